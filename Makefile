@@ -1,5 +1,5 @@
 # Two commands: `make demo` and `make test`. Both install what is missing, build into build/ and run.
-.PHONY: demo test lint format build setup docs bench sanitize clean
+.PHONY: demo test wheel lint format build setup docs bench sanitize clean
 .DEFAULT_GOAL := build
 CMAKE_FLAGS = -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22
 CONFIGURE = [ -f build/build.ninja ] || cmake -S . -B build $(CMAKE_FLAGS) >/dev/null
@@ -20,6 +20,17 @@ demo: setup
 # `make test ROOM=compiler/layout` runs the tests of one folder and those below it.
 test: build
 	@ctest --test-dir build --output-on-failure -j 2 $(if $(ROOM),--no-tests=error -L '^$(ROOM)(/|$$)')
+
+# The wheel in dist/: it runs where glibc is 2.34 or later, which auditwheel checks in what it needs.
+WHEELS = dist
+PLATFORM = manylinux_2_34_x86_64
+wheel: setup
+	@$(CONFIGURE)
+	@.venv/bin/python -m pip wheel . --quiet --disable-pip-version-check --no-build-isolation --no-deps -w $(WHEELS) \
+	  --config-settings=--build-option=--plat-name=$(PLATFORM)
+	@.venv/bin/auditwheel show $(WHEELS)/tandem-*-$(PLATFORM).whl | tr '\n' ' ' | grep -q 'following platform tag: "$(PLATFORM)"' || \
+	  { echo "error: the wheel needs more than $(PLATFORM) has:"; .venv/bin/auditwheel show $(WHEELS)/tandem-*-$(PLATFORM).whl; exit 1; }
+	@ls -l $(WHEELS)/tandem-*-$(PLATFORM).whl | awk '{print $$NF ": " int($$5 / 1e6) " MB"}'
 
 # This target makes the checks of the tests `rooms`, `links`, `ruff` and `format`, in seconds and without a build; `make format` rewrites
 # what is formatted otherwise.

@@ -1,30 +1,59 @@
-"""Builds the libraries with CMake for `pip install .` and ships them inside the package.
+"""Builds the libraries with CMake for `pip install .` and ships them inside the package, with all that `cmake --install` installs.
 
-Needs the Debian packages of scripts/setup.sh.
+Needs the packages of scripts/setup.sh.
 """
 
+import os
 import pathlib
+import re
 import shutil
 import subprocess
+import sys
 
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 ROOT = pathlib.Path(__file__).resolve().parent
+TOOLS = {"cmake": "cmake", "ninja": "ninja-build", "clang-22": "clang-22", "clang++-22": "clang-22", "ld.lld-22": "lld-22"}
+PROGRESS = "building Tandem: %f of %t, %e s "  # ninja's words for done, all and seconds
+
+
+def version():
+    """The version stands in CMakeLists.txt alone."""
+    return re.search(r"project\(tandem VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+
+
+def need_tools():
+    missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
+    if missing:
+        sys.exit(f"error: {', '.join(missing)} must be installed to build Tandem: run `scripts/setup.sh` (or `make setup`), which does it")
+
+
+class Sources(build_py):
+    """Nothing of an earlier build stays."""
+
+    def run(self):
+        shutil.rmtree(pathlib.Path(self.build_lib) / "tandem", ignore_errors=True)
+        super().run()
 
 
 class Build(build_ext):
     def run(self):
+        need_tools()
         build = ROOT / "build"
         if not (build / "build.ninja").exists():
             compilers = ["-DCMAKE_C_COMPILER=clang-22", "-DCMAKE_CXX_COMPILER=clang++-22"]
             subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *compilers], check=True)
-        subprocess.run(["ninja", "-C", build, "tandem", "tandem_runtime_library", "tandem_python", "tandem_stubs"], check=True)
+        subprocess.run(["ninja", "-C", build, "tandem_distribution"], env={"NINJA_STATUS": PROGRESS, **os.environ}, check=True)
         package = pathlib.Path(self.get_ext_fullpath("tandem._tandem")).parent
         package.mkdir(parents=True, exist_ok=True)
-        for library in ("libtandem.so", "libtandem_runtime.so", "_tandem.abi3.so"):
-            shutil.copy2(build / "python" / "tandem" / library, package / library)
+        # The package's folder is a prefix for C++ users, too: lib, include and bin. A wheel holds no links, so those are left out.
+        install = ["cmake", "--install", build, "--prefix", package, "--component", "tandem", "--strip"]
+        subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
+        extension = package / "_tandem.abi3.so"
+        shutil.copy2(build / "python" / "tandem" / extension.name, extension)
         for stub in (build / "python" / "tandem").glob("*.pyi"):  # for editors and type checkers
             shutil.copy2(stub, package)
         shutil.copy2(ROOT / "python" / "tandem" / "py.typed", package)
@@ -39,4 +68,8 @@ class Wheel(bdist_wheel):
         return "cp311", "abi3", super().get_tag()[2]
 
 
-setup(ext_modules=[Extension("tandem._tandem", sources=[], py_limited_api=True)], cmdclass={"build_ext": Build, "bdist_wheel": Wheel})
+setup(
+    version=version(),
+    ext_modules=[Extension("tandem._tandem", sources=[], py_limited_api=True)],
+    cmdclass={"build_py": Sources, "build_ext": Build, "bdist_wheel": Wheel},
+)

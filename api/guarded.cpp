@@ -1,5 +1,6 @@
 // Every library of the C ABI has these functions, and the thread's last error.
 #include "api/guarded.h"
+#include "tandem/version.h"
 #include <cstdlib>
 
 namespace tandem {

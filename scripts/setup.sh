@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what building and testing need: Debian packages (as root or through sudo) and Python packages into .venv.
+# Installs what building and testing need on Debian 12 and 13: Debian packages (as root or through sudo) and Python packages into .venv.
 # Does nothing when all is there. Every failure is one line.
 set -u
 cd "$(dirname "$0")/.."
@@ -13,11 +13,17 @@ PACKAGES=(
   libzstd-dev zlib1g-dev                          # static LLVM refers to both
   libeigen3-dev nlohmann-json3-dev libcli11-dev   # matrix products of the simulator, JSON, command lines
   libgtest-dev libbenchmark-dev                   # tests and benchmarks
-  cmake ninja-build ccache python3-dev python3-venv
+  cmake ninja-build ccache pkgconf python3-dev python3-venv
 )
 
-. /etc/os-release 2>/dev/null || fail "cannot tell the distribution (no /etc/os-release); Debian 12 is supported"
-[ "${ID:-}" = debian ] && [ "${VERSION_ID:-}" = 12 ] || fail "this is ${PRETTY_NAME:-an unknown system}; Debian 12 is supported"
+SYSTEMS="Debian 12 and 13 have all packages; docs/guide/install.md says what to do elsewhere"
+. /etc/os-release 2>/dev/null || fail "cannot tell the distribution (no /etc/os-release): $SYSTEMS"
+case "${ID:-}:${VERSION_ID:-}" in
+  debian:12 | debian:13) ;;
+  *) # another system with Debian's package names, if somebody has given it LLVM 22
+    command -v apt-cache >/dev/null && apt-cache show clang-22 libmlir-22-dev >/dev/null 2>&1 ||
+      fail "this is ${PRETTY_NAME:-an unknown system}, whose packages have no LLVM 22: $SYSTEMS" ;;
+esac
 [ "$(uname -m)" = x86_64 ] || echo "setup: note: only x86_64 is tested, this is $(uname -m)" >&2
 
 missing=()

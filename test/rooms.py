@@ -102,6 +102,7 @@ ROOMS = {
     "runtime/backend/cuda": ["runtime/ranks", "runtime/session.h", "runtime/grid.h", "interpreter/trace.h", "base", "abi"],
     "include/tandem": [],
     "api": [
+        "compiler/driver/command_line.h",
         "compiler/driver/compile.h",
         "compiler/driver/image_cache.h",
         "runtime",
@@ -124,7 +125,7 @@ ROOMS = {
     ],
     "python/bindings": ["include/tandem"],
     "test/null_gpu": ["compiler/lower/gpu", "compiler/transform/gpu", "base"],
-    "tools": ["compiler", "interpreter", "base", "abi"],
+    "tools": ["compiler", "interpreter", "base", "abi", "include/tandem"],
     "examples": ["include/tandem"],
     "bench": ["interpreter", "include/tandem", "base"],
 }
@@ -158,6 +159,7 @@ WINGS = {
     "tune": ["language", "dist", "shmem", "simt", "jit", "session", "testing", "gpu", "host", "kernel"],
     "ops": ["tune", "host", "kernel"],
     "torch": ["ops", "session", "kernel"],
+    "prefix": [],
 }
 WINGS_FRONT = ["compat", "doctor", "rank_process", "pytest_plugin", "cli", "__main__", ""]  # each of them may import all of the package
 PYTHON_BASE = ["_tandem", "errors"]

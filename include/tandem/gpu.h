@@ -3,6 +3,7 @@
 #pragma once
 #include "tandem/error.h"
 #include "tandem/gpu_c_api.h"
+#include "tandem/version.h"
 #include <array>
 #include <memory>
 #include <string_view>

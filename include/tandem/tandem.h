@@ -4,3 +4,4 @@
 #include "tandem/kernel.h"
 #include "tandem/team.h"
 #include "tandem/tensor.h"
+#include "tandem/version.h"

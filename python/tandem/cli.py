@@ -22,6 +22,7 @@ from .gpu.spawn import run_processes
 from .host.frames import user_frames, users_traceback
 from .host.script import Script, ScriptError, refuses_file
 from .host.session import check_default
+from .prefix import prefix
 from .rank_process import run_script
 from .session import launch
 from .trace.timeline_svg import ROWS
@@ -212,6 +213,14 @@ def _add_trace(commands):
     trace.add_argument("--width", type=_positive, default=80, metavar="N", help="columns of the timeline (default 80)")
 
 
+def _add_prefix(commands):
+    commands.add_parser(
+        "prefix",
+        help="print the folder of the C++ libraries, headers and CMake files",
+        description="Print the folder that CMAKE_PREFIX_PATH names for find_package(Tandem); lib/pkgconfig in it is for pkg-config.",
+    )
+
+
 def _parser():
     parser = argparse.ArgumentParser(
         prog="tandem",
@@ -250,6 +259,7 @@ def _parser():
     _add_explain(commands)
     _add_doctor(commands)
     _add_trace(commands)
+    _add_prefix(commands)
     return parser
 
 
@@ -415,6 +425,15 @@ def _refuse_in_doctor(parser, options):
         parser.error("`--ranks` is how many GPUs `--profile` measures: it needs `--profile`")
 
 
+def _tell_prefix():
+    folder = prefix()
+    if folder is None:
+        print("tandem: this package is a build's folder: `cmake --install build --prefix DIR` makes a prefix", file=sys.stderr)
+        return 1
+    print(folder)
+    return 0
+
+
 def _refuse_combinations(parser, options):
     if options.exhaustive and (options.explore is not None or options.seed is not None):
         parser.error("`--exhaustive` runs every schedule: `--explore` and `--seed`, which choose some, do not go with it")
@@ -457,6 +476,8 @@ def _command(arguments):
     if options.command == "doctor":
         _refuse_in_doctor(parser, options)
         return examine(options)
+    if options.command == "prefix":
+        return _tell_prefix()
     _refuse_combinations(parser, options)
     if options.compat:
         compat.install()

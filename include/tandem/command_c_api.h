@@ -1,0 +1,14 @@
+/* The command `tandemc` as a call. */
+#pragma once
+#include "tandem/c_api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Does what `tandemc` does with this command line, prints as it prints, and returns its exit code. */
+TANDEM_API int td_compiler_command(int argc, const char* const* argv);
+
+#ifdef __cplusplus
+}
+#endif

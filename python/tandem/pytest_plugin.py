@@ -1,4 +1,5 @@
-"""The pytest plugin: `@pytest.mark.tandem(ranks=[2, 4], seeds=10)` runs a test of `team` on simulated ranks under the checker."""
+"""The pytest plugin: `@pytest.mark.tandem(ranks=[2, 4], seeds=10)` runs a test of `team` on simulated ranks under the checker.
+Its hooks are in `tandem_pytest`, which does not import this package before a test needs it."""
 
 import dataclasses
 import inspect
@@ -13,11 +14,7 @@ from .check.findings import findings_of
 from .errors import SimulationError, SimulationWarning
 from .host.run import run_ranks
 
-_SHAPE = "tandem(ranks=[2, 4], seeds=10, exhaustive=False, limit=None, scope=True, portability=False, max_steps=N, timeout=S)"
-_MARKER = (
-    f"{_SHAPE}: call the test, which takes `team`, once on each simulated rank, under the checker, for each rank count and seed, or "
-    "under every schedule, at most `limit`; the other names say what to look for and when a run has gone on too long"
-)
+pytest_plugins = ["tandem_pytest"]  # `-p tandem.pytest_plugin` loads the hooks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,34 +70,17 @@ def _runs(
     return [_Run(r, s, limit or LIMIT, how) for r in _counts(ranks, "ranks", 1) for s in chosen]
 
 
-def pytest_configure(config):
-    config.addinivalue_line("markers", _MARKER)
-
-
-def pytest_generate_tests(metafunc):
-    mark = metafunc.definition.get_closest_marker("tandem")
-    if mark is None:
-        return
-    if "team" not in metafunc.fixturenames:
-        raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid} has the mark `tandem`, but takes no `team`")
+def runs_of(mark, shape):
+    """The runs that a mark asks for."""
     try:
         inspect.signature(_runs).bind(*mark.args, **mark.kwargs)
     except TypeError as error:
-        raise pytest.Collector.CollectError(f"the mark is {_SHAPE}: {error}") from None
-    runs = _runs(*mark.args, **mark.kwargs)
-    metafunc.parametrize("team", runs, indirect=True, ids=str)
+        raise pytest.Collector.CollectError(f"the mark is {shape}: {error}") from None
+    return _runs(*mark.args, **mark.kwargs)
 
 
-@pytest.fixture
-def team(request):
-    """The ranks of a test with the mark `tandem`. Until the test is called it only says which run it is."""
-    if not hasattr(request, "param"):
-        pytest.fail("`team` is for tests with the mark `tandem`", pytrace=False)
-    return request.param
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem):
+def call(pyfuncitem):
+    """Calls a test on the ranks of its run; returns None where another plugin has replaced `team`."""
     run = pyfuncitem.funcargs.get("team")
     if not isinstance(run, _Run):
         return None

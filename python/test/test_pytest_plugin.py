@@ -31,11 +31,11 @@ def test_shift(team, semantic):
 """
 
 
-def run(folder, text, *options):
+def run(folder, text, *options, plugin="tandem_pytest"):
     (folder / "test_it.py").write_text(text)
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "tandem.pytest_plugin", "-p", "no:cacheprovider", *options, "test_it.py"],
+        [sys.executable, "-m", "pytest", "-p", plugin, "-p", "no:cacheprovider", *options, "test_it.py"],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -145,3 +145,14 @@ def floats(y_ptr):
 def test_wrong_use(tmp_path, old, new, words):
     status, out = run(tmp_path, TESTS.replace(old, new))
     assert status != 0 and words in out, out
+
+
+def test_package_is_imported_only_for_the_mark(tmp_path):
+    text = "import sys\ndef test_it():\n    assert 'tandem' not in sys.modules and 'tandem_pytest' in sys.modules"
+    status, out = run(tmp_path, text)
+    assert status == 0 and "1 passed" in out, out
+
+
+def test_old_name_loads_the_hooks(tmp_path):
+    status, out = run(tmp_path, TESTS, plugin="tandem.pytest_plugin")
+    assert status == 0 and "6 passed" in out, out

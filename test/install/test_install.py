@@ -79,6 +79,8 @@ def test_tag_size_and_version(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         metadata = archive.read(f"tandem-{VERSION}.dist-info/METADATA").decode()
+        entries = archive.read(f"tandem-{VERSION}.dist-info/entry_points.txt").decode()
+    assert "tandem_pytest.py" in names and "[pytest11]\ntandem = tandem_pytest" in entries
     assert "Provides-Extra: torch" in metadata and "Provides-Extra: plots" in metadata and "## A kernel" in metadata
     held = ["py.typed", "language.pyi", "memory_model.md", "bin/tandemc", "bin/tandem-opt", "include/tandem/tandem.h"]
     held += ["include/tandem/ops/ag_gemm.h", "lib/cmake/Tandem/TandemConfig.cmake", "lib/pkgconfig/tandem.pc", "gradients/ag_gemm.py"]

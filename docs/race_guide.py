@@ -1,4 +1,4 @@
-"""The examples of guide/reading_a_race_report.md: scripts, reports and mends, and how they are run."""
+"""The examples of guide/reading_a_race_report.md and guide/found_in_the_wild.md: scripts, reports and mends, and how they are run."""
 
 import pathlib
 import re
@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 PAGE = pathlib.Path(__file__).resolve().parent / "guide" / "reading_a_race_report.md"
+FOUND = PAGE.with_name("found_in_the_wild.md")
 _SECTION = re.compile(
     r"^## (?P<title>.*?)\n\n```python\n(?P<script>.*?)```\n\n```text\n(?P<report>.*?)```\n\n"
     r".*?^```diff\n(?P<mend>.*?)```\n",
@@ -13,9 +14,9 @@ _SECTION = re.compile(
 )
 
 
-def sections():
+def sections(page=PAGE):
     """(title, script, report, mend) of each example."""
-    return [tuple(found.groups()) for found in _SECTION.finditer(PAGE.read_text())]
+    return [tuple(found.groups()) for found in _SECTION.finditer(page.read_text())]
 
 
 def mended(script, mend):

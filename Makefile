@@ -13,8 +13,7 @@ build: setup
 
 # The demo builds the library alone; `make build` and `make test` also build the tools and the tests.
 demo: setup
-	@$(CONFIGURE)
-	@ninja -C build tandem tandem_runtime_library tandem_python
+	@scripts/build.sh tandem tandem_runtime_library tandem_python
 	@.venv/bin/python -m demo
 
 # `make test ROOM=compiler/layout` runs the tests of one folder and those below it.
@@ -25,7 +24,7 @@ test: build
 WHEELS = dist
 PLATFORM = manylinux_2_34_x86_64
 wheel: setup
-	@$(CONFIGURE)
+	@scripts/build.sh tandem_distribution
 	@.venv/bin/python -m pip wheel . --quiet --disable-pip-version-check --no-build-isolation --no-deps -w $(WHEELS) \
 	  --config-settings=--build-option=--plat-name=$(PLATFORM)
 	@.venv/bin/auditwheel show $(WHEELS)/tandem-*-$(PLATFORM).whl | tr '\n' ' ' | grep -q 'following platform tag: "$(PLATFORM)"' || \

@@ -3,7 +3,6 @@
 Needs the packages of scripts/setup.sh.
 """
 
-import os
 import pathlib
 import re
 import shutil
@@ -17,7 +16,6 @@ from setuptools.command.build_py import build_py
 
 ROOT = pathlib.Path(__file__).resolve().parent
 TOOLS = {"cmake": "cmake", "ninja": "ninja-build", "clang-22": "clang-22", "clang++-22": "clang-22", "ld.lld-22": "lld-22"}
-PROGRESS = "building Tandem: %f of %t, %e s "  # ninja's words for done, all and seconds
 
 
 def version():
@@ -43,10 +41,7 @@ class Build(build_ext):
     def run(self):
         need_tools()
         build = ROOT / "build"
-        if not (build / "build.ninja").exists():
-            compilers = ["-DCMAKE_C_COMPILER=clang-22", "-DCMAKE_CXX_COMPILER=clang++-22"]
-            subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *compilers], check=True)
-        subprocess.run(["ninja", "-C", build, "tandem_distribution"], env={"NINJA_STATUS": PROGRESS, **os.environ}, check=True)
+        subprocess.run([ROOT / "scripts" / "build.sh", "tandem_distribution"], check=True)
         package = pathlib.Path(self.get_ext_fullpath("tandem._tandem")).parent
         package.mkdir(parents=True, exist_ok=True)
         # The package's folder is a prefix for C++ users, too: lib, include and bin. A wheel holds no links, so those are left out.

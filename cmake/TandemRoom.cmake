@@ -19,11 +19,19 @@ endif()
 find_package(GTest REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
-# tandem_room(NAME SOURCES a.cpp ... LINK other_room ... [MLIR])
-# NAME becomes the static library tandem_NAME; MLIR rooms share precompiled headers (StaticMLIR.cmake).
+# A first build takes half the time when a room's files are compiled some at a time, and each change after it takes longer.
+option(TANDEM_UNITY "compile the files of a room together, eight at a time" OFF)
+
+# tandem_room(NAME SOURCES a.cpp ... LINK other_room ... [MLIR] [ALONE b.cpp ...])
+# NAME becomes the static library tandem_NAME; MLIR rooms share precompiled headers (StaticMLIR.cmake). ALONE names sources whose local
+# names clash with those of other sources of the room, so that TANDEM_UNITY compiles them by themselves.
 function(tandem_room name)
-  cmake_parse_arguments(R "MLIR" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(R "MLIR" "" "SOURCES;LINK;ALONE" ${ARGN})
   add_library(tandem_${name} STATIC ${R_SOURCES})
+  set_target_properties(tandem_${name} PROPERTIES UNITY_BUILD ${TANDEM_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  if(R_ALONE)
+    set_source_files_properties(${R_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
   list(TRANSFORM R_LINK PREPEND tandem_ REGEX "^[a-z_]+$")
   target_link_libraries(tandem_${name} PUBLIC ${R_LINK})
   if(R_MLIR)

@@ -2,7 +2,9 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -47,3 +49,41 @@ def test_one_line(tmp_path, stubs, line):
 def test_nothing_to_do_says_nothing():
     done = subprocess.run([ROOT / "scripts/setup.sh"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def build_with(tmp_path, ninja, unity):
+    """scripts/build.sh in a tree of its own, with a cmake that notes its calls; returns what ran."""
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts/build.sh", tmp_path / "scripts")
+    for name, body in {"cmake": f"echo cmake $* >> {tmp_path}/calls", "ninja": f"echo ninja $* >> {tmp_path}/calls; {ninja}"}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    if unity is not None:
+        (tmp_path / "build").mkdir()
+        (tmp_path / "build/build.ninja").touch()
+        (tmp_path / "build/CMakeCache.txt").write_text(f"TANDEM_UNITY:BOOL={unity}\n")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = subprocess.run([tmp_path / "scripts/build.sh", "tandem"], capture_output=True, text=True, env={**os.environ, "PATH": path})
+    return done.returncode, (tmp_path / "calls").read_text().splitlines()
+
+
+def test_first_build_compiles_files_together(tmp_path):
+    status, calls = build_with(tmp_path, "exit 0", None)
+    assert status == 0 and "-DTANDEM_UNITY=ON" in calls[0] and calls[1:] == ["ninja -C build tandem"]
+
+
+def test_files_that_clash_are_compiled_one_by_one(tmp_path):
+    once = f"[ -e {tmp_path}/failed ] || {{ touch {tmp_path}/failed; exit 1; }}"
+    status, calls = build_with(tmp_path, once, "ON")
+    assert (status, calls) == (0, ["ninja -C build tandem", "cmake -DTANDEM_UNITY=OFF build", "ninja -C build tandem"])
+
+
+def test_an_error_of_a_file_alone_is_an_error(tmp_path):
+    assert build_with(tmp_path, "exit 1", "OFF") == (1, ["ninja -C build tandem"])
+
+
+def test_pip_names_what_is_missing(tmp_path):
+    command = [sys.executable, ROOT / "setup.py", "-q", "build_ext", "--build-lib", tmp_path, "--build-temp", tmp_path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "PATH": str(tmp_path)})
+    assert done.returncode == 1
+    assert "error: clang-22, cmake, lld-22, ninja-build must be installed to build Tandem: run `scripts/setup.sh`" in done.stderr

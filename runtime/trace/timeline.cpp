@@ -1,6 +1,7 @@
 // Draws spans as text.
 #include "runtime/trace/trace.h"
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -38,11 +39,21 @@ std::string bar(const std::vector<double>& row) {
   return out;
 }
 
+bool drawn(const Span& s) {
+  return s.kind != SpanKind::Kernel && s.kind != SpanKind::Signal && s.kind != SpanKind::Load &&
+         s.kind != SpanKind::Store;
+}
+
+std::string microseconds(int64_t ns) { return std::to_string(ns / 1000) + "." + std::to_string(ns / 100 % 10); }
+
 }  // namespace
 
 std::string timeline(const interpreter::Trace& trace, int width) {
   std::map<int, Row> rows;
-  Scale time{firstNs(trace), 1, 0};
+  int64_t origin = firstNs(trace), first = std::numeric_limits<int64_t>::max();
+  for (const Span& s : trace.spans) first = drawn(s) ? std::min(first, s.beginNs) : first;
+  // What comes before the first thing drawn, as the time that a launch takes, is left out.
+  Scale time{first == std::numeric_limits<int64_t>::max() ? origin : first, 1, 0};
   for (const Span& s : trace.spans) time.length = std::max(time.length, s.endNs - time.first);
   time.nsPerColumn = double(time.length) / width;
   for (const Span& s : trace.spans) {
@@ -68,9 +79,11 @@ std::string timeline(const interpreter::Trace& trace, int width) {
     out += "        wait    |" + bar(row.wait) + "|\n";
     out += "        move    |" + bar(row.move) + "|\n";
   }
-  std::string scale = std::to_string(time.length / 1000) + "." + std::to_string(time.length / 100 % 10) +
-                      (trace.originNs ? " us" : " us (modelled)");
-  out += "                 0" + std::string(std::max(1, width - 1 - int(scale.size())), ' ') + scale + "\n";
+  int64_t begin = time.first - origin;
+  std::string left = begin > 0 ? microseconds(begin) : "0";
+  std::string right = microseconds(begin + time.length) + (trace.originNs ? " us" : " us (modelled)");
+  out += std::string(17, ' ') + left + std::string(std::max(1, width - int(left.size() + right.size())), ' ') + right +
+         "\n";
   return out;
 }
 

@@ -47,6 +47,14 @@ TEST(Trace, TimelineHasThreeRowsARank) {
             "                 0 1.0 us (modelled)\n");
 }
 
+TEST(Trace, TimelineBeginsWithWhatItDraws) {
+  const interpreter::Trace late{{span(0, SpanKind::Kernel, 2000, 5000), span(0, SpanKind::Compute, 4000, 5000),
+                                 span(0, SpanKind::Wait, 4500, 5000)}};
+  EXPECT_EQ(runtime::timeline(late, 20),
+            "rank 0  compute |████████████████████|\n        wait    |          ██████████|\n"
+            "        move    |                    |\n                 4.0 5.0 us (modelled)\n");
+}
+
 Span seen(int rank, int lane, SpanKind kind, int64_t begin, int64_t end) {
   Span s = span(rank, kind, begin, end, 8);
   s.lane = lane, s.name = "k.py:7", s.line = 7, s.peer = 1 - rank, s.program = {1, 2, 3};

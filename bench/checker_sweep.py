@@ -18,7 +18,26 @@ import numpy as np
 
 from tandem.check.explore import POLICIES
 from tandem.host.run import run_ranks
-from tandem.ops import AllGather, AllGatherGemm, AllReduce, GemmAllReduce, GemmReduceScatter, ReduceScatter, rows_of_rank, shard_rows
+from tandem.ops import (
+    AgMoe,
+    AllGather,
+    AllGatherGemm,
+    AllReduce,
+    AllToAll,
+    Broadcast,
+    GemmAllReduce,
+    GemmReduceScatter,
+    GroupedGemm,
+    MoeAr,
+    MoeMlp,
+    MoeRs,
+    ReduceScatter,
+    Route,
+    RouteIds,
+    route_parts,
+    rows_of_rank,
+    shard_rows,
+)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
@@ -103,6 +122,125 @@ def all_gather_gemm(team):
     op.close()
 
 
+def broadcast(packets_bytes):
+    def main(team):
+        op = Broadcast(team, 700, "fp32", programs=3, num_warps=1, packets_bytes=packets_bytes)
+        wholes = [_numbers(700 - 99 * call, call) for call in range(CALLS)]
+        given = [team.local_from_array(x * (team.rank == call % team.size)) for call, x in enumerate(wholes)]
+        _expect([op(x, call % team.size) for call, x in enumerate(given)], wholes)
+        op.close()
+
+    return main
+
+
+def all_to_all(packets_bytes):
+    """Equal counts, then two drawn tables of unequal ones."""
+
+    def main(team):
+        op = AllToAll(team, 60, 24, "fp32", programs=3, num_warps=1, packets_bytes=packets_bytes)
+        tables = [[[3] * team.size] * team.size]
+        tables += [np.random.default_rng(call).integers(0, 6, (team.size, team.size)).tolist() for call in range(1, CALLS)]
+        sent = [
+            [np.split(_numbers((sum(row), 24), call, r), np.cumsum(row)[:-1]) for r, row in enumerate(t)] for call, t in enumerate(tables)
+        ]
+        given = [team.local_from_array(np.concatenate(parts[team.rank])) for parts in sent]
+        wants = [np.concatenate([parts[source][team.rank] for source in range(team.size)]) for parts in sent]
+        _expect([op(x, table) for x, table in zip(given, tables)], wants)
+        op.close()
+
+    return main
+
+
+class TinyExperts:
+    """A layer of experts for tokens whose slots may be dropped: the operands of all ranks, and its results in NumPy."""
+
+    m, hidden, inner, experts, top_k = 21, 16, 12, 5, 2
+
+    def __init__(self, ranks, call):
+        rng = np.random.default_rng(call)
+        self.ids = np.stack([rng.permutation(self.experts)[: self.top_k] for _ in range(self.m)]).astype(np.int32)
+        self.ids[rng.random(self.ids.shape) < 0.2] = -1
+        self.weights = rng.choice([0.5, 1.0, 2.0], self.ids.shape).astype(np.float32)
+        self.x = _numbers((self.m, self.hidden), call, 1)
+        self.up = [_numbers((self.experts, self.inner, self.hidden), 2, r) for r in range(ranks)]
+        self.down = [_numbers((self.experts, self.hidden, self.inner), 3, r) for r in range(ranks)]
+
+    def slots(self, rows, w):
+        """Rows [slots, k] times each slot's expert's matrix; zeros where a slot is dropped."""
+        flat = self.ids.reshape(-1)
+        return np.stack([w[e] @ row if e >= 0 else np.zeros(w.shape[1], np.float32) for e, row in zip(flat, rows)])
+
+    def inner_of(self, rank):
+        return self.slots(np.repeat(self.x, self.top_k, 0), self.up[rank])
+
+    def result(self):
+        wide = sum(self.slots(self.inner_of(r), self.down[r]) for r in range(len(self.up)))
+        return (wide.reshape(self.m, self.top_k, -1) * self.weights[:, :, None]).sum(1)
+
+    def sizes(self, swapped=False):
+        return self.m, *((self.hidden, self.inner) if swapped else (self.inner, self.hidden)), self.experts, self.top_k, "fp32"
+
+    def order(self, route):
+        return route_parts(route, self.m, self.experts, self.top_k).order
+
+    def sorted_rows(self, rows, route):
+        """The rows of slots in the route's order; zeros behind them."""
+        order = self.order(route)
+        return np.concatenate([rows[order], np.zeros((len(rows) - len(order), rows.shape[1]), np.float32)])
+
+
+def experts(run, cls=None, swapped=False):
+    """`run(team, op, case, route)` returns a result and what is wanted; calls with other routes follow on one operator."""
+
+    def main(team):
+        cases = [TinyExperts(team.size, call) for call in range(CALLS)]
+        dealer = RouteIds(team, cases[0].m, cases[0].experts, cases[0].top_k, "i32")
+        op = cls(team, *cases[0].sizes(swapped)) if cls else None
+        found = [run(team, op, case, dealer(case.ids, case.weights, case.m)) for case in cases]
+        _expect(*zip(*found))
+        for each in (dealer, op):
+            if each:
+                each.close()
+
+    return main
+
+
+def _dealt(team, _, case, route):
+    """Every kept slot is in the order once, by expert."""
+    flat, order = case.ids.reshape(-1), case.order(route)
+    return flat[order], np.sort(flat[flat >= 0])
+
+
+def _grouped(team, op, case, route):
+    return op(case.x, case.up[team.rank], route, case.m), case.sorted_rows(case.inner_of(team.rank), route)
+
+
+def _gathered(team, op, case, route):
+    return op(_rows(case.x, team), case.up[team.rank], route, case.m), case.sorted_rows(case.inner_of(team.rank), route)
+
+
+def _scattered(team, op, case, route):
+    return op(case.sorted_rows(case.inner_of(team.rank), route), case.down[team.rank], route, case.m), _rows(case.result(), team)
+
+
+def _summed(team, op, case, route):
+    return op(case.sorted_rows(case.inner_of(team.rank), route), case.down[team.rank], route, case.m), case.result()
+
+
+def _layer(team, op, case, route):
+    return op(_rows(case.x, team), case.up[team.rank], case.down[team.rank], route, case.m), _rows(case.result(), team)
+
+
+def route_scores(team):
+    """The experts of the highest scores, and their softmax."""
+    m, count, top_k = 21, 5, 2
+    op, logits = Route(team, m, count, top_k, "fp32"), np.random.default_rng(4).standard_normal((m, count)).astype(np.float32)
+    parts = route_parts(op(logits, np.zeros(count, np.float32), m), m, count, top_k)
+    chosen = np.argsort(-logits, 1, kind="stable")[:, :top_k].reshape(-1)
+    _expect([chosen[parts.order], np.sort(parts.order)], [np.sort(chosen), np.arange(m * top_k)])
+    op.close()
+
+
 class TinyModel:
     """Weights in the place of the demo's, and the results that they give."""
 
@@ -170,6 +308,17 @@ def programs():
     yield "gemm_ar splits", gemm_all_reduce(packets_bytes=0, one_shot_bytes=0, splits=2)
     yield "gemm_rs", gemm_reduce_scatter
     yield "ag_gemm", all_gather_gemm
+    for packets_bytes in (0, 1 << 20):
+        way = "packets" if packets_bytes else "copies"
+        yield f"broadcast {way}", broadcast(packets_bytes)
+        yield f"all_to_all {way}", all_to_all(packets_bytes)
+    yield "route", route_scores
+    yield "route_ids", experts(_dealt)
+    yield "grouped_gemm", experts(_grouped, GroupedGemm)
+    yield "ag_moe", experts(_gathered, AgMoe)
+    yield "moe_rs", experts(_scattered, MoeRs, swapped=True)
+    yield "moe_ar", experts(_summed, MoeAr, swapped=True)
+    yield "moe_mlp", experts(_layer, MoeMlp, swapped=True)
     yield "demo", demo_mlp
     yield from _examples()
 

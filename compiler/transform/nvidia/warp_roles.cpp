@@ -29,6 +29,10 @@ class ProducerSplit {
 
   tgpu::WarpSpecializeOp run(remark::Reason& whyNot) {
     Block& body = kernel_.getBody().front();
+    if (body.getTerminator()->getNumOperands()) {
+      whyNot = {"the function returns values, which a warp's role cannot", ""};
+      return nullptr;
+    }
     SmallVector<Operation*> roots = loads_;
     llvm::copy_if(waits_, std::back_inserter(roots), ordersAll);
     auto needed = neededFor(body, roots, gates_);

@@ -194,3 +194,25 @@ func.func @large(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
   tile.block_store %r, %o shape(%m, %m) strides(%m, %one) at(%c0, %c0) check [0, 1] : tensor<128x128xf32>, !tile.ptr<f32>
   return
 }
+
+// What a role computes does not leave it, so a function that returns the sum keeps its loop in one piece.
+// CHECK-LABEL: func.func @returned
+// CHECK-NOT: warp_specialize
+// CHECK: tgpu.wgmma
+// CHECK: return %{{.*}} : tensor<64x64xf32>
+// WHY: Function=returned | {{.*}}the function returns values
+func.func @returned(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
+    %y: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %m: i64 {tile.multiple_of = 16 : i32}, %n: i32) -> tensor<64x64xf32>
+    attributes {tile.num_warps = 4 : i32, tile.num_stages = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %one = arith.constant 1 : i64
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) : i32 {
+    %a = tile.block_load %x shape(%m, %m) strides(%m, %one) at(%i, %c0) check [0, 1] : !tile.ptr<f16> -> tensor<64x64xf16>
+    %b = tile.block_load %y shape(%m, %m) strides(%m, %one) at(%i, %c0) check [0, 1] : !tile.ptr<f16> -> tensor<64x64xf16>
+    %s = tile.dot %a, %b, %sum : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %s : tensor<64x64xf32>
+  }
+  return %r : tensor<64x64xf32>
+}

@@ -27,6 +27,9 @@ struct Reads {
 };
 
 class Schedule {
+  static constexpr int64_t kMostRegisters =
+      160;  // of a thread, for results of products and tiles that wait beside them
+
  public:
   explicit Schedule(scf::ForOp loop) : loop_(loop), body_(loop.getBody()) {}
 
@@ -98,23 +101,38 @@ class Schedule {
       if (!reads.isCopied()) reads.advance->moveAfter(lastReader(ring));
   }
 
-  // Early products' results are all there at once, beside the sums.
-  bool haveRegisters() {
-    constexpr int64_t kMost = 160;
-    int64_t bytes = 0, threads = 32 * tile::numWarps(loop_->getParentOfType<func::FuncOp>());
-    for (auto& [product, wait] : waits_) {
-      auto type = cast<RankedTensorType>(wait.getType());
-      bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
-    }
-    return bytes / 4 / threads <= kMost;
+  static int64_t registersOf(Value tile, int64_t threads) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    Type element = type.getElementType();
+    int64_t bits = isa<tile::PtrType>(element) ? 64 : element.getIntOrFloatBitWidth();
+    return type.getNumElements() * bits / 32 / threads;
   }
 
-  // Loads of other tiles begin before the first product: what comes behind a wait would be held up by it.
+  int64_t threads() const { return 32 * tile::numWarps(loop_->getParentOfType<func::FuncOp>()); }
+
+  int64_t registersOfResults() const {
+    int64_t sum = 0;
+    for (const auto& [product, wait] : waits_) sum += registersOf(product->getResult(0), threads());
+    return sum;
+  }
+
+  // Early products' results are all there at once, beside the sums.
+  bool haveRegisters() const { return registersOfResults() <= kMostRegisters; }
+
+  // Loads of other tiles begin before the first product: what comes behind a wait would be held up by it. Large tiles
+  // do if a thread has registers for them beside the products' results.
   void loadFirst() {
+    constexpr int64_t kSmall = 4;
     SmallVector<Operation*> loads;
-    for (auto load : body_->getOps<tile::LoadOp>())
-      if (!load.getIsVolatile() && isa<RankedTensorType>(load.getType()) && !holdsBackIn(loop_, load))
-        loads.push_back(load);
+    int64_t held = registersOfResults();
+    for (auto load : body_->getOps<tile::LoadOp>()) {
+      if (load.getIsVolatile() || !isa<RankedTensorType>(load.getType()) || holdsBackIn(loop_, load)) continue;
+      if (int64_t own = registersOf(load.getResult(), threads()); own > kSmall && isBehindProduct(load)) {
+        if (held + own >= kMostRegisters) continue;
+        held += own;
+      }
+      loads.push_back(load);
+    }
     for (Operation* load : loads) {
       llvm::SetVector<Operation*> needed;
       if (!collectPure(load, needed)) continue;
@@ -123,6 +141,8 @@ class Schedule {
       for (Operation* op : ops) moveUp(op);
     }
   }
+
+  bool isBehindProduct(Operation* op) const { return waits_.begin()->first->isBeforeInBlock(op); }
 
   // False: the op needs another that must stay where it is.
   bool collectPure(Operation* op, llvm::SetVector<Operation*>& needed) {

@@ -1,6 +1,10 @@
 // One product after the other; tiles that several read are stored once.
 #include "compiler/transform/nvidia/wgmma_products.h"
+#include "compiler/analysis/boxes.h"
 #include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/dialect/tile/attributes.h"
+#include "compiler/transform/gpu/anchor_layouts.h"
+#include "compiler/transform/gpu/layout_rules.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/ring_copies.h"
 
@@ -15,7 +19,7 @@ struct Operand {
 
 class Multiplication {
  public:
-  Multiplication(func::FuncOp kernel, ArrayRef<RingPlan> rings) : kernel_(kernel), rings_(rings) {}
+  Multiplication(func::FuncOp kernel, ArrayRef<RingPlan> rings) : kernel_(kernel), rings_(rings), axes_(kernel) {}
 
   void replace(tile::DotOp dot, const ProductTiming& timing) {
     OpBuilder builder(dot);
@@ -39,7 +43,37 @@ class Multiplication {
         if (load == blockLoadBehind(source.source)) return {buffer, p.ring, source.transposed};
     if (isLhs && staysInRegisters(dot)) return {value, nullptr, false};
     if (!readsFromShared(dot, isLhs, source)) source = {kMajorCopy(dot, isLhs, builder), !isLhs};
+    if (OperandSource columns{turned(source.source), !source.transposed}; columns.source) source = columns;
     return {stage(source.source), nullptr, source.transposed};
+  }
+
+  // Returns the transpose of a matrix of which threads have pieces of columns: stored as it is, each element would be a
+  // store of its own. wgmma reads 16 bits in either order. Null for other tiles.
+  Value turned(Value tile) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    if (type.getRank() != 2 || type.getElementTypeBitWidth() != 16) return nullptr;
+    auto flipped = RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)}, type.getElementType());
+    if (!analysis::panelSwizzle(flipped) || !isLoadedByColumns(tile)) return nullptr;
+    Value& result = turned_[tile];
+    if (result) return result;
+    OpBuilder builder(kernel_.getContext());
+    builder.setInsertionPointAfterValue(tile);
+    return result =
+               tile::PermuteOp::create(builder, tile.getLoc(), flipped, tile, builder.getDenseI32ArrayAttr({1, 0}));
+  }
+
+  // Ops that keep the layout leave the elements with the threads that loaded them.
+  bool isLoadedByColumns(Value tile) const {
+    while (Operation* op = tile.getDefiningOp()) {
+      if (auto load = dyn_cast<tile::LoadOp>(op)) {
+        gpu::Coalescing c = gpu::coalesced(load.getPointer(), load.getMask(), axes_, tile::numWarps(kernel_));
+        return c.axis == 0 && c.neighbours > 1;
+      }
+      if (!gpu::isSameLayout(op) || op->getNumOperands() == 0 || !isa<RankedTensorType>(op->getOperand(0).getType()))
+        return false;
+      tile = op->getOperand(0);
+    }
+    return false;
   }
 
   // The operand's transpose, computed in registers, where wgmma wants K innermost.
@@ -64,7 +98,8 @@ class Multiplication {
 
   func::FuncOp kernel_;
   ArrayRef<RingPlan> rings_;
-  llvm::DenseMap<Value, Value> staged_;
+  analysis::AxisInfoAnalysis axes_;
+  llvm::DenseMap<Value, Value> staged_, turned_;
 };
 
 void eraseWithUsers(Operation* op) {

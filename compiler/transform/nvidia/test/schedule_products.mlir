@@ -57,3 +57,59 @@ func.func @dependent(%a: tensor<64x64xf16>, %n: i32) -> tensor<64x64xf32> attrib
   }
   return %r : tensor<64x64xf32>
 }
+
+// A load behind a product begins before it, unless a thread's registers are full of results: 32 and 32 of them here, and 64 and 64 in
+// @full, where the loaded tile takes another 32. A row's numbers take one.
+// CHECK-LABEL: func.func @ahead
+// CHECK: scf.for
+// CHECK: tile.load {{.*}} tensor<64x64xf16>
+// CHECK: tgpu.wgmma
+// CHECK-LABEL: func.func @full
+// CHECK: scf.for
+// CHECK: tile.load {{.*}} tensor<128xf32>
+// CHECK: tgpu.wgmma
+// CHECK: tile.load {{.*}} tensor<128x64xf16>
+// CHECK: tgpu.wgmma
+func.func @ahead(%a: tensor<64x64xf16>, %v: tensor<64x64x!tile.ptr<f16>>, %n: i32) -> tensor<64x64xf32>
+    attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %k = tgpu.alloc 1 x !tile.smem<64x64xf16> swizzle 128
+  %b = tgpu.alloc 1 x !tile.smem<64x64xf16> swizzle 128
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) : i32 {
+    %s = tgpu.wgmma %a, %k, %zero : tensor<64x64xf16>, !tile.smem<64x64xf16> -> tensor<64x64xf32>
+    %sw = tgpu.wgmma_wait %s pending 0 : tensor<64x64xf32>
+    %p = tile.fp_to_fp %sw : tensor<64x64xf32> -> tensor<64x64xf16>
+    %l = tile.load %v : tensor<64x64x!tile.ptr<f16>> -> tensor<64x64xf16>
+    tgpu.local_store %l, %b : tensor<64x64xf16>, !tile.smem<64x64xf16>
+    %t = tgpu.wgmma %p, %b, %sum : tensor<64x64xf16>, !tile.smem<64x64xf16> -> tensor<64x64xf32>
+    %tw = tgpu.wgmma_wait %t pending 0 : tensor<64x64xf32>
+    scf.yield %tw : tensor<64x64xf32>
+  }
+  return %r : tensor<64x64xf32>
+}
+func.func @full(%a: tensor<128x64xf16>, %v: tensor<128x64x!tile.ptr<f16>>, %rows: tensor<128x!tile.ptr<f32>>, %n: i32)
+    -> tensor<128x64xf32> attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %none = arith.constant dense<0.0> : tensor<128x64xf32>
+  %k = tgpu.alloc 1 x !tile.smem<64x128xf16> swizzle 128
+  %b = tgpu.alloc 1 x !tile.smem<128x64xf16> swizzle 128
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %none) -> (tensor<128x64xf32>) : i32 {
+    %s = tgpu.wgmma %a, %k, %zero : tensor<128x64xf16>, !tile.smem<64x128xf16> -> tensor<128x128xf32>
+    %sw = tgpu.wgmma_wait %s pending 0 : tensor<128x128xf32>
+    %m = tile.load %rows : tensor<128x!tile.ptr<f32>> -> tensor<128xf32>
+    %e = tile.expand_dims %m at 1 : tensor<128xf32> -> tensor<128x1xf32>
+    %w = tile.broadcast %e : tensor<128x1xf32> -> tensor<128x128xf32>
+    %d = arith.subf %sw, %w : tensor<128x128xf32>
+    %p = tile.fp_to_fp %d : tensor<128x128xf32> -> tensor<128x128xf16>
+    %l = tile.load %v : tensor<128x64x!tile.ptr<f16>> -> tensor<128x64xf16>
+    tgpu.local_store %l, %b : tensor<128x64xf16>, !tile.smem<128x64xf16>
+    %t = tgpu.wgmma %p, %b, %sum : tensor<128x128xf16>, !tile.smem<128x64xf16> -> tensor<128x64xf32>
+    %tw = tgpu.wgmma_wait %t pending 0 : tensor<128x64xf32>
+    scf.yield %tw : tensor<128x64xf32>
+  }
+  return %r : tensor<128x64xf32>
+}

@@ -8,6 +8,12 @@
 # RUN:   | FileCheck %s --check-prefix=MANY
 # RUN: tandemc %s:looked_at --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=APART
+# RUN: tandemc %s:by_columns --emit=layouts --num-warps 8 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' --constexpr 'TWICE=False' \
+# RUN:   | FileCheck %s --check-prefix=COLUMNS
+# RUN: tandemc %s:by_columns --emit=layouts --num-warps 8 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' --constexpr 'TWICE=True' \
+# RUN:   | FileCheck %s --check-prefixes=DOUBLED,COLUMNS
+# RUN: tandemc %s:by_columns --emit=ptx --num-warps 8 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' --constexpr 'TWICE=False' \
+# RUN:   | FileCheck %s --check-prefix=STORES
 import triton
 import triton.language as tl
 
@@ -67,3 +73,21 @@ def looked_at(a_ptr, b_ptr, c_ptr, M, N, K):
         y += tl.exp(tl.dot(left, b.load([64, k]).T))
     m, n = row + tl.arange(0, 128)[:, None], tl.arange(0, 64)[None, :]
     tl.store(c_ptr + m * N + n, (x + y).to(c_ptr.dtype.element_ty))
+
+
+# A tile that threads have by pieces of columns goes to shared memory by columns, in accesses of 16 bytes, and the product reads it
+# transposed; what is computed from it element by element, too.
+# DOUBLED: arith.mulf
+# COLUMNS: tile.permute {{.*}}tensor<64x128xf16> -> tensor<128x64xf16>
+# COLUMNS: tgpu.local_store {{.*}}!tile.smem<128x64xf16>
+# COLUMNS: tgpu.wgmma {{.*}}rhsTransposed
+# STORES: st.shared.v4.b32
+# STORES-NOT: st.shared.b16
+@triton.jit
+def by_columns(q, k, out, stride, TWICE: tl.constexpr):
+    i, j, d = tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 64)
+    left = tl.load(q + i[:, None] * 64 + d[None, :])
+    right = tl.load(k + d[:, None] + j[None, :] * stride)
+    if TWICE:
+        right *= 2
+    tl.store(out + i[:, None] * 128 + j[None, :], tl.dot(left, right))

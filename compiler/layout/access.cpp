@@ -18,8 +18,9 @@ size_t vectorLength(const LinearLayout& layout, int64_t known, unsigned bits, un
 }
 
 std::optional<int64_t> loadCost(const LinearLayout& layout, int64_t known, unsigned bits, unsigned axis) {
-  constexpr int64_t kSectorBits = 256, kSectorsAtOnce = 4, kCycle = 4;
+  constexpr int64_t kLeastBits = 64, kSectorBits = 256, kSectorsAtOnce = 4, kCycle = 4;
   size_t length = vectorLength(layout, known, bits, axis);
+  if (int64_t(length) * bits < kLeastBits) return std::nullopt;
   // Elements of one sector are neighbours, as far as is known.
   int64_t together = std::min(known, kSectorBits / int64_t(bits));
   unsigned shift = layout.axisShift(axis);

@@ -9,7 +9,8 @@ namespace tandem::layout {
 size_t vectorLength(const LinearLayout& layout, int64_t known, unsigned bits, unsigned axis);
 
 // Returns the time of a warp's loads of the whole tile from the nearest cache, in quarter cycles of a multiprocessor;
-// nothing where an access uses less than half of the 32-byte sectors that it touches. `known`, `bits`, `axis`: as above.
+// nothing where an access takes less than 8 bytes of a thread, as layouts of products' operands have it, or uses less
+// than half of the 32-byte sectors that it touches. `known`, `bits`, `axis`: as above.
 std::optional<int64_t> loadCost(const LinearLayout& layout, int64_t known, unsigned bits, unsigned axis);
 
 }  // namespace tandem::layout

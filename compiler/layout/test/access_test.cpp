@@ -34,6 +34,7 @@ TEST(Access, ThreadsFurtherApartTouchMore) {
 
 TEST(Access, SparseAccessesHaveNoCost) {
   EXPECT_FALSE(loadCost(row(8), 2, 32, 0)) << "8 bytes of each sector";
+  EXPECT_FALSE(loadCost(row(2), 8, 16, 0)) << "4 bytes a thread, though threads are side by side";
   EXPECT_FALSE(loadCost(row(4), 1, 32, 0)) << "addresses of which nothing is known";
 }
 

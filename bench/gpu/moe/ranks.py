@@ -1,12 +1,14 @@
 """Checks and times the tensor-parallel layers of a mixture of experts on the GPUs of a host, beside NCCL with PyTorch's grouped products.
 
-    torchrun --nproc-per-node 2 bench/gpu/moe/ranks.py
+    python -m torch.distributed.run --nproc-per-node 2 bench/gpu/moe/ranks.py [layers]
 
-JSON lines of rank 0; times in microseconds of a call, of ten in a row on the slowest rank.
+JSON lines of rank 0; times in microseconds of a call, of ten in a row on the slowest rank, `_graph` of ten in a CUDA graph.
 """
 
 import json
 import os
+import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -15,13 +17,15 @@ import tandem.torch as tt
 
 # Tokens of all ranks, columns of x, inner columns of all ranks, experts, top_k.
 LAYERS = {
-    "moe_1": (8192, 2048, 1536, 8, 2),
     "moe_2": (8192, 2048, 1536, 32, 2),
-    "qwen3_30b": (8192, 2048, 768, 128, 8),
-    "deepseek_moe": (8192, 2048, 1408, 64, 6),
-    "mixtral_8x7b": (8192, 4096, 14336, 8, 2),
-    "uneven": (8191, 1024, 512, 13, 3),
     "few": (64, 2048, 768, 128, 8),
+    "qwen3_30b": (8192, 2048, 768, 128, 8),
+    "moe_5": (8192, 4096, 2048, 32, 2),
+    "mixtral_8x7b": (8192, 4096, 14336, 8, 2),
+    "deepseek_moe": (8192, 2048, 1408, 64, 6),
+    "uneven": (8191, 1024, 512, 13, 3),
+    "moe_1": (8192, 2048, 1536, 8, 2),
+    "deepseek_v3": (8192, 7168, 2048, 256, 8),
 }
 
 
@@ -41,11 +45,28 @@ def timed(function, calls=10):
     return round(worst.item(), 1)
 
 
-def tried(function):
+def in_graph(function, calls=10):
+    function()
+    torch.cuda.synchronize()
+    dist.barrier()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=torch.cuda.Stream()):
+        for _ in range(calls):
+            function()
+    return round(timed(graph.replay) / calls, 1)
+
+
+def tried(function, how=timed):
     try:
-        return timed(function)
+        return how(function)
     except Exception as error:  # a contender that does not run is named in the row
         return str(error)[:160]
+
+
+def chosen(m, experts, top_k, seed):
+    """The experts of each token, the same on all ranks."""
+    scores = torch.rand(m, experts, device="cuda", generator=torch.Generator("cuda").manual_seed(seed))
+    return scores.topk(top_k).indices.int()
 
 
 def exact(x, up, down, ids, weights, tokens):
@@ -63,11 +84,11 @@ def exact(x, up, down, ids, weights, tokens):
 
 
 def layer(name, m, hidden, inner_of_all, experts, top_k):
-    rank, ranks = dist.get_rank(), dist.get_world_size()
+    rank, ranks, begun = dist.get_rank(), dist.get_world_size(), time.monotonic()
     inner, shard = inner_of_all // ranks, -(-m // ranks)
     torch.manual_seed(5)
     whole = torch.randn(m, hidden, device="cuda", dtype=torch.bfloat16)
-    ids = torch.rand(m, experts, device="cuda").topk(top_k).indices.int()
+    ids = chosen(m, experts, top_k, seed=5)
     weights = torch.rand(m, top_k, device="cuda")
     torch.manual_seed(rank)
     up = torch.randn(experts, 2 * inner, hidden, device="cuda", dtype=torch.bfloat16) / hidden**0.5
@@ -81,7 +102,7 @@ def layer(name, m, hidden, inner_of_all, experts, top_k):
             ids[:] = -1
             ids[:, 0] = experts // 2
         if kind == "dropped":
-            ids[:] = torch.rand(m, experts, device="cuda").topk(top_k).indices.int()
+            ids[:] = chosen(m, experts, top_k, seed=6)
             ids[::3, 0] = -1
         route = tt.route_ids(ids, weights, experts)
         out = tt.moe_mlp(x, up, down, route, m, gated=True)
@@ -90,7 +111,7 @@ def layer(name, m, hidden, inner_of_all, experts, top_k):
         off = (out[tokens[mine] - first].double() - want[mine]).norm() / want[mine].norm().clamp_min(1e-30)
         row[f"error_{kind}"] = round(off.item(), 5)
 
-    ids[:] = torch.rand(m, experts, device="cuda", generator=torch.Generator("cuda").manual_seed(7)).topk(top_k).indices.int()
+    ids[:] = chosen(m, experts, top_k, seed=7)
     route = tt.route_ids(ids, weights, experts)
     h = tt.ag_moe(x, up, route, m, gated=True)
     row["route_ids"] = timed(lambda: tt.route_ids(ids, weights, experts))
@@ -100,8 +121,18 @@ def layer(name, m, hidden, inner_of_all, experts, top_k):
     row["moe_mlp"] = timed(lambda: tt.moe_mlp(x, up, down, route, m, gated=True))
     if m <= 512:
         row["moe_ar"] = timed(lambda: tt.moe_ar(h, down, route, m))
+        row["moe_mlp_graph"] = tried(lambda: tt.moe_mlp(x, up, down, route, m, gated=True), in_graph)
+        row["moe_ar_graph"] = tried(lambda: tt.moe_ar(h, down, route, m), in_graph)
+        active = torch.unique(ids).numel()
+        row["active_bytes_up"], row["active_bytes_down"] = active * up[0].nbytes, active * down[0].nbytes
     row["product_up"] = timed(lambda: tt.grouped_gemm(whole, up, route, m, gated=True))
     row["product_down"] = timed(lambda: tt.grouped_gemm(h, down, route, m, sorted=True))
+    # What the halves are bound by: dense products with as many blocks of 128 rows, what travels, and slots written and read.
+    rows = 128 * int((torch.bincount(ids.flatten().long(), minlength=experts) + 127).div(128, rounding_mode="floor").sum())
+    dense, dense_h = torch.randn(rows, hidden, device="cuda").bfloat16(), torch.randn(rows, inner, device="cuda").bfloat16()
+    row["dense_up"], row["dense_down"] = timed(lambda: dense @ up[0].T), timed(lambda: dense_h @ down[0].T)
+    slots, copy = torch.randn(m * top_k, hidden, device="cuda").bfloat16(), torch.empty(m * top_k, hidden, device="cuda").bfloat16()
+    row["slots_copied"] = timed(lambda: copy.copy_(slots))
 
     if m % ranks == 0:
         gathered, order = torch.empty_like(whole), ids.flatten().long().argsort(stable=True)
@@ -120,7 +151,9 @@ def layer(name, m, hidden, inner_of_all, experts, top_k):
             sums.zero_().index_add_(0, order // top_k, y.float())
             dist.reduce_scatter_tensor(mine, sums.bfloat16())
 
+        row["nccl_scatter"] = timed(lambda: dist.reduce_scatter_tensor(mine, whole))
         row["torch_up"], row["torch_down"] = tried(their_up), tried(their_down)
+    row["seconds"] = round(time.monotonic() - begun, 1)
     if rank == 0:
         print(json.dumps(row), flush=True)
 
@@ -129,8 +162,8 @@ def main():
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("nccl", device_id=torch.device("cuda", int(os.environ["LOCAL_RANK"])))
     tt.init()
-    for name, shape in LAYERS.items():
-        layer(name, *shape)
+    for name in sys.argv[1:] or LAYERS:
+        layer(name, *LAYERS[name])
         tt.release()
     dist.barrier()
     dist.destroy_process_group()

@@ -1,6 +1,6 @@
 """Times routing and grouped products on one GPU, beside what PyTorch has: JSON lines, times in microseconds of a call within a graph.
 
-python bench/gpu/moe/run.py [route] [grouped] [few]
+python -m torch.distributed.run --nproc-per-node 1 bench/gpu/moe/run.py [route] [grouped] [few]
 """
 
 import json

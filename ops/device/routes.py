@@ -8,7 +8,7 @@ import tandem
 import tandem.language as tl
 
 HEADER = tl.constexpr(64)
-BLOCK_WORDS = tl.constexpr(8)  # expert, first row, end, turn, first block of its group, blocks of the group
+BLOCK_WORDS = tl.constexpr(8)  # expert, first row, end, turn, first block of its group, blocks of the group, the expert's end, 0
 BAD_IDS = tl.constexpr(0)  # how many ids are neither -1 nor an expert's
 FIRST_BAD = tl.constexpr(1)  # the first slot with one
 TOKENS = tl.constexpr(2)

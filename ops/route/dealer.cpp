@@ -11,14 +11,20 @@ namespace {
 // Slots of a program, and up to how many one program takes alone.
 constexpr int64_t kSlotsEach = 1024, kAlone = 2048;
 constexpr int64_t kSimulatedSlotsEach = 64, kSimulatedAlone = 64;
-constexpr int kWarps = 8, kSimulatedWarps = 2;
-constexpr int64_t kMostSharedWords = 24 << 10;
-constexpr int kGroup = 8;                                 // blocks that share the columns that they read
-constexpr int64_t kTile = 8192;                           // elements of a tile of counts
-constexpr int64_t kScores = 4096;                         // of a tile of scores
-constexpr int64_t kAtOnce = 1024, kSimulatedAtOnce = 64;  // blocks of the table
+constexpr int kWarps = 16, kSimulatedWarps = 2;
+constexpr int64_t kMostSharedWords = 56 << 10;
+constexpr int kGroup = 8;        // blocks that share the columns that they read
+constexpr int64_t kTile = 8192;  // elements of a tile of counts
 
 int64_t padded(int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); }
+
+int64_t paddedExperts(int64_t experts) { return std::max<int64_t>(padded(experts), 8); }
+
+// Lanes that score a token together: a warp where each has a token, else so few that each has up to 32 experts.
+int64_t lanesFor(int64_t columns, int64_t tokens, int warps) {
+  int64_t least = std::clamp<int64_t>(columns / 32, 8, 32), most = std::min<int64_t>(columns, 32);
+  return std::clamp(padded(32 * warps / std::max<int64_t>(tokens, 1)), least, most);
+}
 
 }  // namespace
 
@@ -43,12 +49,8 @@ Dealer::Dealer(Team& team, Memory& memory, int64_t maxM, int64_t experts, int64_
                const DealConfig& config)
     : team_(team), experts_(experts), topK_(topK), scores_(scores), config_(config) {
   int64_t ranges = std::max<int64_t>(team.size(), team.residentPrograms());
-  int64_t blocks = cdiv(maxM * topK, 16) + experts + kAtOnce;
   ids_ = memory.localZeros({scores ? maxM * topK : 1}, DType::Int32, "ids");
   counts_ = memory.localZeros({ranges * experts}, DType::Int32, "counts");
-  base_ = memory.localZeros({ranges * experts}, DType::Int32, "base");
-  marks_ = memory.localZeros({blocks}, DType::Int32, "marks");
-  runs_ = memory.localZeros({3 * team.size() * experts}, DType::Int32, "runs");
 }
 
 Dealer::Ranges Dealer::rangesFor(int64_t m) const {
@@ -61,15 +63,20 @@ Dealer::Ranges Dealer::rangesFor(int64_t m) const {
     out.parts = std::clamp(cdiv(shard * topK_, simulated ? kSimulatedSlotsEach : kSlotsEach), int64_t(1), most / ranks);
     out.tokens = cdiv(shard, out.parts);
   }
-  int64_t each = experts_ * (out.isMany ? 1 : ranks);
-  while (out.warps > 1 && out.warps * each > kMostSharedWords) out.warps /= 2;
+  // Counts of each warp, the scores of its tokens with the sums of their groups, and what is of all.
+  int64_t columns = paddedExperts(experts_), each = columns * (out.isMany ? 1 : ranks);
+  auto words = [&](int warps) {
+    int64_t lanes = lanesFor(columns, out.tokens, warps);
+    return warps * (each + (scores_ ? 32 / lanes * (columns + columns / 2 + lanes) : 0)) + 2 * each + 6 * columns;
+  };
+  while (out.warps > 1 && words(out.warps) > kMostSharedWords) out.warps /= 2;
   return out;
 }
 
 void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stream,
                     const std::map<std::string, Constant>& constants) {
   Ranges ranges = rangesFor(m);
-  int64_t columns = padded(experts_), atOnce = team_.target() == "sim" ? kSimulatedAtOnce : kAtOnce;
+  int64_t columns = paddedExperts(experts_);
   int64_t programs = ranges.parts * team_.size();
   std::map<std::string, Constant> all = {{"E", experts_},
                                          {"PADDED", columns},
@@ -79,23 +86,22 @@ void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stre
                                          {"WARPS", int64_t(ranges.warps)},
                                          {"MANY", ranges.isMany},
                                          {"ROWS_AT_ONCE", std::clamp<int64_t>(kTile / columns, 1, padded(programs))},
-                                         {"TOKENS_AT_ONCE", std::clamp<int64_t>(kScores / columns, 1, 64)},
+                                         {"LANES", lanesFor(columns, ranges.tokens, ranges.warps)},
                                          {"SCORES", scores_},
                                          {"SIGMOID", false},
                                          {"GROUPS", int64_t(1)},
                                          {"TOP_GROUPS", int64_t(1)},
                                          {"RENORMALISE", false},
                                          {"BLOCK", int64_t(blockRows(m * topK_, experts_, config_, team_.target()))},
-                                         {"GROUP", int64_t(kGroup)},
-                                         {"AT_ONCE", atOnce}};
+                                         {"GROUP", int64_t(kGroup)}};
   for (const auto& [name, value] : constants) all[name] = value;
   LaunchConfig launch{.grid = {int(ranges.isMany ? programs + 1 : 1), 1, 1},
                       .numWarps = ranges.warps,
                       .stream = stream,
                       .cooperative = ranges.isMany};
   team_.launch(kernelOf("ops/route/route.py", "route"), launch,
-               {given.logits, given.bias, given.ids, given.weights, route, counts_, base_, marks_, runs_, m,
-                shardRows(m, team_.size()), ranges.tokens, ranges.parts},
+               {given.logits, given.bias, given.ids, given.weights, route, counts_, m, shardRows(m, team_.size()),
+                ranges.tokens, ranges.parts},
                all);
 }
 

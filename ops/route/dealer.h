@@ -31,7 +31,7 @@ class Dealer {
   int64_t experts_, topK_;
   bool scores_;
   DealConfig config_;
-  Tensor ids_, counts_, base_, marks_, runs_;
+  Tensor ids_, counts_;
 };
 
 }  // namespace tandem::ops

@@ -30,73 +30,160 @@ from ops.device.routes import (
     weights_of,
 )
 from tandem.libdevice import popc
-from tandem.simt import __ballot_sync, __syncthreads, __syncwarp, atomic_add, laneid, ld, st, sync_grid, tid
+from tandem.simt import __ballot_sync, __shfl_xor_sync_i32, __syncthreads, __syncwarp, atomic_add, laneid, ld, st, sync_grid, tid
 
 
 @tandem.jit
-def chosen_groups(selection, GROUPS: tl.constexpr, TOP_GROUPS: tl.constexpr):
-    """`selection`, -inf outside of the TOP_GROUPS groups of experts whose best two scores have the largest sums."""
-    tokens: tl.constexpr = selection.shape[0]
-    of_group: tl.constexpr = selection.shape[1] // GROUPS
-    grouped = selection.reshape(tokens, GROUPS, of_group)
-    inside = tl.arange(0, of_group)[None, None, :]
-    best, where = tl.max(grouped, axis=2, return_indices=True)
-    second = tl.max(tl.where(inside == where[:, :, None], float("-inf"), grouped), axis=2)
-    sums = best + second
-    group = tl.arange(0, GROUPS)[None, :]
-    kept = group < 0
-    for _ in tl.static_range(TOP_GROUPS):
-        _, index = tl.max(tl.where(kept, float("-inf"), sums), axis=1, return_indices=True)
-        kept = kept | (group == index[:, None])
-    return tl.where(kept[:, :, None], grouped, float("-inf")).reshape(tokens, GROUPS * of_group)
+def best_of(scores, biases, at, expert, COUNT: tl.constexpr, LANES: tl.constexpr, NONE: tl.constexpr):
+    """The largest sum of score and bias, and the first expert that has it, of COUNT experts, each LANES behind the last. A score that is
+    no number counts for nothing."""
+    value = float("-inf")
+    best = NONE
+    for i in tl.static_range(COUNT):
+        candidate = dl.smem_load(scores, at + expert + i * LANES) + dl.smem_load(biases, expert + i * LANES)
+        best = tl.where(candidate > value, expert + i * LANES, best)
+        value = tl.where(candidate > value, candidate, value)
+    return value, best
+
+
+@tandem.jit
+def keep_groups(scores, biases, sums, at, at_sums, lane, E: tl.constexpr, LANES: tl.constexpr, GROUPS: tl.constexpr, TOP: tl.constexpr):
+    """Marks the scores outside of the TOP groups of experts whose best two have the largest sums. A lane begins in each group elsewhere
+    than the others, so that they read different banks."""
+    each: tl.constexpr = E // GROUPS
+    for group in range(lane, GROUPS, LANES):
+        best = float("-inf")
+        second = float("-inf")
+        for i in range(each):
+            expert = group * each + (i + group) % each
+            value = dl.smem_load(scores, at + expert) + dl.smem_load(biases, expert)
+            second = tl.maximum(second, tl.minimum(best, value))
+            best = tl.maximum(best, value)
+        dl.smem_store(sums, best + second, at_sums + group)
+    __syncwarp()
+    for group in range(lane, GROUPS, LANES):
+        mine = dl.smem_load(sums, at_sums + group)
+        above = 0
+        for other in range(GROUPS):
+            theirs = dl.smem_load(sums, at_sums + other)
+            above += ((theirs > mine) | ((theirs == mine) & (other < group))).to(tl.int32)
+        if above >= TOP:
+            for i in range(each):
+                dl.smem_store(scores, float("nan"), at + group * each + (i + group) % each)
+    __syncwarp()
 
 
 @tandem.jit
 def score(
     logits_ptr,
-    bias_ptr,
     ids_ptr,
     weights_ptr,
+    biases,
+    scores,
+    sums,
     first,
     last,
     E: tl.constexpr,
     PADDED: tl.constexpr,
     K: tl.constexpr,
-    TOKENS_AT_ONCE: tl.constexpr,
+    WARPS: tl.constexpr,
+    LANES: tl.constexpr,
     SIGMOID: tl.constexpr,
     GROUPS: tl.constexpr,
     TOP_GROUPS: tl.constexpr,
     RENORMALISE: tl.constexpr,
 ):
-    """Ids and weights of the tokens from `first` to `last`. The bias counts for the choice alone."""
-    expert = tl.arange(0, PADDED)[None, :]
-    slot = tl.arange(0, tl.next_power_of_2(K))[None, :]
-    bias = tl.load(bias_ptr + expert, mask=expert < E, other=0.0)
-    for begin in range(first, last, TOKENS_AT_ONCE):
-        token = begin + tl.arange(0, TOKENS_AT_ONCE)[:, None]
-        inside = (token < last) & (expert < E)
-        logits = tl.load(logits_ptr + token.to(tl.int64) * E + expert, mask=inside, other=float("-inf")).to(tl.float32)
-        if SIGMOID:
-            scores = tl.sigmoid(logits)
-        else:
-            exponential = tl.exp(logits - tl.max(tl.where(token < last, logits, 0.0), axis=1)[:, None])
-            scores = exponential / tl.sum(exponential, axis=1)[:, None]
-        selection = tl.where(inside, scores + bias, float("-inf"))
+    """Ids and weights of the tokens from `first` to `last`, LANES lanes for each. The bias counts for the choice alone.
+
+    A lane has every LANES-th expert's score in shared memory, in sets, and knows the best of each set. The best of all lanes' is taken
+    and becomes no number; its lane then looks through its set again."""
+    EACH: tl.constexpr = PADDED // LANES
+    OF_SET: tl.constexpr = min(EACH, 8)
+    SETS: tl.constexpr = EACH // OF_SET
+    TOKENS: tl.constexpr = 32 // LANES
+    STEPS: tl.constexpr = LANES.bit_length() - 1
+    nth = tid(0) // LANES
+    lane = tid(0) % LANES
+    at = nth * (PADDED + LANES)  # tokens of a warp in different banks
+    for begin in range(first + tid(0) // 32 * TOKENS, last, WARPS * TOKENS):
+        token = begin + nth % TOKENS
+        row_ptr = logits_ptr + tl.minimum(token, last - 1).to(tl.int64) * E
+        logits = ()
+        for i in tl.static_range(EACH):
+            logit = float("-inf")
+            if i * LANES + lane < E:
+                logit = ld(row_ptr + (i * LANES + lane), semantic="weak").to(tl.float32)
+            logits = logits + (logit,)
+        total = 1.0
+        if not SIGMOID:
+            top = logits[0]
+            for i in tl.static_range(1, EACH):
+                top = tl.maximum(top, logits[i])
+            for step in tl.static_range(STEPS):
+                top = tl.maximum(top, __shfl_xor_sync_i32(0xFFFFFFFF, top, 1 << step))
+            total = 0.0
+            exponentials = ()
+            for i in tl.static_range(EACH):
+                exponentials = exponentials + (tl.exp(logits[i] - top),)
+                total += exponentials[i]
+            for step in tl.static_range(STEPS):
+                total += __shfl_xor_sync_i32(0xFFFFFFFF, total, 1 << step)
+        __syncwarp()
+        for i in tl.static_range(EACH):
+            if SIGMOID:
+                value = tl.sigmoid(logits[i])
+            else:
+                value = exponentials[i] / total
+            dl.smem_store(scores, tl.where(i * LANES + lane < E, value, float("nan")), at + i * LANES + lane)
         if TOP_GROUPS < GROUPS:
-            selection = chosen_groups(selection, GROUPS, TOP_GROUPS)
-        ids = tl.zeros((TOKENS_AT_ONCE, tl.next_power_of_2(K)), tl.int32)
-        weights = tl.zeros((TOKENS_AT_ONCE, tl.next_power_of_2(K)), tl.float32)
+            __syncwarp()
+            keep_groups(scores, biases, sums, at, nth * GROUPS, lane, E, LANES, GROUPS, TOP_GROUPS)
+
+        values = ()
+        experts = ()
+        for of in tl.static_range(SETS):
+            value, expert = best_of(scores, biases, at, of * OF_SET * LANES + lane, OF_SET, LANES, PADDED)
+            values = values + (value,)
+            experts = experts + (expert,)
+        ids = ()
+        weights = ()
+        total = 0.0
         for k in tl.static_range(K):
-            _, index = tl.max(selection, axis=1, return_indices=True)
-            taken = expert == index[:, None]
-            ids = tl.where(slot == k, index[:, None], ids)
-            weights = tl.where(slot == k, tl.sum(tl.where(taken, scores, 0.0), axis=1)[:, None], weights)
-            selection = tl.where(taken, float("-inf"), selection)
-        if RENORMALISE:
-            weights = weights / tl.sum(weights, axis=1)[:, None]
-        at = token.to(tl.int64) * K + slot
-        tl.store(ids_ptr + at, ids, mask=(token < last) & (slot < K))
-        tl.store(weights_ptr + at, weights, mask=(token < last) & (slot < K))
+            value = values[0]
+            expert = experts[0]
+            for of in tl.static_range(1, SETS):
+                expert = tl.where(values[of] > value, experts[of], expert)
+                value = tl.where(values[of] > value, values[of], value)
+            for step in tl.static_range(STEPS):
+                other = __shfl_xor_sync_i32(0xFFFFFFFF, value, 1 << step)
+                of_other = __shfl_xor_sync_i32(0xFFFFFFFF, expert, 1 << step)
+                is_better = (other > value) | ((other == value) & (of_other < expert))
+                value = tl.where(is_better, other, value)
+                expert = tl.where(is_better, of_other, expert)
+            __syncwarp()
+            weight = dl.smem_load(scores, at + tl.minimum(expert, PADDED - 1))
+            ids = ids + (expert,)
+            weights = weights + (weight,)
+            total += weight
+            if k + 1 < K:
+                __syncwarp()
+                of_mine = -1
+                if (expert % LANES == lane) & (expert < PADDED):
+                    dl.smem_store(scores, float("nan"), at + expert)
+                    of_mine = expert // (OF_SET * LANES)
+                    value, expert = best_of(scores, biases, at, of_mine * (OF_SET * LANES) + lane, OF_SET, LANES, PADDED)
+                next_values = ()
+                next_experts = ()
+                for of in tl.static_range(SETS):
+                    next_values = next_values + (tl.where(of == of_mine, value, values[of]),)
+                    next_experts = next_experts + (tl.where(of == of_mine, expert, experts[of]),)
+                values = next_values
+                experts = next_experts
+        if token < last:
+            for k in tl.static_range(K):
+                if lane == k % LANES:
+                    st(ids_ptr + (token * K + k), ids[k], semantic="weak")
+                    st(weights_ptr + (token * K + k), weights[k] / total if RENORMALISE else weights[k], semantic="weak")
 
 
 @tandem.jit
@@ -111,74 +198,66 @@ def like_me(expert, is_row, BITS: tl.constexpr):
 
 
 @tandem.jit
-def larger(a, b):
-    return tl.maximum(a, b)
-
-
-@tandem.jit
 def write_blocks(
     counts_ptr,
-    marks_ptr,
-    runs_ptr,
     route_ptr,
+    firsts,
+    runs,
+    total,
     slots,
     parts,
     E: tl.constexpr,
     PADDED: tl.constexpr,
     R: tl.constexpr,
+    WARPS: tl.constexpr,
     ROWS_AT_ONCE: tl.constexpr,
     BLOCK: tl.constexpr,
     GROUP: tl.constexpr,
-    AT_ONCE: tl.constexpr,
 ):
     """The table of blocks. A run is an expert's blocks of one turn; `runs` says of each its first block, how many blocks of the expert
-    come before, and how many it has."""
+    come before, and how many it has. Eight lanes write a run. `firsts`: each expert's first row, and the number of rows."""
     expert = tl.arange(0, PADDED)
-    real = expert < E
-    first = tl.load(offsets_of(route_ptr) + expert, mask=real, other=0)
-    total = tl.load(offsets_of(route_ptr) + expert + 1, mask=real, other=0) - first
     all_blocks = tl.cdiv(total, BLOCK)
-    for begin in range(0, tl.sum(all_blocks), AT_ONCE):
-        tl.store(marks_ptr + begin + tl.arange(0, AT_ONCE), 0)
     here = tl.zeros((PADDED,), tl.int32)
     before = tl.zeros((PADDED,), tl.int32)
     blocks = 0
+    runs_ptr = dl.smem_get_ptr(runs, 0)
     for turn in tl.static_range(R):
-        for begin in range(turn * parts, (turn + 1) * parts, ROWS_AT_ONCE):
-            program = begin + tl.arange(0, ROWS_AT_ONCE)[:, None]
-            mask = (program < (turn + 1) * parts) & real[None, :]
-            here += tl.sum(tl.load(counts_ptr + program * E + expert[None, :], mask=mask, other=0), axis=0)
-        behind = tl.where(here == total, all_blocks, here // BLOCK)
+        if turn + 1 < R:
+            for begin in range(turn * parts, (turn + 1) * parts, ROWS_AT_ONCE):
+                program = begin + tl.arange(0, ROWS_AT_ONCE)[:, None]
+                mask = (program < (turn + 1) * parts) & (expert < E)[None, :]
+                here += tl.sum(tl.load(counts_ptr + program * E + expert[None, :], mask=mask, other=0), axis=0)
+            behind = tl.where(here == total, all_blocks, here // BLOCK)
+        else:
+            behind = all_blocks
         count = behind - before
-        start = blocks + tl.cumsum(count, 0) - count
-        run = turn * E + expert
-        tl.store(runs_ptr + 3 * run, start, mask=real)
-        tl.store(runs_ptr + 3 * run + 1, before, mask=real)
-        tl.store(runs_ptr + 3 * run + 2, count, mask=real)
-        tl.store(marks_ptr + start, run, mask=real & (count > 0))
+        tl.store(runs_ptr + expert, blocks + tl.cumsum(count, 0) - count)
+        tl.store(runs_ptr + PADDED + expert, before)
+        tl.store(runs_ptr + 2 * PADDED + expert, count)
         blocks += tl.sum(count)
         before = behind
+        __syncthreads()
+        for of in range(tid(0) // 8, E, WARPS * 4):
+            start = dl.smem_load(runs, of)
+            above = dl.smem_load(runs, PADDED + of)
+            count_of = dl.smem_load(runs, 2 * PADDED + of)
+            row_of = dl.smem_load(firsts, of)
+            end = dl.smem_load(firsts, of + 1)
+            for nth in range(tid(0) % 8, count_of, 8):
+                words = blocks_of(route_ptr, E, slots) + (start + nth) * BLOCK_WORDS
+                row = row_of + (above + nth) * BLOCK
+                group = nth // GROUP * GROUP
+                st(words, of, semantic="weak")
+                st(words + 1, row, semantic="weak")
+                st(words + 2, tl.minimum(row + BLOCK, end), semantic="weak")
+                st(words + 3, turn, semantic="weak")
+                st(words + 4, start + group, semantic="weak")
+                st(words + 5, tl.minimum(count_of - group, GROUP), semantic="weak")
+                st(words + 6, end, semantic="weak")
+                st(words + 7, 0, semantic="weak")
+        __syncthreads()
     tl.store(route_ptr + BLOCKS, blocks)
-    last = 0
-    for begin in range(0, blocks, AT_ONCE):
-        block = begin + tl.arange(0, AT_ONCE)
-        mine = tl.maximum(tl.associative_scan(tl.load(marks_ptr + block), 0, larger), last)
-        last = tl.max(mine)
-        of = mine % E
-        from_block = tl.load(runs_ptr + 3 * mine)
-        nth = block - from_block
-        row = tl.load(offsets_of(route_ptr) + of) + (tl.load(runs_ptr + 3 * mine + 1) + nth) * BLOCK
-        group = nth // GROUP * GROUP
-        words = blocks_of(route_ptr, E, slots) + block * BLOCK_WORDS
-        inside = block < blocks
-        tl.store(words, of, mask=inside)
-        tl.store(words + 1, row, mask=inside)
-        tl.store(words + 2, tl.minimum(row + BLOCK, tl.load(offsets_of(route_ptr) + of + 1)), mask=inside)
-        tl.store(words + 3, mine // E, mask=inside)
-        tl.store(words + 4, from_block + group, mask=inside)
-        tl.store(words + 5, tl.minimum(tl.load(runs_ptr + 3 * mine + 2) - group, GROUP), mask=inside)
-        tl.store(words + 6, 0, mask=inside)
-        tl.store(words + 7, 0, mask=inside)
 
 
 @tandem.jit
@@ -198,9 +277,6 @@ def route(
     given_ptr,
     route_ptr,
     counts_ptr,
-    base_ptr,
-    marks_ptr,
-    runs_ptr,
     m,
     shard_rows,
     tokens_each,
@@ -213,7 +289,7 @@ def route(
     WARPS: tl.constexpr,
     MANY: tl.constexpr,
     ROWS_AT_ONCE: tl.constexpr,
-    TOKENS_AT_ONCE: tl.constexpr,
+    LANES: tl.constexpr,
     SCORES: tl.constexpr,
     SIGMOID: tl.constexpr,
     GROUPS: tl.constexpr,
@@ -221,7 +297,6 @@ def route(
     RENORMALISE: tl.constexpr,
     BLOCK: tl.constexpr,
     GROUP: tl.constexpr,
-    AT_ONCE: tl.constexpr,
 ):
     """SCORES: ids are found from the logits [m, E] and the bias [E]; else they are given, with their weights. The tokens of a shard are
     divided into `parts` ranges of `tokens_each`. MANY: a program for each range, and one that writes the blocks; else one has all."""
@@ -230,40 +305,61 @@ def route(
     ranges = R * parts
     slots = m * K
     EACH: tl.constexpr = 1 if MANY else R  # ranges of a program; if it has all, a shard has one
-    threads = WARPS * 32
+    threads: tl.constexpr = WARPS * 32
     warp = tid(0) // 32
     weights_ptr = weights_of(route_ptr, E, slots)
     seen = dl.allocate_smem(tl.int32, [EACH * WARPS * E])
+    bases = dl.allocate_smem(tl.int32, [EACH * PADDED])
+    firsts = dl.allocate_smem(tl.int32, [2 * PADDED])
+    runs = dl.allocate_smem(tl.int32, [3 * PADDED])
+    if not MANY:
+        counts_ptr = dl.smem_get_ptr(dl.allocate_smem(tl.int32, [EACH * E]), 0)
     if pid < ranges:
         for i in range(tid(0), EACH * WARPS * E, threads):
             dl.smem_store(seen, 0, i)
         if (pid == 0) & (tid(0) == 0):
             st(route_ptr + BAD_IDS, 0, semantic="weak")
             st(route_ptr + FIRST_BAD, 0x7FFFFFFF, semantic="weak")
+        if SCORES:
+            biases = dl.allocate_smem(tl.float32, [PADDED])
+            scores = dl.allocate_smem(tl.float32, [threads // LANES * (PADDED + LANES)])
+            sums = dl.allocate_smem(tl.float32, [threads // LANES * GROUPS])
+            for e in range(tid(0), PADDED, threads):
+                bias = 0.0
+                if e < E:
+                    bias = ld(bias_ptr + e, semantic="weak")
+                dl.smem_store(biases, bias, e)
+        __syncthreads()
         for nth in range(EACH):
             first, last = share_of(pid * EACH + nth, rank, m, shard_rows, tokens_each, parts, R)
             if SCORES:
                 score(
                     logits_ptr,
-                    bias_ptr,
                     ids_ptr,
                     weights_ptr,
+                    biases,
+                    scores,
+                    sums,
                     first,
                     last,
                     E,
                     PADDED,
                     K,
-                    TOKENS_AT_ONCE,
+                    WARPS,
+                    LANES,
                     SIGMOID,
                     GROUPS,
                     TOP_GROUPS,
                     RENORMALISE,
                 )
-            __syncthreads()
+                __syncthreads()
             each = tl.cdiv((last - first) * K, threads) * 32
             begin = first * K + warp * each
             for i in range(begin + laneid(), tl.minimum(begin + each, last * K), 32):
                 expert = ld(ids_ptr + i, semantic="weak")
+                if not SCORES:
+                    weight = ld(given_ptr + i, semantic="weak")
+                    st(weights_ptr + i, weight, semantic="weak")
                 if (expert >= 0) & (expert < E):
                     atomic_add(dl.smem_get_ptr(seen, (nth * WARPS + warp) * E + expert), 1, "cta", "relaxed")
         __syncthreads()
@@ -281,17 +377,19 @@ def route(
 
     column = tl.arange(0, PADDED)
     real = column < E
-    total = tl.zeros((PADDED,), tl.int32)
-    before = tl.zeros((PADDED,), tl.int32)
+    totals = tl.zeros((ROWS_AT_ONCE, PADDED), tl.int32)
+    befores = tl.zeros((ROWS_AT_ONCE, PADDED), tl.int32)
     for row in range(0, ranges, ROWS_AT_ONCE):
         of_range = row + tl.arange(0, ROWS_AT_ONCE)[:, None]
         counts = tl.load(counts_ptr + of_range * E + column[None, :], mask=(of_range < ranges) & real[None, :], other=0)
-        total += tl.sum(counts, axis=0)
-        before += tl.sum(tl.where(of_range < pid * EACH, counts, 0), axis=0)
+        totals += counts
+        befores += tl.where(of_range < pid * EACH, counts, 0)
+    total = tl.sum(totals, axis=0)
     behind = tl.cumsum(total, 0)
     if pid == ranges * MANY:
-        tl.store(offsets_of(route_ptr) + column, behind - total, mask=real)
         rows = tl.sum(total)
+        tl.store(dl.smem_get_ptr(firsts, 0) + column, behind - total)
+        tl.store(offsets_of(route_ptr) + column, behind - total, mask=real)
         tl.store(offsets_of(route_ptr) + E, rows)
         tl.store(route_ptr + ROWS, rows)
         tl.store(route_ptr + TOKENS, m)
@@ -300,19 +398,15 @@ def route(
         tl.store(route_ptr + BLOCK_ROWS, BLOCK)
         tl.store(route_ptr + RANKS, R)
         tl.store(route_ptr + RANK, rank)
-        write_blocks(counts_ptr, marks_ptr, runs_ptr, route_ptr, slots, parts, E, PADDED, R, ROWS_AT_ONCE, BLOCK, GROUP, AT_ONCE)
+        if PADDED == E:
+            tl.store(dl.smem_get_ptr(firsts, 0) + E, rows)
+        write_blocks(counts_ptr, route_ptr, firsts, runs, total, slots, parts, E, PADDED, R, WARPS, ROWS_AT_ONCE, BLOCK, GROUP)
     if pid < ranges:
-        base = behind - total + before
+        base = behind - total + tl.sum(befores, axis=0)
         for nth in tl.static_range(EACH):
-            tl.store(base_ptr + (pid * EACH + nth) * E + column, base, mask=real)
+            tl.store(dl.smem_get_ptr(bases, 0) + nth * PADDED + column, base)
             if EACH > 1:
                 base += tl.load(counts_ptr + nth * E + column, mask=real, other=0)
-        __syncthreads()
-        for e in range(tid(0), EACH * E, threads):
-            above = ld(base_ptr + pid * EACH * E + e, semantic="weak")
-            for w in range(WARPS):
-                at = (e // E * WARPS + w) * E + e % E
-                dl.smem_store(seen, above + dl.smem_load(seen, at), at)
         __syncthreads()
         order_ptr = order_of(route_ptr, E)
         place_ptr = place_of(route_ptr, E, slots)
@@ -326,14 +420,14 @@ def route(
                 expert = -1
                 if at < end:
                     expert = ld(ids_ptr + at, semantic="weak")
-                    if not SCORES:
-                        st(weights_ptr + at, ld(given_ptr + at, semantic="weak"), semantic="weak")
                 is_row = (expert >= 0) & (expert < E)
                 alike = like_me(expert, is_row, BITS)
                 lower = popc(alike & ((1 << laneid()) - 1))
                 row = -1
+                above = 0
                 if is_row:
-                    row = dl.smem_load(seen, (nth * WARPS + warp) * E + expert) + lower
+                    above = dl.smem_load(seen, (nth * WARPS + warp) * E + expert) + lower
+                    row = dl.smem_load(bases, nth * PADDED + expert) + above
                     st(order_ptr + row, at, semantic="weak")
                 if at < end:
                     st(place_ptr + at, row, semantic="weak")
@@ -342,5 +436,5 @@ def route(
                         tl.atomic_min(route_ptr + FIRST_BAD, at, sem="relaxed")
                 __syncwarp()
                 if is_row & (lower + 1 == popc(alike)):
-                    dl.smem_store(seen, row + 1, (nth * WARPS + warp) * E + expert)
+                    dl.smem_store(seen, above + 1, (nth * WARPS + warp) * E + expert)
                 __syncwarp()

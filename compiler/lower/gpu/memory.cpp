@@ -1,4 +1,5 @@
 // Loads and stores through pointers: neighbouring elements of a thread in one access.
+#include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/lower/gpu/memory.h"
 #include <utility>
@@ -65,9 +66,17 @@ void storeVector(KernelContext& cx, Scalars values, llvm::Value* pointer, llvm::
   cx.emit.store(held, pointer, predicate, options);
 }
 
+// A pointer to the kernel's own shared memory (simt.smem_ptr) is a generic address.
+static codegen::Space spaceOf(mlir::Value pointer) {
+  Operation* op = pointer.getDefiningOp();
+  while (op && op->hasTrait<tile::DerivesPointer>()) op = op->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<simt::SmemPtrOp>(op) ? codegen::Space::Generic : codegen::Space::Global;
+}
+
 static void lowerLoad(KernelContext& cx, tile::LoadOp op) {
   llvm::Type* element = cx.typeOf(op.getResult().getType());
   AccessOptions options = accessOptions(op.getCache(), op.getEvict());
+  options.space = spaceOf(op.getPointer());
   options.isVolatile = op.getIsVolatile();
   bool isTile = isa<RankedTensorType>(op.getResult().getType());
   size_t vector = isTile ? accessLength(op, cx.layoutOf(op.getResult()), cx.bitsOf(element)) : 1;
@@ -97,6 +106,7 @@ static void lowerScalarStore(KernelContext& cx, tile::StoreOp op, const AccessOp
 
 static void lowerStore(KernelContext& cx, tile::StoreOp op) {
   AccessOptions options = accessOptions(op.getCache(), op.getEvict());
+  options.space = spaceOf(op.getPointer());
   if (!isa<RankedTensorType>(op.getPointer().getType())) return lowerScalarStore(cx, op, options);
   LinearLayout layout = cx.layoutOf(op.getPointer());
   size_t vector = accessLength(op, layout, cx.bitsOf(cx.typeOf(op.getValue().getType())));

@@ -53,7 +53,7 @@ class Layer:
         self.brought, self.begun = team.zeros(16, "int64", name="brought"), team.zeros(ranks, "int64", name="begun")
         self.signals = team.zeros((ranks - 1) * 64, "int64", name="ready parts")
         self.combined, self.calls = self._local((1,), "int32"), self._local((1,), "int64")
-        self.scratch = [self._local((n,), "int32") for n in (4 * experts, 4 * experts, slots + experts + 64, 3 * ranks * experts)]
+        self.counts = self._local((4 * experts,), "int32")
         self.route = team.local_from_array(np.zeros(route_words(m, experts, top_k), np.int32), name="route")
         self.h = team.local_empty((slots, inner), case.dtype, name="h")
         self.beside = team.new_stream()
@@ -68,11 +68,11 @@ class Layer:
 
     def deal(self, ids, weights):
         m, _, _, experts, top_k = self.case.sizes
-        padded = 1 << (experts - 1).bit_length()
+        padded = max(1 << (experts - 1).bit_length(), 8)
         constants = {"E": experts, "PADDED": padded, "BITS": (experts - 1).bit_length(), "K": top_k, "R": self.team.size, "WARPS": 1}
-        constants |= {"MANY": False, "ROWS_AT_ONCE": 4, "TOKENS_AT_ONCE": 16, "SCORES": False, "SIGMOID": False, "GROUPS": 1}
-        constants |= {"TOP_GROUPS": 1, "RENORMALISE": False, "BLOCK": BLOCK, "GROUP": 8, "AT_ONCE": 64}
-        given = (weights, weights, ids, weights, self.route, *self.scratch, m, self.shard, self.shard, 1)
+        constants |= {"MANY": False, "ROWS_AT_ONCE": 4, "LANES": 8, "SCORES": False, "SIGMOID": False, "GROUPS": 1}
+        constants |= {"TOP_GROUPS": 1, "RENORMALISE": False, "BLOCK": BLOCK, "GROUP": 8}
+        given = (weights, weights, ids, weights, self.route, self.counts, m, self.shard, self.shard, 1)
         self.kernels["route"][(1,)](*given, **constants, num_warps=1)
 
     def gather(self, x, w):

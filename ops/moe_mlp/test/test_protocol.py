@@ -74,7 +74,7 @@ SCATTER = {
         [],
     ),
     "stale epoch": ((RS, CALL, CALL.replace(" + 1", "")), "race|leftover|uninitialised", []),
-    "sums not awaited": ("sums not awaited", "race", []),
+    "sums not awaited": ("sums not awaited", "race|uninitialised", []),
     "combines early": ("combines early", "race|signal", []),
 }
 

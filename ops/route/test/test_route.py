@@ -120,9 +120,12 @@ def chosen(logits, bias, top_k, score="softmax", groups=1, top_groups=1, renorma
         (60, 4, {"score": "sigmoid"}),
         (32, 4, {"score": "sigmoid", "groups": 8, "top_groups": 4, "renormalise": True}),
         (16, 2, {"groups": 4, "top_groups": 1}),
+        (256, 8, {"score": "sigmoid", "groups": 8, "top_groups": 4, "renormalise": True}),
+        (300, 8, {}),
+        (1024, 16, {"renormalise": True}),
     ],
 )
-@pytest.mark.parametrize("m", [1, 33, 100])
+@pytest.mark.parametrize("m", [1, 9, 33, 100])
 @pytest.mark.parametrize("dtype", ["fp32", "bf16"])
 def test_scores(dtype, m, experts, top_k, options):
     from tandem.kernel.element_types import as_dtype
@@ -143,6 +146,31 @@ def test_scores(dtype, m, experts, top_k, options):
         for rank, parts in enumerate(result.values):
             np.testing.assert_allclose(parts.weights, weights.reshape(-1), rtol=1e-5)
             check(parts, ids, parts.weights, experts, ranks, rank)
+
+
+def routed_by(logits, top_k):
+    m, experts = logits.shape
+
+    def main(team):
+        return route_parts(Route(team, m, experts, top_k, "fp32")(logits, np.zeros(experts, np.float32), m), m, experts, top_k)
+
+    return tandem.launch(main, ranks=1, check=True).values[0]
+
+
+def test_logits_that_exclude_experts():
+    logits = np.tile(np.arange(6, dtype=np.float32), (5, 1))
+    logits[1, 3:], logits[2, 1:] = -np.inf, -np.inf
+    ids, weights = chosen(logits, np.zeros(6, np.float32), 3)
+    parts = routed_by(logits, 3)
+    np.testing.assert_allclose(parts.weights, weights.reshape(-1), rtol=1e-5)
+    check(parts, ids, parts.weights, 6, 1, 0)
+
+
+def test_logits_that_are_no_numbers_are_named():
+    logits = np.tile(np.arange(6, dtype=np.float32), (5, 1))
+    logits[3, 2] = np.nan
+    with pytest.raises(ValueError, match="`ids`: 3 are no expert's; the first is that of token 3, slot 0"):
+        routed_by(logits, 3)
 
 
 def test_ids_of_no_expert_are_dropped_counted_and_named():

@@ -5,6 +5,7 @@
 # RUN: tandemc %s:shared --emit=ptx --target sm_80 --signature '*fp32' | FileCheck %s --check-prefix=SHARED
 # RUN: tandemc %s:vectors --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=VECTORS
 # RUN: tandemc %s:mirrored --emit=ptx --target sm_90a --signature '*fp16, *fp32' | FileCheck %s --check-prefix=MIRRORED
+# RUN: tandemc %s:by_tiles --emit=ptx --target sm_90a --signature '*i32' | FileCheck %s --check-prefix=TILES
 # RUN: tandemc %s:everybody --emit=ptx --target sm_90a --signature '*i32' | FileCheck %s --check-prefix=GRID
 import triton
 import triton.language as tl
@@ -77,3 +78,17 @@ def mirrored(halves, words):
     half, word = ld(halves + t), ld(words + t)
     multimem_st_v4(halves + t * 4, half, half, half, half)
     multimem_st_v4(words + t * 4, word, word, word, word)
+
+
+# Tiles go to the kernel's shared memory and come from there by addresses that do not say which memory it is.
+@triton.jit
+def by_tiles(o):
+    buffer = dl.allocate_smem(tl.int32, [256])
+    places = dl.smem_get_ptr(buffer, 0) + tl.arange(0, 256)
+    # TILES: st.b32
+    # TILES: bar.sync
+    # TILES: ld.b32
+    # TILES: st.global
+    tl.store(places, tl.arange(0, 256) * 3)
+    __syncthreads()
+    tl.store(o + tl.arange(0, 256), tl.load(places) + dl.smem_load(buffer, 7))

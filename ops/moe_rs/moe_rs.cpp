@@ -13,7 +13,9 @@ constexpr int kMostParts = 16;
 struct Sums {
   int rows, columns, warps, beside, behind, parts;
 };
-constexpr Sums kOnGpu = {16, 256, 8, 24, 132, 4}, kSimulated = {16, 32, 2, 2, 4, 2};
+// On two GPUs no layer was quicker with programs beside the product (docs/performance/moe.md): few of them cannot read the
+// slots as fast as the product leaves them.
+constexpr Sums kOnGpu = {16, 256, 8, 0, 132, 4}, kSimulated = {16, 32, 2, 2, 4, 2};
 
 const Sums& sums(const Team& team) { return team.target() == "sim" ? kSimulated : kOnGpu; }
 
@@ -87,10 +89,11 @@ void MoeRs::queue(const Call& call) {
   const Tensor &h = call.tensors[0], &w = call.tensors[1], &route = call.tensors[2], &out = call.tensors[3];
   int64_t m = call.numbers[0], tile = product_->tileColumns(m), tiles = cdiv(n_, tile);
   const Sums& s = sums(team_);
-  int64_t parts = std::min<int64_t>(config_.parts ? config_.parts : s.parts, tiles);
-  GroupedProduct::Counted counted{brought_, cdiv(tiles, parts) * tile};
   int resident = team_.residentPrograms(), beside = config_.combiners < 0 ? s.beside : config_.combiners;
-  if (team_.size() == 1 || parts == 1 || beside >= resident) beside = 0;
+  if (team_.size() == 1 || beside >= resident) beside = 0;
+  int64_t parts = std::min<int64_t>(config_.parts ? config_.parts : beside ? s.parts : 1, tiles);
+  if (parts == 1) beside = 0;
+  GroupedProduct::Counted counted{brought_, cdiv(tiles, parts) * tile};
   if (!beside) {
     product_->launch(h, w, slots_, route, m, call.stream, nullptr, &counted);
     return combine(route, out, m, counted.columns, std::min(resident, s.behind), call.stream);

@@ -8,10 +8,10 @@
 namespace tandem::ops {
 namespace {
 
-// Slots of a program, and up to how many one program takes alone.
-constexpr int64_t kSlotsEach = 1024, kAlone = 2048;
+// Slots of a program, and up to how many one program takes alone. Scores take longer than slots: then tokens count.
+constexpr int64_t kSlotsEach = 1024, kAlone = 2048, kTokensEach = 8, kTokensAlone = 64;
 constexpr int64_t kSimulatedSlotsEach = 64, kSimulatedAlone = 64;
-constexpr int kWarps = 16, kSimulatedWarps = 2;
+constexpr int kWarps = 8, kWarpsAlone = 16, kSimulatedWarps = 2;
 constexpr int64_t kMostSharedWords = 56 << 10;
 constexpr int kGroup = 8;        // blocks that share the columns that they read
 constexpr int64_t kTile = 8192;  // elements of a tile of counts
@@ -57,17 +57,22 @@ Dealer::Ranges Dealer::rangesFor(int64_t m) const {
   bool simulated = team_.target() == "sim";
   int64_t ranks = team_.size(), shard = shardRows(m, team_.size());
   int64_t most = std::min<int64_t>(team_.residentPrograms(), config_.programs ? config_.programs : 1 << 16) - 1;
-  Ranges out{1, shard, false, simulated ? kSimulatedWarps : kWarps};
-  if (m * topK_ > (simulated ? kSimulatedAlone : kAlone) && most >= ranks) {
+  Ranges out{1, shard, false, simulated ? kSimulatedWarps : kWarpsAlone};
+  bool fillsMany = m * topK_ > (simulated ? kSimulatedAlone : kAlone) || (scores_ && !simulated && m > kTokensAlone);
+  if (fillsMany && most >= ranks) {
+    int64_t parts = simulated ? cdiv(shard * topK_, kSimulatedSlotsEach)
+                    : scores_ ? cdiv(shard, kTokensEach)
+                              : cdiv(shard * topK_, kSlotsEach);
     out.isMany = true;
-    out.parts = std::clamp(cdiv(shard * topK_, simulated ? kSimulatedSlotsEach : kSlotsEach), int64_t(1), most / ranks);
+    out.parts = std::clamp(parts, int64_t(1), most / ranks);
     out.tokens = cdiv(shard, out.parts);
+    if (!simulated) out.warps = kWarps;
   }
   // Counts of each warp, the scores of its tokens with the sums of their groups, and what is of all.
   int64_t columns = paddedExperts(experts_), each = columns * (out.isMany ? 1 : ranks);
   auto words = [&](int warps) {
     int64_t lanes = lanesFor(columns, out.tokens, warps);
-    return warps * (each + (scores_ ? 32 / lanes * (columns + columns / 2 + lanes) : 0)) + 2 * each + 6 * columns;
+    return warps * (each + (scores_ ? 32 / lanes * (2 * (columns + lanes) + columns / 2) : 0)) + 2 * each + 6 * columns;
   };
   while (out.warps > 1 && words(out.warps) > kMostSharedWords) out.warps /= 2;
   return out;

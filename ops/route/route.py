@@ -34,42 +34,42 @@ from tandem.simt import __ballot_sync, __shfl_xor_sync_i32, __syncthreads, __syn
 
 
 @tandem.jit
-def best_of(scores, biases, at, expert, COUNT: tl.constexpr, LANES: tl.constexpr, NONE: tl.constexpr):
-    """The largest sum of score and bias, and the first expert that has it, of COUNT experts, each LANES behind the last. A score that is
-    no number counts for nothing."""
+def best_of(sums, at, expert, COUNT: tl.constexpr, LANES: tl.constexpr, NONE: tl.constexpr):
+    """The largest value, and the first expert that has it, of COUNT experts, each LANES behind the last. What is no number counts for
+    nothing."""
     value = float("-inf")
     best = NONE
     for i in tl.static_range(COUNT):
-        candidate = dl.smem_load(scores, at + expert + i * LANES) + dl.smem_load(biases, expert + i * LANES)
+        candidate = dl.smem_load(sums, at + expert + i * LANES)
         best = tl.where(candidate > value, expert + i * LANES, best)
         value = tl.where(candidate > value, candidate, value)
     return value, best
 
 
 @tandem.jit
-def keep_groups(scores, biases, sums, at, at_sums, lane, E: tl.constexpr, LANES: tl.constexpr, GROUPS: tl.constexpr, TOP: tl.constexpr):
-    """Marks the scores outside of the TOP groups of experts whose best two have the largest sums. A lane begins in each group elsewhere
-    than the others, so that they read different banks."""
+def keep_groups(sums, of_groups, at, at_groups, lane, E: tl.constexpr, LANES: tl.constexpr, GROUPS: tl.constexpr, TOP: tl.constexpr):
+    """Marks the experts outside of the TOP groups whose best two have the largest sums. A lane begins in each group elsewhere than the
+    others, so that they read different banks."""
     each: tl.constexpr = E // GROUPS
     for group in range(lane, GROUPS, LANES):
         best = float("-inf")
         second = float("-inf")
         for i in range(each):
             expert = group * each + (i + group) % each
-            value = dl.smem_load(scores, at + expert) + dl.smem_load(biases, expert)
+            value = dl.smem_load(sums, at + expert)
             second = tl.maximum(second, tl.minimum(best, value))
             best = tl.maximum(best, value)
-        dl.smem_store(sums, best + second, at_sums + group)
+        dl.smem_store(of_groups, best + second, at_groups + group)
     __syncwarp()
     for group in range(lane, GROUPS, LANES):
-        mine = dl.smem_load(sums, at_sums + group)
+        mine = dl.smem_load(of_groups, at_groups + group)
         above = 0
         for other in range(GROUPS):
-            theirs = dl.smem_load(sums, at_sums + other)
+            theirs = dl.smem_load(of_groups, at_groups + other)
             above += ((theirs > mine) | ((theirs == mine) & (other < group))).to(tl.int32)
         if above >= TOP:
             for i in range(each):
-                dl.smem_store(scores, float("nan"), at + group * each + (i + group) % each)
+                dl.smem_store(sums, float("nan"), at + group * each + (i + group) % each)
     __syncwarp()
 
 
@@ -81,6 +81,7 @@ def score(
     biases,
     scores,
     sums,
+    of_groups,
     first,
     last,
     E: tl.constexpr,
@@ -95,8 +96,8 @@ def score(
 ):
     """Ids and weights of the tokens from `first` to `last`, LANES lanes for each. The bias counts for the choice alone.
 
-    A lane has every LANES-th expert's score in shared memory, in sets, and knows the best of each set. The best of all lanes' is taken
-    and becomes no number; its lane then looks through its set again."""
+    A lane has every LANES-th expert's score in shared memory, and beside it the sum with the bias, in sets, and knows the best of each set.
+    The best of all lanes' is taken and becomes no number; its lane then looks through its set again."""
     EACH: tl.constexpr = PADDED // LANES
     OF_SET: tl.constexpr = min(EACH, 8)
     SETS: tl.constexpr = EACH // OF_SET
@@ -128,21 +129,24 @@ def score(
                 total += exponentials[i]
             for step in tl.static_range(STEPS):
                 total += __shfl_xor_sync_i32(0xFFFFFFFF, total, 1 << step)
+            share = 1 / total
         __syncwarp()
         for i in tl.static_range(EACH):
             if SIGMOID:
                 value = tl.sigmoid(logits[i])
             else:
-                value = exponentials[i] / total
-            dl.smem_store(scores, tl.where(i * LANES + lane < E, value, float("nan")), at + i * LANES + lane)
+                value = exponentials[i] * share
+            dl.smem_store(scores, value, at + i * LANES + lane)
+            both = value + dl.smem_load(biases, i * LANES + lane)
+            dl.smem_store(sums, tl.where(i * LANES + lane < E, both, float("nan")), at + i * LANES + lane)
+        __syncwarp()
         if TOP_GROUPS < GROUPS:
-            __syncwarp()
-            keep_groups(scores, biases, sums, at, nth * GROUPS, lane, E, LANES, GROUPS, TOP_GROUPS)
+            keep_groups(sums, of_groups, at, nth * GROUPS, lane, E, LANES, GROUPS, TOP_GROUPS)
 
         values = ()
         experts = ()
         for of in tl.static_range(SETS):
-            value, expert = best_of(scores, biases, at, of * OF_SET * LANES + lane, OF_SET, LANES, PADDED)
+            value, expert = best_of(sums, at, of * OF_SET * LANES + lane, OF_SET, LANES, PADDED)
             values = values + (value,)
             experts = experts + (expert,)
         ids = ()
@@ -160,18 +164,16 @@ def score(
                 is_better = (other > value) | ((other == value) & (of_other < expert))
                 value = tl.where(is_better, other, value)
                 expert = tl.where(is_better, of_other, expert)
-            __syncwarp()
             weight = dl.smem_load(scores, at + tl.minimum(expert, PADDED - 1))
             ids = ids + (expert,)
             weights = weights + (weight,)
             total += weight
             if k + 1 < K:
-                __syncwarp()
                 of_mine = -1
                 if (expert % LANES == lane) & (expert < PADDED):
-                    dl.smem_store(scores, float("nan"), at + expert)
+                    dl.smem_store(sums, float("nan"), at + expert)
                     of_mine = expert // (OF_SET * LANES)
-                    value, expert = best_of(scores, biases, at, of_mine * (OF_SET * LANES) + lane, OF_SET, LANES, PADDED)
+                    value, expert = best_of(sums, at, of_mine * (OF_SET * LANES) + lane, OF_SET, LANES, PADDED)
                 next_values = ()
                 next_experts = ()
                 for of in tl.static_range(SETS):
@@ -179,11 +181,19 @@ def score(
                     next_experts = next_experts + (tl.where(of == of_mine, expert, experts[of]),)
                 values = next_values
                 experts = next_experts
-        if token < last:
-            for k in tl.static_range(K):
-                if lane == k % LANES:
-                    st(ids_ptr + (token * K + k), ids[k], semantic="weak")
-                    st(weights_ptr + (token * K + k), weights[k] / total if RENORMALISE else weights[k], semantic="weak")
+        if RENORMALISE:
+            share = 1 / total
+        for begin_k in tl.static_range(0, K, LANES):
+            id = ids[begin_k]
+            weight = weights[begin_k]
+            for k in tl.static_range(begin_k + 1, min(K, begin_k + LANES)):
+                id = tl.where(lane == k - begin_k, ids[k], id)
+                weight = tl.where(lane == k - begin_k, weights[k], weight)
+            if RENORMALISE:
+                weight *= share
+            if (token < last) & (begin_k + lane < K):
+                st(ids_ptr + (token * K + begin_k + lane), id, semantic="weak")
+                st(weights_ptr + (token * K + begin_k + lane), weight, semantic="weak")
 
 
 @tandem.jit
@@ -323,7 +333,8 @@ def route(
         if SCORES:
             biases = dl.allocate_smem(tl.float32, [PADDED])
             scores = dl.allocate_smem(tl.float32, [threads // LANES * (PADDED + LANES)])
-            sums = dl.allocate_smem(tl.float32, [threads // LANES * GROUPS])
+            sums = dl.allocate_smem(tl.float32, [threads // LANES * (PADDED + LANES)])
+            of_groups = dl.allocate_smem(tl.float32, [threads // LANES * GROUPS])
             for e in range(tid(0), PADDED, threads):
                 bias = 0.0
                 if e < E:
@@ -340,6 +351,7 @@ def route(
                     biases,
                     scores,
                     sums,
+                    of_groups,
                     first,
                     last,
                     E,

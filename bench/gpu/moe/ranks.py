@@ -2,7 +2,7 @@
 
     python -m torch.distributed.run --nproc-per-node 2 bench/gpu/moe/ranks.py [layers]
 
-JSON lines of rank 0; times in microseconds of a call, of ten in a row on the slowest rank, `_graph` of ten in a CUDA graph.
+JSON lines of rank 0; times in microseconds of a call, of ten in a CUDA graph on the slowest rank, `_eager` of ten in a row.
 """
 
 import json
@@ -53,12 +53,12 @@ def in_graph(function, calls=10):
     with torch.cuda.graph(graph, stream=torch.cuda.Stream()):
         for _ in range(calls):
             function()
-    return round(timed(graph.replay) / calls, 1)
+    return round(timed(graph.replay, 3) / calls, 1)
 
 
-def tried(function, how=timed):
+def tried(function):
     try:
-        return how(function)
+        return in_graph(function)
     except Exception as error:  # a contender that does not run is named in the row
         return str(error)[:160]
 
@@ -114,31 +114,30 @@ def layer(name, m, hidden, inner_of_all, experts, top_k):
     ids[:] = chosen(m, experts, top_k, seed=7)
     route = tt.route_ids(ids, weights, experts)
     h = tt.ag_moe(x, up, route, m, gated=True)
-    row["route_ids"] = timed(lambda: tt.route_ids(ids, weights, experts))
-    row["ag_moe"] = timed(lambda: tt.ag_moe(x, up, route, m, gated=True))
-    row["moe_rs"] = timed(lambda: tt.moe_rs(h, down, route, m))
-    row["moe_rs_behind"] = timed(lambda: tt.moe_rs(h, down, route, m, combiners=0))
-    row["moe_mlp"] = timed(lambda: tt.moe_mlp(x, up, down, route, m, gated=True))
+    row["route_ids"] = in_graph(lambda: tt.route_ids(ids, weights, experts))
+    row["moe_mlp_eager"] = timed(lambda: tt.moe_mlp(x, up, down, route, m, gated=True))
+    row["ag_moe"] = in_graph(lambda: tt.ag_moe(x, up, route, m, gated=True))
+    row["moe_rs"] = in_graph(lambda: tt.moe_rs(h, down, route, m))
+    row["moe_rs_beside"] = in_graph(lambda: tt.moe_rs(h, down, route, m, combiners=24, parts=4))
+    row["moe_mlp"] = in_graph(lambda: tt.moe_mlp(x, up, down, route, m, gated=True))
     if m <= 512:
-        row["moe_ar"] = timed(lambda: tt.moe_ar(h, down, route, m))
-        row["moe_mlp_graph"] = tried(lambda: tt.moe_mlp(x, up, down, route, m, gated=True), in_graph)
-        row["moe_ar_graph"] = tried(lambda: tt.moe_ar(h, down, route, m), in_graph)
+        row["moe_ar"] = in_graph(lambda: tt.moe_ar(h, down, route, m))
         active = torch.unique(ids).numel()
         row["active_bytes_up"], row["active_bytes_down"] = active * up[0].nbytes, active * down[0].nbytes
-    row["product_up"] = timed(lambda: tt.grouped_gemm(whole, up, route, m, gated=True))
-    row["product_down"] = timed(lambda: tt.grouped_gemm(h, down, route, m, sorted=True))
+    row["product_up"] = in_graph(lambda: tt.grouped_gemm(whole, up, route, m, gated=True))
+    row["product_down"] = in_graph(lambda: tt.grouped_gemm(h, down, route, m, sorted=True))
     # What the halves are bound by: dense products with as many blocks of 128 rows, what travels, and slots written and read.
     rows = 128 * int((torch.bincount(ids.flatten().long(), minlength=experts) + 127).div(128, rounding_mode="floor").sum())
     dense, dense_h = torch.randn(rows, hidden, device="cuda").bfloat16(), torch.randn(rows, inner, device="cuda").bfloat16()
-    row["dense_up"], row["dense_down"] = timed(lambda: dense @ up[0].T), timed(lambda: dense_h @ down[0].T)
+    row["dense_up"], row["dense_down"] = in_graph(lambda: dense @ up[0].T), in_graph(lambda: dense_h @ down[0].T)
     slots, copy = torch.randn(m * top_k, hidden, device="cuda").bfloat16(), torch.empty(m * top_k, hidden, device="cuda").bfloat16()
-    row["slots_copied"] = timed(lambda: copy.copy_(slots))
+    row["slots_copied"] = in_graph(lambda: copy.copy_(slots))
 
     if m % ranks == 0:
         gathered, order = torch.empty_like(whole), ids.flatten().long().argsort(stable=True)
         offsets = torch.bincount(ids.flatten().long(), minlength=experts).cumsum(0).int()
         sums, mine = torch.empty(m, hidden, device="cuda"), torch.empty(len(x), hidden, device="cuda", dtype=torch.bfloat16)
-        row["nccl_gather"] = timed(lambda: dist.all_gather_into_tensor(gathered, x))
+        row["nccl_gather"] = in_graph(lambda: dist.all_gather_into_tensor(gathered, x))
 
         def their_up():
             dist.all_gather_into_tensor(gathered, x)
@@ -151,7 +150,7 @@ def layer(name, m, hidden, inner_of_all, experts, top_k):
             sums.zero_().index_add_(0, order // top_k, y.float())
             dist.reduce_scatter_tensor(mine, sums.bfloat16())
 
-        row["nccl_scatter"] = timed(lambda: dist.reduce_scatter_tensor(mine, whole))
+        row["nccl_scatter"] = in_graph(lambda: dist.reduce_scatter_tensor(mine, whole))
         row["torch_up"], row["torch_down"] = tried(their_up), tried(their_down)
     row["seconds"] = round(time.monotonic() - begun, 1)
     if rank == 0:

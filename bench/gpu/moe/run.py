@@ -177,4 +177,5 @@ def main():
         grouped(FEW, few=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -23,13 +23,14 @@ def silu(x):
 
 
 @tandem.jit
-def tile_at(tile, blocks_ptr, blocks, columns):
-    """Row block and column of the tile-th tile: the blocks of a group with one column, then with the next."""
-    at = tl.minimum(tile // columns, blocks - 1)
-    first = tl.load(blocks_ptr + at * BLOCK_WORDS + 4)
-    height = tl.load(blocks_ptr + at * BLOCK_WORDS + 5)
+def tile_at(tile, words, at, columns, BLOCK_M: tl.constexpr):
+    """First row, end and column of the tile-th tile: the blocks of a group with one column, then with the next. `words`: those of the
+    at-th block, which is of that group. Its rows tell where the others' are, so nothing is looked up twice."""
+    first = tl.load(words + 4)
+    height = tl.load(words + 5)
     inside = tile - first * columns
-    return first + inside % height, inside // height
+    row = tl.load(words + 1) + (first + inside % height - at) * BLOCK_M
+    return row, tl.minimum(row + BLOCK_M, tl.load(words + 6)), inside // height
 
 
 @tandem.jit
@@ -106,12 +107,12 @@ def grouped_gemm(
     for tile in tl.range(tl.program_id(0), blocks * columns, PROGRAMS, flatten=True):
         skipped = tile // (blocks * part)
         width = tl.minimum(part, columns - skipped * part)
-        block, column = tile_at(tile - skipped * (blocks * part), blocks_ptr, blocks, width)
+        tile_of_part = tile - skipped * (blocks * part)
+        at = tl.minimum(tile_of_part // width, blocks - 1)
+        words = blocks_ptr + at * BLOCK_WORDS
+        row, end, column = tile_at(tile_of_part, words, at, width, BLOCK_M)
         column = (column + skipped * part) * BLOCK_N
-        words = blocks_ptr + block * BLOCK_WORDS
         of_expert = tl.load(words) * (WIDE * n) + column
-        row = tl.load(words + 1)
-        end = tl.load(words + 2)
         m_range = row + in_block
         n_range = column + tl.arange(0, BLOCK_N)
         # Rows behind the block's are its last one again, which is there when the others are.

@@ -160,10 +160,15 @@ static Regs convertThroughShared(KernelContext& cx, const Regs& source, const la
   Regs out(plan.load.numRegisters());
   for (int64_t round = 0; round < scratchPlan.rounds; ++round) {
     // Other warps may still read data that the last user of the space left there.
-    if (round == 0)
+    if (round == 0) {
       cx.emit.blockBarrier();
-    else
+      if (plan.withinWarp) {
+        cx.warpsMeeting = &cx.b.GetInsertBlock()->back();
+        cx.warpsBegin = cx.scratchBegin();
+      }
+    } else {
       syncStored();
+    }
     if (matrixStore)
       cx.emit.storeMatrices(base, plan.store, source, bits, scratchPlan.store == layout::Access::MatrixTransposed);
     for (const auto& group : matrixStore ? Groups{} : layout::vectorGroups(plan.store, scratchPlan.storeVector)) {

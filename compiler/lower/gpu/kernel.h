@@ -130,9 +130,15 @@ class KernelContext {
   int64_t scratchBegin() const;
   llvm::Value* scratch(int64_t bytes, mlir::Location loc);
   int64_t scratchBudget() const;
-  int64_t sharedBytes = 0, sharedEnd = 0;            // what is allocated, and the end of all that is used
-  int64_t freeBegin = 0;                             // from here on nothing lives while no ring of a loop does
-  int liveRings = 0;                                 // rings of loops whose contents live
+  int64_t sharedBytes = 0, sharedEnd = 0;  // what is allocated, and the end of all that is used
+  int64_t freeBegin = 0;                   // from here on nothing lives while no ring of a loop does
+  int liveRings = 0;                       // rings of loops whose contents live
+  // A use in which no warp touches another's part: its meeting with what used the region before is only one of the warp's
+  // own threads if no other use turns out to be in the kernel, and nothing else to lie there.
+  int scratchUses = 0;
+  llvm::Instruction* warpsMeeting = nullptr;
+  int64_t warpsBegin = 0;
+  void meetInWarpsAlone();
   llvm::DenseMap<mlir::Value, int64_t> smemOffsets;  // of the kernel's own buffers (simt.smem_alloc)
 
   // toBits() turns registers into integers of their bits (booleans as bytes, pointers as 64); the others make words of

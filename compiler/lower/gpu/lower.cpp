@@ -38,6 +38,7 @@ void KernelContext::lower(func::FuncOp kernel) {
   });
   b.CreateRetVoid();
   finishTrace(*this);
+  meetInWarpsAlone();
   image.sharedBytes = std::max<int64_t>(llvm::alignTo(sharedBytes, 128), sharedEnd);
   emit.finish(*function);
 }

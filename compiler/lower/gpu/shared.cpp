@@ -33,7 +33,15 @@ llvm::Value* KernelContext::scratch(int64_t bytes, Location loc) {
                 "the kernel needs " + std::to_string(scratchBegin() + bytes) + " bytes of shared memory, " +
                     target.name() + " has " + std::to_string(target.maxSharedBytes()));
   sharedEnd = std::max(sharedEnd, scratchBegin() + bytes);
+  ++scratchUses;
   return sharedAddress(scratchBegin());
+}
+
+void KernelContext::meetInWarpsAlone() {
+  if (scratchUses != 1 || !warpsMeeting || warpsBegin < sharedBytes) return;
+  b.SetInsertPoint(warpsMeeting);
+  emit.warpBarrier();
+  warpsMeeting->eraseFromParent();
 }
 
 llvm::Value* KernelContext::toBits(llvm::Value* value) {

@@ -169,7 +169,12 @@ class Inserter {
 
  private:
   void visit(Operation* op, Pending& pending) {
-    if (auto roles = dyn_cast<tgpu::WarpSpecializeOp>(op)) return visit(roles.getConsumer().front(), pending);
+    if (auto roles = dyn_cast<tgpu::WarpSpecializeOp>(op)) {
+      roles.getProducer().walk([&](tile::LoadOp load) {
+        if (Value root = rootOf(load.getPointer())) readAhead_.insert(root);
+      });
+      return visit(roles.getConsumer().front(), pending);
+    }
     if (isa<LoopLikeOpInterface>(op)) return visitLoop(op, pending);
     if (auto branch = dyn_cast<scf::IfOp>(op)) return visitBranch(branch, pending);
     if (isa<scf::ExecuteRegionOp>(op)) return visit(op->getRegion(0).front(), pending);
@@ -224,7 +229,8 @@ class Inserter {
     if (threads_.anyOf(access.pointer)) return;
     Pending conflicts;
     for (const Access& earlier : pending)
-      if (conflict(earlier, access) && !waitsAlone(earlier, access)) conflicts.push_back(earlier);
+      if (conflict(earlier, access) && !isAheadOf(earlier, access) && !waitsAlone(earlier, access))
+        conflicts.push_back(earlier);
     if (!relieve(access.op, pending) && !conflicts.empty()) {
       bool inBlock = llvm::all_of(conflicts, [&](const Access& earlier) { return stayInBlock(earlier, access); });
       meet(access.op, inBlock, pending);
@@ -248,6 +254,11 @@ class Inserter {
     if (pending.size() < kMostPending) return false;
     meet(op, false, pending);
     return true;
+  }
+
+  // Parameters that a producer reads ahead of all the consumers' stores were found not to be what these go through.
+  bool isAheadOf(const Access& store, const Access& load) const {
+    return !load.writes && store.root && store.root != load.root && readAhead_.contains(load.root);
   }
 
   // The thread that issued the earlier store waits for it before it issues the later one, and nobody else need know.
@@ -304,6 +315,7 @@ class Inserter {
   std::map<Operation*, LoopVisit> loops_;
   analysis::AxisInfoAnalysis integers_;
   ThreadDependence threads_;
+  llvm::DenseSet<Value> readAhead_;  // by a producer
   bool isCluster_;
 };
 

@@ -99,6 +99,8 @@ def ScheduleProducts : KernelPass<"schedule-products"> {
     1. Products whose operands are there when the iteration begins come first.
     2. A wait goes to the first use of its result, and leaves under way what has been started since.
     3. A slot is let go when its last product is done.
+
+    Around a loop with products, what is computed of scalars before it and used behind it comes behind it.
   }];
 }
 

@@ -9,6 +9,7 @@
 #include <llvm/ADT/SetVector.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <utility>
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
@@ -241,10 +242,31 @@ class Schedule {
   Operation* last_ = nullptr;  // of what has been moved to the body's begin
 };
 
+bool isScalars(ValueRange values) { return llvm::none_of(values.getTypes(), llvm::IsaPred<RankedTensorType>); }
+
+// What is computed of scalars before `op`, in whose loop products run, and used only behind it comes behind it: integers
+// that a load gives would otherwise be waited for before the first product, and be kept during all of them.
+void postpone(Operation* op) {
+  Block* block = op->getBlock();
+  auto isBehind = [&](Operation* user) { return op->isBeforeInBlock(block->findAncestorOpInBlock(*user)); };
+  for (Operation* before = op->getPrevNode(); before;) {
+    Operation* candidate = std::exchange(before, before->getPrevNode());
+    bool moves = isMemoryEffectFree(candidate) && !candidate->getNumRegions() && !candidate->use_empty() &&
+                 !candidate->hasTrait<OpTrait::ConstantLike>() && isScalars(candidate->getOperands()) &&
+                 isScalars(candidate->getResults()) && llvm::all_of(candidate->getUsers(), isBehind);
+    if (moves) candidate->moveAfter(op);
+  }
+}
+
 struct ScheduleProducts : impl::ScheduleProductsBase<ScheduleProducts> {
   using Base::Base;
   void runOnOperation() override {
     getOperation().walk([](scf::ForOp loop) { Schedule(loop).apply(); });
+    getOperation().walk([](scf::ForOp loop) {
+      if (loop.getBody()->getOps<tgpu::WgmmaOp>().empty()) return;
+      postpone(loop);
+      if (auto runs = dyn_cast<scf::IfOp>(loop->getParentOp())) postpone(runs);
+    });
   }
 };
 

@@ -167,7 +167,7 @@ def chained(q, k, v, o, N):
     tl.store(o + m[:, None] * 64 + d[None, :], acc)
 
 
-# COUNTED: cp.async.wait_group 1
+# COUNTED: cp.async.wait_group 2
 @triton.jit
 def counted(a, b, x, o, K):
     k, n = tl.arange(0, 64), tl.arange(0, 32)

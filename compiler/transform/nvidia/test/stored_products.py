@@ -17,8 +17,8 @@ import triton.language as tl
 # WIDE-NOT: convert_layout
 # NARROW: tgpu.convert_layout {{.*}}lanes = [8, 16, 32, 64, 128], warps = [4096, 8192, 16384]
 # NARROW: tile.store
-# The space is another warp's before, and from then on the warp's own.
-# PTX: bar.sync 1, 256
+# Nobody else uses the space, so it is the warp's own all the time.
+# PTX: setmaxnreg.inc
 # PTX-NOT: bar.sync
 # PTX: bar.warp.sync
 # PTX-NOT: bar.sync

@@ -77,7 +77,8 @@ def OverlapProducts : KernelPass<"overlap-products"> {
 def PipelineLoads : KernelPass<"pipeline-loads"> {
   let summary = "load for later iterations of a loop by cp.async, while this one computes";
   let description = [{
-    For each loop with products, or that asks for `num_stages`, in kernels without warp roles:
+    For each loop with products, or that asks for `num_stages`; in kernels with warp roles, for loops with products of what the producer
+    copies and of tiles that threads load, and for these tiles alone:
 
     1. Chooses the loads that nothing in the loop holds back, whose addresses can be computed ahead, and whose elements fill whole words.
     2. Gives them a ring of as many slots as stages were asked for, or as fit; with fewer than two all stays as it is.
@@ -85,7 +86,8 @@ def PipelineLoads : KernelPass<"pipeline-loads"> {
     4. Reads the slots where the loads were. A `tgpu.wgmma` whose operand was stored to a buffer of its own reads the slot itself.
     5. Where all products of a loop read slots and only add to what the loop carries, one iteration's are still under way while the next
        one's begin. Left operands that the loop computes are carried to the next iteration's begin, where their products start. Copies then
-       come behind the wait for the older products, whose slot they fill, and a barrier: they are `slots` - 1 iterations ahead.
+       come behind the wait for the older products, whose slot they fill, and a barrier: they are `slots` - 1 iterations ahead. A
+       producer's slot is let go behind that wait, too.
   }];
   let options = [Target];
   let dependentDialects = ["::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect"];

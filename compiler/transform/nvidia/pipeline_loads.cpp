@@ -54,8 +54,21 @@ void remarkCopies(const CopiedLoads& copied, int64_t slots, Reasons& reasons) {
   }
 }
 
-// Returns true if the loop has changed.
-bool pipeline(scf::ForOp loop, const target::TargetInfo& target, Reasons& reasons) {
+// Returns true if products in the loop read slots that a producer fills beside tiles that threads load.
+bool readsBesideProducer(scf::ForOp loop) {
+  return llvm::any_of(loop.getBody()->getOps<tgpu::WgmmaOp>(), [](tgpu::WgmmaOp product) {
+    auto isStored = [&](Value operand, Value ring) {
+      return !ring && operand.getDefiningOp<tgpu::AllocOp>() && llvm::any_of(operand.getUsers(), [&](Operation* user) {
+        return isa<tgpu::LocalStoreOp>(user) && user->getBlock() == product->getBlock();
+      });
+    };
+    Value lhs = product.getLhsRing(), rhs = product.getRhsRing();
+    return (lhs && isStored(product.getRhs(), rhs)) || (rhs && isStored(product.getLhs(), lhs));
+  });
+}
+
+// Returns true if the loop has changed. Beside a producer only what products read is copied.
+bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProducer, Reasons& reasons) {
   int64_t asked = stagesAsked(loop);
   if (!asked)
     return refuse(loop, {"its loop multiplies nothing and asks for no stages", "tl.range(..., num_stages=3)"}, reasons),
@@ -63,10 +76,11 @@ bool pipeline(scf::ForOp loop, const target::TargetInfo& target, Reasons& reason
   if (asked < 2) return refuse(loop, {"its loop has one stage", "num_stages=3"}, reasons), false;
   if (isDivergent(loop.getBody()->getTerminator()))
     return refuse(loop, {"its loop is different for threads of a block", ""}, reasons), false;
-  bool changed = usePointers(loop, reasons);
+  bool changed = !besideProducer && usePointers(loop, reasons);
   CopiedLoads copied = chooseLoads(loop, reasons);
-  if (copied.loads.empty()) return changed;
   for (CopiedLoad& c : copied.loads) c.feeds = feedsOf(c);
+  if (besideProducer) llvm::erase_if(copied.loads, [](const CopiedLoad& c) { return c.feeds.empty(); });
+  if (copied.loads.empty()) return changed;
   SlotSums sums = findSums(loop, copied.loads);
   int64_t bytes = bytesInSlot(copied.loads);
   int64_t room = roomForSlots(loop->getParentOfType<func::FuncOp>(), copied.loads, target);
@@ -90,15 +104,18 @@ struct PipelineLoads : impl::PipelineLoadsBase<PipelineLoads> {
     func::FuncOp kernel = getOperation();
     bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
     Reasons reasons;
-    if (haveRoles)
-      return remarkOthers(reasons, {"a producer warp copies what the kernel's products read, and nothing else", ""});
     if (tgpu::blocksOf(kernel) > 1)
       return remarkOthers(reasons, {"programs of several blocks have no copies by cp.async", "num_ctas=1"});
     SmallVector<scf::ForOp> loops;
-    kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    kernel.walk([&](scf::ForOp loop) {
+      if (!haveRoles || readsBesideProducer(loop)) loops.push_back(loop);
+    });
     bool changed = false;
-    for (scf::ForOp loop : loops) changed |= pipeline(loop, *gpu, reasons);
-    remarkOthers(reasons, {"it is in a branch, or in a loop whose end is not known before it begins", ""});
+    for (scf::ForOp loop : loops) changed |= pipeline(loop, *gpu, haveRoles, reasons);
+    remarkOthers(reasons,
+                 haveRoles
+                     ? remark::Reason{"a producer warp copies what the kernel's products read, and nothing else", ""}
+                     : remark::Reason{"it is in a branch, or in a loop whose end is not known before it begins", ""});
     if (changed) dropCarried(kernel);
     cleanUp(changed);
   }

@@ -1,11 +1,19 @@
-// Looks at who reads each load; changes nothing.
+// Looks at who reads each load; at most ops come in that nobody uses yet.
 #include "compiler/transform/nvidia/plan_rings.h"
+#include "compiler/dialect/tgpu/cluster.h"
+#include "compiler/dialect/tile/attributes.h"
+#include "compiler/transform/gpu/thread_dependence.h"
+#include "compiler/transform/nvidia/carried_sums.h"
+#include "compiler/transform/nvidia/copied_loads.h"
 #include "compiler/transform/nvidia/operands.h"
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
+using namespace gpu;
 namespace {
+
+constexpr int64_t kFewestStages = 2, kWidestCopy = 16;
 
 using Readers = llvm::MapVector<Operation*, SmallVector<tile::DotOp>>;
 
@@ -55,10 +63,45 @@ void addLoad(tile::BlockLoadOp load, ArrayRef<tile::DotOp> dots, RingPlans& plan
   plan->bytes += bytesOf(cast<RankedTensorType>(load.getResult().getType()));
 }
 
-// The threads of a block copy all that a loop reads if they copy some of it.
+// Returns true if the loop only adds up products of what the producer brings and of tiles that threads can copy 16 bytes
+// at a time, to slots of their own.
+bool isCopiedBeside(scf::ForOp loop, ArrayRef<RingPlan> rings) {
+  auto kernel = loop->getParentOfType<func::FuncOp>();
+  if (tgpu::blocksOf(kernel) > 1 || tile::numStages(loop).value_or(kFewestStages) < kFewestStages ||
+      tile::numStages(kernel).value_or(kFewestStages) < kFewestStages || isDivergent(loop.getBody()->getTerminator()))
+    return false;
+  SmallVector<tile::BlockLoadOp> blocks;
+  llvm::SetVector<tile::DotOp> dots;
+  for (const RingPlan& p : rings) {
+    if (p.loop != loop) continue;
+    blocks.append(p.loads);
+    dots.insert_range(p.dots);
+  }
+  Reasons reasons;
+  CopiedLoads copied = chooseLoads(loop, reasons);
+  return llvm::all_of(dots, [&](tile::DotOp dot) {
+    auto isReady = [&](bool isLhs) {
+      OperandSource operand = throughTranspose(isLhs ? dot.getLhs() : dot.getRhs());
+      if (llvm::is_contained(blocks, blockLoadBehind(operand.source))) return true;
+      auto load = operand.source.getDefiningOp<tile::LoadOp>();
+      return load && onlyProductsRead(load, dots.getArrayRef()) && readsFromShared(dot, isLhs, operand) &&
+             llvm::any_of(copied.loads, [&](const CopiedLoad& c) {
+               return c.load == load && c.bytesAtOnce() == kWidestCopy && c.swizzle() != layout::Swizzle::None &&
+                      !c.fillsIn();
+             });
+    };
+    return onlyAdds(dot.getAcc(), dot.getResult(), loop) && isReady(true) && isReady(false);
+  });
+}
+
+// The threads of a block copy all that a loop reads if they copy some of it otherwise.
 void refuseTilesOfThreads(RingPlans& plans) {
+  llvm::DenseSet<Operation*> beside;
+  for (const RingPlan& p : plans.rings)
+    if (p.loop && llvm::any_of(p.dots, readsTileOfThreads) && isCopiedBeside(p.loop, plans.rings))
+      beside.insert(p.loop);
   llvm::erase_if(plans.rings, [&](const RingPlan& p) {
-    if (!p.loop || llvm::none_of(p.dots, readsTileOfThreads)) return false;
+    if (!p.loop || llvm::none_of(p.dots, readsTileOfThreads) || beside.contains(p.loop)) return false;
     for (auto load : p.loads)
       plans.refused[load] = {"the other operand of its product comes through pointers that TMA cannot follow",
                              "a descriptor for that one"};

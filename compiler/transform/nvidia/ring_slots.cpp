@@ -56,7 +56,7 @@ class SlotCount {
     return llvm::any_of(rings_, [&](const RingPlan& p) { return p.loop && !canStayUnderWay(p, rings_); });
   }
 
-  // The bytes of operands that are stored to shared memory, each once.
+  // The bytes of operands that are stored to shared memory, each once, or copied there beside a ring.
   int64_t bytesWithoutRing() const {
     llvm::DenseSet<Value> seen;
     int64_t bytes = 0;
@@ -66,7 +66,10 @@ class SlotCount {
         bool inRing = llvm::any_of(
             rings_, [&](const RingPlan& p) { return llvm::is_contained(p.loads, blockLoadBehind(source)); });
         if (inRing || (isLhs && staysInRegisters(dot)) || !seen.insert(source).second) continue;
-        bytes += bytesOf(cast<RankedTensorType>(source.getType()));
+        bool isCopied = source.getDefiningOp<tile::LoadOp>() && llvm::any_of(rings_, [&](const RingPlan& p) {
+                          return p.loop && llvm::is_contained(p.dots, dot);
+                        });
+        bytes += bytesOf(cast<RankedTensorType>(source.getType())) * (isCopied ? asked_ : 1);
       }
     return bytes;
   }

@@ -2,6 +2,7 @@
 #include "compiler/transform/nvidia/slot_readers.h"
 #include "compiler/analysis/zeros.h"
 #include "compiler/transform/nvidia/carried_sums.h"
+#include <mlir/Dialect/Arith/IR/Arith.h>
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
@@ -83,13 +84,30 @@ SlotSums findSums(scf::ForOp loop, ArrayRef<CopiedLoad> loads) {
       return buffer && isFeed(buffer, loads);
     };
     bool isInRegisters = isa<RankedTensorType>(product.getLhs().getType());
-    if (!wait || !onlyAdds(product.getAcc(), wait.getResult(), loop) || !(isInRegisters || isFed(product.getLhs())) ||
-        !isFed(product.getRhs()))
+    for (Value ring : {product.getLhsRing(), product.getRhsRing()})
+      if (ring) sums.rings.insert(ring);
+    if (!wait || !onlyAdds(product.getAcc(), wait.getResult(), loop) ||
+        !(isInRegisters || product.getLhsRing() || isFed(product.getLhs())) ||
+        !(product.getRhsRing() || isFed(product.getRhs())))
       return {};
     sums.haveComputed |= isInRegisters;
     sums.waits.push_back(wait);
   }
+  if (sums.haveComputed && !sums.rings.empty()) return {};
   return sums;
+}
+
+// The slot that a producer filled is let go an iteration later, when this one's wait says that the products that read it
+// are done.
+static void releaseLater(scf::ForOp loop, Value ring, Operation* wait) {
+  for (auto release : llvm::make_early_inc_range(loop.getBody()->getOps<tgpu::ReleaseOp>())) {
+    if (release.getRing() != ring) continue;
+    OpBuilder builder(release->isBeforeInBlock(wait) ? wait->getNextNode() : release);
+    Value later = arith::CmpIOp::create(builder, release.getLoc(), arith::CmpIPredicate::ne, loop.getInductionVar(),
+                                        loop.getLowerBound());
+    auto branch = scf::IfOp::create(builder, release.getLoc(), later, false);
+    release->moveBefore(branch.thenYield());
+  }
 }
 
 void keepUnderWay(scf::ForOp loop, SlotSums sums) {
@@ -109,7 +127,9 @@ void keepUnderWay(scf::ForOp loop, SlotSums sums) {
       wait.erase();
     }
   }
-  awaitSums(loop, carried);
+  for (Value ring : sums.rings) releaseLater(loop, ring, sums.waits.back());
+  OpBuilder end = awaitSums(loop, carried);
+  for (Value ring : sums.rings) tgpu::ReleaseOp::create(end, loop.getLoc(), ring);
 }
 
 }  // namespace tandem::transform::nvidia

@@ -15,7 +15,8 @@ void readSlots(const CopiedLoad& copied, mlir::Value slots, mlir::Value ring);
 // the next iteration's, or before that one has computed its left operands.
 struct SlotSums {
   llvm::SmallVector<tgpu::WgmmaWaitOp> waits;
-  bool haveComputed = false;  // left operands of theirs in registers
+  llvm::SmallSetVector<mlir::Value, 2> rings;  // that a producer fills with the other operands
+  bool haveComputed = false;                   // left operands of theirs in registers
 };
 // Returns no sums if one of the loop's products is none.
 SlotSums findSums(mlir::scf::ForOp loop, llvm::ArrayRef<CopiedLoad> loads);

@@ -1,0 +1,77 @@
+# Rows that an index names are copied by the threads that multiply, into slots of their own, beside blocks that a producer copies by TMA. A
+# producer's slot is let go an iteration later, when the wait says that its products are done; the threads meet before they fill the slot
+# that these have read.
+# RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
+# RUN:   --constexpr 'TWO=False, SCALED=False' | FileCheck %s
+# RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
+# RUN:   --constexpr 'TWO=True, SCALED=False' | FileCheck %s --check-prefix=BOTH
+# RUN: tandemc %s:rows --emit=ptx --num-warps 8 --num-stages 4 --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
+# RUN:   --constexpr 'TWO=False, SCALED=False' | FileCheck %s --check-prefix=PTX
+# Where the index is not read 16 bytes at a time, or the tile changes before it is multiplied, threads copy both:
+# RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32' \
+# RUN:   --constexpr 'TWO=False, SCALED=False' | FileCheck %s --check-prefix=NARROW
+# RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
+# RUN:   --constexpr 'TWO=False, SCALED=True' | FileCheck %s --check-prefix=NARROW
+import triton
+import triton.language as tl
+
+
+# CHECK-DAG: %[[A:.*]] = tgpu.alloc 4 x !tile.smem<128x64xbf16>
+# CHECK-DAG: %[[B:.*]] = tgpu.alloc 4 x !tile.smem<128x64xbf16>
+# CHECK: warp_specialize consumer
+# CHECK: tgpu.rewind %[[COPIES:.*]]
+# CHECK-COUNT-3: tgpu.copy_async
+# CHECK: scf.for
+# CHECK: tgpu.await %[[COPIES]]
+# CHECK: tgpu.await %[[RING:.*]]
+# CHECK: tgpu.wgmma {{.*}} of %[[COPIES]], {{.*}} of %[[RING]]
+# CHECK-NEXT: tgpu.wgmma_wait {{.*}} pending 1
+# CHECK: scf.if
+# CHECK-NEXT: tgpu.release %[[RING]]
+# CHECK: simt.barrier
+# CHECK: tgpu.copy_async
+# CHECK: tgpu.wgmma_wait {{.*}} pending 0
+# CHECK-NEXT: tgpu.release %[[RING]]
+# CHECK: producer
+# CHECK: tgpu.acquire %[[RING]]
+# CHECK: tgpu.tma_load
+# BOTH: tgpu.await %[[COPIES:.*]]
+# BOTH: tgpu.await %[[FIRST:.*]]
+# BOTH: tgpu.wgmma {{.*}} of %[[COPIES]], {{.*}} of %[[FIRST]]
+# BOTH-NOT: tgpu.release
+# BOTH: tgpu.await %[[SECOND:.*]]
+# BOTH: tgpu.wgmma {{.*}} of %[[COPIES]], {{.*}} of %[[SECOND]]
+# BOTH-NEXT: tgpu.wgmma_wait {{.*}} pending 2
+# BOTH: tgpu.release %[[FIRST]]
+# BOTH: tgpu.release %[[SECOND]]
+# BOTH: simt.barrier
+# PTX: setmaxnreg.inc
+# PTX: cp.async.wait_group 2
+# PTX: fence.proxy.async.shared::cta
+# PTX: bar.sync 1, 256
+# PTX: mbarrier.try_wait
+# PTX: wgmma.mma_async
+# PTX: setmaxnreg.dec
+# PTX: cp.async.bulk.tensor
+# NARROW-NOT: warp_specialize
+# NARROW-NOT: tma_load
+@triton.jit
+def rows(a_ptr, index_ptr, b_ptr, c_ptr, o_ptr, M, N, K, TWO: tl.constexpr, SCALED: tl.constexpr):
+    b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[128, 64])
+    c = tl.make_tensor_descriptor(c_ptr, shape=[N, K], strides=[K, 1], block_shape=[128, 64])
+    m, n, k = tl.program_id(0) * 128 + tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 64)
+    row = tl.load(index_ptr + m, mask=m < M, other=0)
+    a = a_ptr + row[:, None] * K + k[None, :]
+    acc = tl.zeros((128, 128), tl.float32)
+    other = tl.zeros((128, 128), tl.float32)
+    for step in range(tl.cdiv(K, 64)):
+        x = tl.load(a)
+        if SCALED:
+            x *= 2
+        acc = tl.dot(x, b.load([0, step * 64]).T, acc)
+        if TWO:
+            other = tl.dot(x, c.load([0, step * 64]).T, other)
+        a += 64
+    if TWO:
+        acc += other
+    tl.store(o_ptr + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])

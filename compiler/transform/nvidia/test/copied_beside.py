@@ -1,16 +1,21 @@
 # Rows that an index names are copied by the threads that multiply, into slots of their own, beside blocks that a producer copies by TMA. A
 # producer's slot is let go an iteration later, when the wait says that its products are done; the threads meet before they fill the slot
 # that these have read.
-# RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
+# RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
 # RUN:   --constexpr 'TWO=False, SCALED=False' | FileCheck %s
-# RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
+# RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
 # RUN:   --constexpr 'TWO=True, SCALED=False' | FileCheck %s --check-prefix=BOTH
-# RUN: tandemc %s:rows --emit=ptx --num-warps 8 --num-stages 4 --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
+# RUN: tandemc %s:rows --emit=ptx --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
 # RUN:   --constexpr 'TWO=False, SCALED=False' | FileCheck %s --check-prefix=PTX
-# Where the index is not read 16 bytes at a time, or the tile changes before it is multiplied, threads copy both:
-# RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32' \
+# Where rows cannot be copied 16 bytes at a time, or the tile changes before it is multiplied, threads copy both:
+# RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*bf16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32' \
 # RUN:   --constexpr 'TWO=False, SCALED=False' | FileCheck %s --check-prefix=NARROW
-# RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
+# RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
 # RUN:   --constexpr 'TWO=False, SCALED=True' | FileCheck %s --check-prefix=NARROW
 import triton
 import triton.language as tl

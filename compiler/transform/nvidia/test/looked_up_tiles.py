@@ -1,11 +1,13 @@
 # Where a producer reads a table ahead of the consumers' stores, the consumers meet before their own loads no more than it does: parameters
 # lie apart. What they compute of these only for the store stands behind the products.
-# RUN: tandemc %s:tiles --emit=layouts --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *bf16:16, *i32:16, i32, i32:16, i32:16' \
+# RUN: tandemc %s:tiles --emit=layouts --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, *i32:16, i32, i32:16, i32:16' \
 # RUN:   --constexpr 'TABLE=False' | FileCheck %s
 # RUN: tandemc %s:tiles --emit=ptx --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *bf16:16, *i32:16, i32, i32:16, i32:16' \
 # RUN:   --constexpr 'TABLE=False' | FileCheck %s --check-prefix=PTX
 # A table that the kernel writes is read when the threads have met:
-# RUN: tandemc %s:tiles --emit=layouts --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *bf16:16, *i32:16, i32, i32:16, i32:16' \
+# RUN: tandemc %s:tiles --emit=layouts --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, *i32:16, i32, i32:16, i32:16' \
 # RUN:   --constexpr 'TABLE=True' | FileCheck %s --check-prefix=WRITTEN
 import triton
 import triton.language as tl

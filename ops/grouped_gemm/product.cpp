@@ -16,7 +16,7 @@ constexpr int kSimulatedPrograms = 8;
 constexpr Tile kSimulated = {16, 32, 32, 2, 3};
 // By the rows of a block; inner sizes are those of 2-byte elements.
 constexpr Tile kByBlocks[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 4}, {16, 128, 128, 4, 4}};
-constexpr Tile kGathered[] = {{128, 256, 64, 8, 3}, {64, 128, 64, 4, 3}, {16, 128, 128, 4, 3}};
+constexpr Tile kGathered[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 3}, {16, 128, 128, 4, 3}};
 constexpr Tile kByPointers[] = {{64, 64, 32, 4, 3}, {16, 64, 32, 4, 3}};
 
 template <size_t count>

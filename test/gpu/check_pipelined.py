@@ -50,6 +50,41 @@ def described(numbers, sizes, a, b, o, BM: tl.constexpr, BN: tl.constexpr, BK: t
 
 
 @triton.jit
+def batches(places, a, b, o, M, N, K, steps, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Descriptors of three dimensions under `if`, made by each program of places that it loads; tiles in a `while` loop."""
+    for s in range(steps):
+        place = tl.load(places + tl.program_id(0) * steps + s)
+        if place >= 0:
+            at = place.to(tl.int64)
+            da = tl.make_tensor_descriptor(a + at * M * K, shape=[2, M, K], strides=[M * K, K, 1], block_shape=[1, BM, BK])
+            db = tl.make_tensor_descriptor(b + at * N * K, shape=[2, N, K], strides=[N * K, K, 1], block_shape=[1, BN, BK])
+            do = tl.make_tensor_descriptor(o + at * M * N, shape=[2, M, N], strides=[M * N, N, 1], block_shape=[1, BM, BN])
+            columns = tl.cdiv(N, BN)
+            tiles = tl.cdiv(M, BM) * columns
+            tile = 0
+            while tile < 2 * tiles:
+                h, i, j = tile // tiles, tile % tiles // columns * BM, tile % columns * BN
+                acc = tl.zeros([BM, BN], tl.float32)
+                for k in range(0, K, BK):
+                    acc = tl.dot(da.load([h, i, k]).reshape(BM, BK), db.load([h, j, k]).reshape(BN, BK).T, acc)
+                do.store([h, i, j], acc.to(o.dtype.element_ty).reshape(1, BM, BN))
+                tile += 1
+
+
+@triton.jit
+def changed(places, a, o, steps, BM: tl.constexpr, BK: tl.constexpr):
+    """A descriptor of another place in each iteration of the loop whose product reads it."""
+    m = tl.arange(0, BM)
+    for r in range(3):
+        acc = tl.zeros([BM, BM], tl.float32)
+        for s in range(steps):
+            d = tl.make_tensor_descriptor(a + tl.load(places + s) * BK, shape=[BM - s, BK], strides=[BK, 1], block_shape=[BM, BK])
+            x = d.load([0, 0])
+            acc = tl.dot(x, x.T, acc)
+        tl.store(o + (r * BM + m[:, None]) * BM + m[None, :], acc)
+
+
+@triton.jit
 def chased(x, places, o, steps, W: tl.constexpr, STAGES: tl.constexpr):
     """Addresses that are loaded themselves, and a bound that the loop must not run beyond."""
     n = tl.arange(0, W)
@@ -97,6 +132,23 @@ def _described(numbers, sizes, a, b, o):
         left, right = wide(a)[x : x + m * stride].reshape(m, stride), wide(b)[y : y + n * stride].reshape(n, stride)
         out[z : z + m * n] = (left[:, :k] @ right[:, :k].T).reshape(-1)
     return out
+
+
+def _batches(places, a, b, o, M, N, K, steps):
+    out = np.array(o)
+    for place in places.reshape(-1):
+        if place >= 0:
+            out[place : place + 2] = wide(a)[place : place + 2] @ wide(b)[place : place + 2].swapaxes(1, 2)
+    return out
+
+
+def _changed(places, a, o, steps):
+    out = np.zeros((64, 64))
+    for s, place in enumerate(places[:steps]):
+        x = np.array(wide(a)[place : place + 64])
+        x[64 - s :] = 0
+        out += x @ x.T
+    return np.concatenate([out] * 3)
 
 
 def _chased(x, places, o, steps):
@@ -191,3 +243,42 @@ for _warps, _bm, _bn in ((4, 64, 64), (8, 128, 64), (4, 128, 256)):
             num_warps=_warps,
             num_stages=_stages,
         )
+
+
+for _dtype, _warps, _bm, _bn, _bk in (
+    ("fp16", 4, 64, 64, 64),
+    ("bf16", 8, 128, 128, 64),
+    ("fp32", 4, 64, 64, 32),
+    ("fp8e4nv", 4, 64, 128, 128),
+    ("fp16", 4, 128, 64, 32),
+):
+    for _m, _n, _k in ((64, 64, 64), (200, 136, 112), (72, 64, 0), (16, 16, 640)):
+
+        def make(rng, M=_m, N=_n, K=_k, dtype=_dtype):
+            places = rng.permutation(12)[:10].astype(np.int32) * 2
+            places[rng.integers(0, 10, 3)] = -1
+            out = np.full((24, M, N), np.nan, np.float32)
+            return [places, normal(rng, (24, M, K), dtype), normal(rng, (24, N, K), dtype), Output(out), M, N, K, 5]
+
+        tolerance = {"fp32": 2e-3, "fp8e4nv": 2e-3}.get(_dtype, 1e-5)  # sums of products of 8 bits are kept less exact
+        check(
+            batches,
+            make,
+            _batches,
+            f"{_dtype}.{_m}x{_n}x{_k}.{_bm}x{_bn}x{_bk}.w{_warps}",
+            (2,),
+            tolerance,
+            tolerance,
+            BM=_bm,
+            BN=_bn,
+            BK=_bk,
+            num_warps=_warps,
+        )
+
+for _steps in (0, 1, 2, 9, 40):
+
+    def make(rng, steps=_steps):
+        places = rng.integers(0, 64, max(steps, 1)).astype(np.int32)
+        return [places, normal(rng, (128, 64), "fp16"), poisoned((192, 64)), steps]
+
+    check(changed, make, _changed, f"{_steps}", (1,), 1e-4, 1e-4, BM=64, BK=64, num_warps=4)

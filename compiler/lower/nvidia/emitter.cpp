@@ -3,6 +3,7 @@
 #include "compiler/lower/nvidia/emitter.h"
 #include "compiler/codegen/nvidia/codegen.h"
 #include "compiler/lower/nvidia/cluster.h"
+#include "compiler/lower/nvidia/made_maps.h"
 #include "compiler/lower/nvidia/matrix.h"
 #include "compiler/lower/nvidia/ring.h"
 #include "compiler/lower/nvidia/roles.h"
@@ -19,12 +20,12 @@ void NvidiaEmitter::begin(func::FuncOp kernel) {
   cx_->blocksPerMultiprocessor = blocks.value_or(1);
   minBlocks_ = blocks.value_or(0);
   if (std::optional<int64_t> given = tile::maxRegisters(kernel)) cx_->maxRegisters = *given;
+  collectTensorMaps(*cx_, kernel);
   allocateBuffers(*cx_, kernel);
 }
 
 // Parameters of tensor maps: their uses decide how many there are, so the recipes are collected before the body.
-void NvidiaEmitter::addParameters(func::FuncOp kernel, llvm::SmallVectorImpl<llvm::Type*>& types) {
-  collectTensorMaps(*cx_, kernel);
+void NvidiaEmitter::addParameters(func::FuncOp, llvm::SmallVectorImpl<llvm::Type*>& types) {
   types.append(cx_->image.tensorMaps.size(), b_.getPtrTy());
 }
 
@@ -33,11 +34,15 @@ void NvidiaEmitter::markParameters(llvm::Function& function) {
     codegen::markTensorMap(function, cx_->image.params.size() + i);
 }
 
-void NvidiaEmitter::enter() { initialiseBarriers(*cx_); }
+void NvidiaEmitter::enter() {
+  takeMadeMaps(*cx_);
+  initialiseBarriers(*cx_);
+}
 
 // Shared memory must outlive the copies that read it.
 void NvidiaEmitter::leave() {
   if (cx_->stagingBytes) ptx::waitBulk(b_, 0, true);
+  giveMadeMaps(*cx_);
   if (reachesOthers(*cx_)) clusterBarrier(*cx_);
 }
 

@@ -29,6 +29,17 @@ struct Buffer {
   std::optional<unsigned> fastest;  // dimension; without it the last
 };
 
+// A tensor map of values that the kernel computes (made_maps.h).
+struct MadeMap {
+  mlir::Value base;
+  llvm::SmallVector<mlir::Value> shape, strides;
+  abi::TensorMapRecipe form;  // without expressions
+  unsigned makers = 1;        // threads with a map of their own each
+  bool isStored = false;
+  int64_t shared = 0;  // the offset of the first maker's in shared memory
+  int64_t first = 0;   // its number among the block's maps
+};
+
 class KernelContext : public gpu::KernelContext {
  public:
   using gpu::KernelContext::KernelContext;
@@ -42,7 +53,12 @@ class KernelContext : public gpu::KernelContext {
   int64_t stagingPanels = 0, staging = 0, stagingBytes = 0;
   bool signallerStores = false;
   llvm::DenseMap<mlir::Operation*, unsigned> tensorMaps;  // index into KernelImage::tensorMaps
-  int64_t meeting = -1;  // the offset of the barrier that the program's blocks meet at; -1: they never do
+  std::vector<MadeMap> madeMaps;
+  llvm::DenseMap<mlir::Operation*, unsigned> madeMapOf;        // index into madeMaps
+  llvm::DenseMap<mlir::Operation*, llvm::Value*> mapsOfLoads;  // made before the loop that loads by them
+  llvm::SmallDenseSet<mlir::Operation*> storesWithMaps;        // made before the loop in front of them
+  int64_t placeOfMaps = 0;  // where the number of the block's place in global memory is in shared memory
+  int64_t meeting = -1;     // the offset of the barrier that the program's blocks meet at; -1: they never do
   llvm::AllocaInst* meetingParity = nullptr;
   int maxRegisters = 0;  // a thread's, by the kernel's options; 0: no bound
 };

@@ -5,6 +5,7 @@
 #include "compiler/dialect/tgpu/products.h"
 #include "compiler/lower/nvidia/cluster.h"
 #include "compiler/lower/nvidia/copies.h"
+#include "compiler/lower/nvidia/made_maps.h"
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 namespace tandem::lower::nvidia {
@@ -120,6 +121,7 @@ void allocateBuffers(KernelContext& cx, func::FuncOp kernel) {
     cx.rings[op.getResult()] = ring;
   });
   allocateMeeting(cx, kernel);
+  placeMadeMaps(cx);
 
   // Rings of loops that are not inside one another lie in one place, as does what is needed between the loops.
   bool haveCopied = llvm::any_of(cx.rings, [](const auto& entry) { return entry.second.isCopied; });

@@ -79,11 +79,7 @@ void registerSimtBulk(Lowerings& table) {
       case simt::ProxyFence::Async: ptx::fenceProxyAsync(cx.b); break;
       case simt::ProxyFence::AsyncShared: ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared); break;
       case simt::ProxyFence::MbarrierInit: ptx::fenceBarrierInit(cx.b); break;
-      case simt::ProxyFence::TensormapAcquire: {
-        ptx::Call call(cx.b);
-        call.emit("fence.proxy.tensormap::generic.acquire.gpu " + call.address(cx.useScalar(o.getMap())) + ", 128;",
-                  ptx::Effect::Acts);
-      }
+      case simt::ProxyFence::TensormapAcquire: ptx::fenceTensorMapAcquire(cx.b, cx.useScalar(o.getMap())); break;
     }
   });
 }

@@ -6,6 +6,7 @@
 #include "compiler/lower/gpu/block_memory.h"
 #include "compiler/lower/gpu/convert.h"
 #include "compiler/lower/gpu/trace.h"
+#include "compiler/lower/nvidia/made_maps.h"
 #include "compiler/lower/nvidia/matrix.h"
 #include "compiler/lower/nvidia/ring.h"
 #include "compiler/lower/nvidia/tma.h"
@@ -40,17 +41,30 @@ bool same(const abi::TensorMapRecipe& a, const abi::TensorMapRecipe& b) {
          a.box == b.box && a.swizzleBytes == b.swizzleBytes && a.nanFill == b.nanFill;
 }
 
-template <class Op>
-abi::TensorMapRecipe recipeOf(Op op, RankedTensorType tile, ArrayRef<int64_t> box) {
+// All but the expressions.
+abi::TensorMapRecipe formOf(size_t rank, RankedTensorType tile, ArrayRef<int64_t> box) {
   abi::TensorMapRecipe recipe;
   recipe.element = elementOf(tile.getElementType());
-  recipe.base = *analysis::hostExpr(op.getBase());
-  for (mlir::Value v : op.getShape()) recipe.shape.push_back(*analysis::hostExpr(v));
-  for (mlir::Value v : op.getStrides()) recipe.strides.push_back(*analysis::hostExpr(v));
-  recipe.box.assign(recipe.shape.size() - box.size(), 1);
+  recipe.box.assign(rank - box.size(), 1);
   recipe.box.insert(recipe.box.end(), box.begin(), box.end());
   recipe.swizzleBytes = analysis::panelBytes(*analysis::panelSwizzle(tile));
   return recipe;
+}
+
+// Adds the expressions by which the launcher makes the map. Returns false if it cannot.
+template <class Op>
+bool addExpressions(Op op, abi::TensorMapRecipe& recipe) {
+  auto add = [](mlir::ValueRange values, std::vector<abi::HostExpr>& to) {
+    return llvm::all_of(values, [&](mlir::Value v) {
+      std::optional<abi::HostExpr> expression = analysis::hostExpr(v);
+      if (expression) to.push_back(std::move(*expression));
+      return expression.has_value();
+    });
+  };
+  std::optional<abi::HostExpr> base = analysis::hostExpr(op.getBase());
+  if (!base || !add(op.getShape(), recipe.shape) || !add(op.getStrides(), recipe.strides)) return false;
+  recipe.base = std::move(*base);
+  return true;
 }
 
 // Returns the box that the signaller stores at once: as little as the swizzle's pattern allows, so that loads need not
@@ -87,7 +101,18 @@ void forEachBox(RankedTensorType tile, ArrayRef<int64_t> box,
 }  // namespace
 
 void collectTensorMaps(KernelContext& cx, func::FuncOp kernel) {
-  auto add = [&](Operation* op, const abi::TensorMapRecipe& recipe) {
+  auto add = [&](auto op, RankedTensorType tile, ArrayRef<int64_t> box, unsigned makers, bool isStored) {
+    abi::TensorMapRecipe recipe = formOf(op.getShape().size(), tile, box);
+    if (!addExpressions(op, recipe)) {
+      MadeMap made;
+      made.base = op.getBase();
+      made.shape = llvm::to_vector(op.getShape());
+      made.strides = llvm::to_vector(op.getStrides());
+      made.form = formOf(op.getShape().size(), tile, box);
+      made.makers = makers;
+      made.isStored = isStored;
+      return addMadeMap(cx, op, std::move(made));
+    }
     auto& maps = cx.image.tensorMaps;
     auto it = llvm::find_if(maps, [&](const auto& known) { return same(known, recipe); });
     cx.tensorMaps[op] = it - maps.begin();
@@ -95,20 +120,21 @@ void collectTensorMaps(KernelContext& cx, func::FuncOp kernel) {
   };
   kernel.walk([&](tgpu::TmaLoadOp op) {
     RankedTensorType tile = tileOf(op.getBuffer());
-    add(op, recipeOf(op, tile, loadBox(op, cx.blocks)));
+    add(op, tile, loadBox(op, cx.blocks), 1, false);
   });
   kernel.walk([&](tgpu::TmaStoreOp op) {
     RankedTensorType tile = tileOf(op.getBuffer());
-    add(op, recipeOf(op, tile, pacedBox(tile)));
+    add(op, tile, pacedBox(tile), 1, true);
     cx.signallerStores = true;
   });
   kernel.walk([&](tile::BlockStoreOp op) {
     if (!tgpu::isBulk(op)) return;
     RankedTensorType tile = analysis::matrixOf(cast<RankedTensorType>(op.getValue().getType()));
-    add(op, recipeOf(op, tile, analysis::tmaStoreBox(tile)));
+    add(op, tile, analysis::tmaStoreBox(tile), std::max(1, cx.numWarps / 4), true);
   });
 }
 
+// Of a map that the launcher makes.
 static llvm::Value* tensorMapOf(KernelContext& cx, Operation* op) {
   return cx.function->getArg(cx.image.params.size() + cx.tensorMaps.lookup(op));
 }
@@ -142,13 +168,16 @@ static void lowerTmaLoad(KernelContext& cx, tgpu::TmaLoadOp op) {
   llvm::BasicBlock& entry = cx.function->getEntryBlock();
   llvm::IRBuilder<> early(&entry, entry.begin());
   llvm::Value* policy = op.getEvictFirst() ? ptx::cachePolicy(early, ptx::Evict::First) : nullptr;
+  bool isMade = cx.madeMapOf.contains(op);
+  llvm::Value* map = isMade ? mapOfLoad(cx, op) : tensorMapOf(cx, op);
   for (int64_t i = 0; i < boxes; ++i) {
     llvm::Value* index = cx.b.CreateAdd(first, cx.b.getInt32(i));
     llvm::Value* row = cx.b.CreateMul(cx.b.CreateAnd(index, cx.b.getInt32(down - 1)), cx.b.getInt32(box[0]));
     llvm::Value* column = cx.b.CreateMul(cx.b.CreateLShr(index, llvm::Log2_64(down)), cx.b.getInt32(box[1]));
     llvm::Value* offset = cx.b.CreateMul(index, cx.b.getInt32(boxBytes));
-    ptx::tensorLoad(cx.b, {tensorMapOf(cx, op), boxCoordinates(cx, op.getOffsets(), row, column),
-                           cx.sharedAddress(cx.b.CreateAdd(slot, offset)), barrier, toAll, policy});
+    Regs at = boxCoordinates(cx, op.getOffsets(), row, column);
+    if (isMade) at[0] = unlessEmpty(cx, op, at[0]);
+    ptx::tensorLoad(cx.b, {map, at, cx.sharedAddress(cx.b.CreateAdd(slot, offset)), barrier, toAll, policy});
   }
 }
 
@@ -264,6 +293,11 @@ static void lowerTmaStore(KernelContext& cx, tile::BlockStoreOp op) {
     ptx::barrierSync(cx.b, id, cx.b.getInt32(32 * std::min(4, cx.numWarps)));
   };
   if (cx.stagesInRings) cx.emit.blockBarrier();  // other groups' products may still read the ring
+  bool isMade = cx.madeMapOf.contains(op);
+  if (isMade) {
+    corner[0] = unlessEmpty(cx, op, corner[0]);
+    makeMapOfStore(cx, op);
+  }
   std::vector<Panel> panels = panelsOf(layout, panel, 2);
   // Panels are stored all at once where there is room, else half of the room at a time. Earlier stores may be anywhere
   // in the room.
@@ -284,11 +318,12 @@ static void lowerTmaStore(KernelContext& cx, tile::BlockStoreOp op) {
     ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
     groupBarrier();
     cx.when(isLeader, [&] {
+      llvm::Value* map = isMade ? madeMap(cx, op, group) : tensorMapOf(cx, op);
       for (size_t index = first; index < last; ++index) {
         Regs at = corner;
         at[0] = cx.b.CreateAdd(at[0], cx.b.getInt32(panels[index].column));
         at[1] = cx.b.CreateAdd(at[1], cx.b.getInt32(panels[index].row));
-        ptx::tensorStore(cx.b, {tensorMapOf(cx, op), at, baseOf(index)});
+        ptx::tensorStore(cx.b, {map, at, baseOf(index)});
       }
       ptx::commitBulk(cx.b);
     });

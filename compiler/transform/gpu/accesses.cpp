@@ -185,6 +185,44 @@ bool isWritten(Operation* load) {
          });
 }
 
+namespace {
+
+// Adds the arguments from whose memory `pointer` has been loaded. Returns false if it may come from elsewhere.
+bool addTablesBehind(Value pointer, llvm::SmallDenseSet<Value>& seen, llvm::SetVector<BlockArgument>& tables) {
+  if (!seen.insert(pointer).second) return true;
+  Operation* op = pointer.getDefiningOp();
+  if (!op) return false;
+  auto go = [&](Value from) { return addTablesBehind(from, seen, tables); };
+  if (op->hasTrait<tile::DerivesPointer>() || isa<tile::IntToPtrOp>(op)) return go(op->getOperand(0));
+  if (auto select = dyn_cast<arith::SelectOp>(op)) return go(select.getTrueValue()) && go(select.getFalseValue());
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    unsigned index = cast<OpResult>(pointer).getResultNumber();
+    return go(branch.thenYield().getOperand(index)) && go(branch.elseYield().getOperand(index));
+  }
+  auto load = dyn_cast<tile::LoadOp>(op);
+  BlockArgument table = load ? argumentBehind(load.getPointer()) : BlockArgument();
+  return table && (tables.insert(table), true);
+}
+
+}  // namespace
+
+Operation* writesWhereLoaded(Operation* load) {
+  Value base = effectOf(load)->pointer;
+  if (argumentBehind(base)) return nullptr;
+  llvm::SmallDenseSet<Value> seen;
+  llvm::SetVector<BlockArgument> tables;
+  bool isKnown = addTablesBehind(base, seen, tables);
+  return firstNot(load->getParentOfType<func::FuncOp>(), [&](Operation* op) {
+    std::optional<Effect> effect = effectOf(op);
+    if (!effect || !effect->writes || !mayPrecede(op, load)) return true;
+    if (argumentBehind(effect->pointer)) return true;
+    llvm::SmallDenseSet<Value> seenOfStore;
+    llvm::SetVector<BlockArgument> ofStore;
+    return isKnown && addTablesBehind(effect->pointer, seenOfStore, ofStore) &&
+           llvm::none_of(ofStore, [&](BlockArgument table) { return tables.contains(table); });
+  });
+}
+
 bool isOnlyAccess(Operation* store, BlockArgument base) {
   return all(store, [&](Operation* op) {
     if (op == store || isHarmless(op)) return true;

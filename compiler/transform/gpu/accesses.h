@@ -33,6 +33,11 @@ bool holdsUp(mlir::Operation* op, llvm::ArrayRef<mlir::BlockArgument> bases);
 // Returns true if an op before `load` or in the loops around it writes through the argument that `load` reads through.
 bool isWritten(mlir::Operation* load);
 
+// Returns a write before `load`, or in the loops around it, that may reach the memory of `load`, whose pointer itself has
+// been loaded: one through a pointer that comes from the same array of pointers, or from nobody knows where. Null: there
+// is none, or the pointer is an argument's.
+mlir::Operation* writesWhereLoaded(mlir::Operation* load);
+
 // Returns true if nothing else in the kernel touches memory through the argument `base` of `store` or depends on when
 // its writes are done.
 bool isOnlyAccess(mlir::Operation* store, mlir::BlockArgument base);

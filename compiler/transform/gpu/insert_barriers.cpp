@@ -256,9 +256,10 @@ class Inserter {
     return true;
   }
 
-  // Parameters that a producer reads ahead of all the consumers' stores were found not to be what these go through.
-  bool isAheadOf(const Access& store, const Access& load) const {
-    return !load.writes && store.root && store.root != load.root && readAhead_.contains(load.root);
+  // What a producer reads at a time of its own was found not to be what the consumers write.
+  bool isAheadOf(const Access& earlier, const Access& later) const {
+    return earlier.writes && !later.writes && later.root && earlier.root != later.root &&
+           readAhead_.contains(later.root);
   }
 
   // The thread that issued the earlier store waits for it before it issues the later one, and nobody else need know.

@@ -73,7 +73,10 @@ class NvidiaUnits : public gpu::Units {
     return wgmmaResult(typeOf(stage.getValue()), numWarps);
   }
 
-  bool mayStore(tile::BlockStoreOp op) const override { return target_.hasTma() && fitsTma(op); }
+  // Maps that the kernel makes are for programs with roles, whose loads have taken the time to make theirs.
+  bool mayStore(tile::BlockStoreOp op) const override {
+    return target_.hasTma() && fitsTma(op) && (isMapOnHost(op) || op->getParentOfType<tgpu::WarpSpecializeOp>());
+  }
 
   // A store by TMA goes panel by panel.
   bool takeStore(tile::BlockStoreOp op, const LinearLayout& layout,

@@ -178,6 +178,8 @@ static std::optional<BlockForm> formOf(std::optional<analysis::StridedAccess> ac
   if (!distribute(access->baseOffset, bytes, axes, form))
     return fail({"what is added to its pointer is not known to be a multiple of 16 bytes", "tl.multiple_of for it"});
   for (const DimAccess& dim : access->dims) {
+    if (!dim.nonNegative && !dim.lowerBound)
+      return fail({"its first row or column is not known to be 0 or more", "tl.maximum(start, 0)"});
     std::optional<ScalarExpr> extent = extentOf(dim);
     if (!extent || !isExtent(*extent))
       return fail({"its mask is not known to be the bounds of a tensor", "bounds that are 32-bit arguments"});

@@ -3,6 +3,8 @@
 #include "compiler/analysis/axis_info.h"
 #include "compiler/analysis/boxes.h"
 #include "compiler/analysis/host_expr.h"
+#include "compiler/dialect/tgpu/cluster.h"
+#include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/nvidia/tensor_choice.h"
 #include <llvm/ADT/SetVector.h>
 #include <llvm/Support/FormatVariadic.h>
@@ -156,13 +158,42 @@ static std::optional<Reason> whyNotTma(Op op, RankedTensorType type) {
   return Reason{"the stride of the last dimension is not known to be 1", "the constant 1 as that stride"};
 }
 
+static int loopsAround(Operation* op) {
+  int loops = 0;
+  for (Operation* around = op->getParentOp(); around; around = around->getParentOp())
+    loops += isa<LoopLikeOpInterface>(around);
+  return loops;
+}
+
+// The kernel makes the tensor map itself. What the hardware asks of addresses and strides, a descriptor promises.
+// To make it takes about two microseconds, which one tile does not give back: the loop that reads tiles is in another one.
+template <class Op>
+static std::optional<Reason> whyNotMade(Op op) {
+  constexpr int kLoops = std::is_same_v<Op, tile::BlockLoadOp> ? 2 : 1;
+  if (!op.getDescriptor())
+    return Reason{"the tensor's address, sizes or strides depend on more than the kernel's arguments",
+                  "tl.make_tensor_descriptor"};
+  if (tgpu::blocksOf(op->template getParentOfType<func::FuncOp>()) > 1)
+    return Reason{"the kernel makes the descriptor, and a program is several blocks", "one block for a program"};
+  if (loopsAround(op) < kLoops)
+    return Reason{"the kernel makes the descriptor for one tile", "a program that goes on to other tiles"};
+  return std::nullopt;
+}
+
+static std::optional<Reason> whyNotMade(tile::BlockLoadOp load) {
+  if (std::optional<Reason> reason = whyNotMade<tile::BlockLoadOp>(load)) return reason;
+  Operation* store = gpu::writesWhereLoaded(load);
+  if (!store) return std::nullopt;
+  return Reason{remark::lineOf(store) + " may write what it reads", "an array of its own for the pointers of each"};
+}
+
 std::optional<Reason> whyNotTma(tile::BlockLoadOp load) {
   auto type = cast<RankedTensorType>(load.getResult().getType());
   if (load.getPadding() != tile::Padding::Zero)
     return Reason{"outside of the tensor something else than zeros is read", "padding of zeros"};
   if (std::optional<Reason> reason = whyNotTma(load, type)) return reason;
   if (!tensorChoice(load))
-    return Reason{"the tensor's address, sizes or strides depend on more than the kernel's arguments", ""};
+    if (std::optional<Reason> reason = whyNotMade(load)) return reason;
   // TMA loads from whole 16 bytes of a row.
   analysis::AxisInfoAnalysis axes(load->getParentOfType<func::FuncOp>());
   if (axes.of(load.getOffsets().back()).divisibility(0) % (128 / type.getElementTypeBitWidth()) == 0)
@@ -170,11 +201,14 @@ std::optional<Reason> whyNotTma(tile::BlockLoadOp load) {
   return Reason{"the block's first column is not known to be a multiple of 16 bytes", "tl.multiple_of for the column"};
 }
 
-bool fitsTma(tile::BlockStoreOp store) {
+bool isMapOnHost(tile::BlockStoreOp store) {
   auto onHost = [](Value v) { return analysis::hostExpr(v).has_value(); };
+  return onHost(store.getBase()) && llvm::all_of(store.getShape(), onHost) && llvm::all_of(store.getStrides(), onHost);
+}
+
+bool fitsTma(tile::BlockStoreOp store) {
   auto type = cast<RankedTensorType>(store.getValue().getType());
-  return !store.getReduce() && !whyNotTma(store, type) && onHost(store.getBase()) &&
-         llvm::all_of(store.getShape(), onHost) && llvm::all_of(store.getStrides(), onHost);
+  return !store.getReduce() && !whyNotTma(store, type) && (isMapOnHost(store) || !whyNotMade(store));
 }
 
 SmallVector<tgpu::UncertainOffset> uncertainOffsets(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes) {

@@ -48,10 +48,12 @@ bool onlyProductsRead(mlir::Operation* tile, llvm::ArrayRef<tile::DotOp> dots);
 // threads copy all of the loop's tiles ahead, with no producer that others would wait for.
 bool readsTileOfThreads(tile::DotOp dot);
 
-// Returns nothing if the launcher can make the tensor map of this access and TMA can do it.
+// Returns nothing if the launcher or the kernel can make the tensor map of this access and TMA can do it.
 std::optional<remark::Reason> whyNotTma(tile::BlockLoadOp load);
 inline bool fitsTma(tile::BlockLoadOp load) { return !whyNotTma(load); }
 bool fitsTma(tile::BlockStoreOp store);
+// Returns true if the launcher can make the tensor map.
+bool isMapOnHost(tile::BlockStoreOp store);
 // The offsets of a store that TMA does which the program has to check when it runs: TMA stores nothing from a negative
 // coordinate, nor from within 16 bytes of a row.
 llvm::SmallVector<tgpu::UncertainOffset> uncertainOffsets(tile::BlockStoreOp store,

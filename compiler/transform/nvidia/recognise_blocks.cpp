@@ -8,6 +8,7 @@
 #include "compiler/transform/nvidia/block_form.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
+#include "compiler/transform/nvidia/tensor_choice.h"
 #include "compiler/transform/nvidia/unobserved.h"
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/SetVector.h>
@@ -88,7 +89,7 @@ class Recognition {
     }
     auto load = cast<tile::BlockLoadOp>(op);
     bool readsZeros = load.getBoundaryCheck().empty() || load.getPadding() == tile::Padding::Zero;
-    return readsZeros && !fitsTma(load) ? blockForm(load, axes_, why) : std::nullopt;
+    return readsZeros && !(fitsTma(load) && tensorChoice(load)) ? blockForm(load, axes_, why) : std::nullopt;
   }
 
   struct Reader {

@@ -19,7 +19,8 @@ class SlotCopy {
 
   // Data that only this program reads leaves L2 first.
   void start(OpBuilder& builder) {
-    TensorChoice tensor = *tensorChoice(load_);
+    // Without a choice that arguments decide, the kernel makes the map of the values as they are.
+    TensorChoice tensor = tensorChoice(load_).value_or(TensorChoice());
     Value once = isReadOnce(builder);
     if (!once) return start(tensor, false, builder);
     auto branch = scf::IfOp::create(builder, load_.getLoc(), once, true);

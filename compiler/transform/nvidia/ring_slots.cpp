@@ -3,13 +3,19 @@
 #include "compiler/transform/nvidia/ring_slots.h"
 #include "compiler/transform/nvidia/epilogue_room.h"
 #include "compiler/transform/nvidia/operands.h"
+#include "compiler/transform/nvidia/tensor_choice.h"
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
 namespace {
 
 constexpr int64_t kScratchBytes = 8 * 1024, kAlignment = 1024, kMaxSlots = 8, kSlotsBesideTiles = 3,
-                  kBytesBetweenBlocks = 1024;
+                  kBytesBetweenBlocks = 1024, kMadeMapsBytes = 2048;
+
+// Returns true if the kernel makes tensor maps, which it does in shared memory.
+bool haveMadeMaps(const RingPlan& plan) {
+  return llvm::any_of(plan.loads, [](tile::BlockLoadOp load) { return !tensorChoice(load); });
+}
 
 class SlotCount {
  public:
@@ -17,6 +23,7 @@ class SlotCount {
             const target::TargetInfo& target)
       : kernel_(kernel), dots_(dots), rings_(rings), maxBytes_(target.maxSharedBytes()),
         numWarps_(tile::numWarps(kernel)) {
+    if (llvm::any_of(rings, haveMadeMaps)) maxBytes_ -= kMadeMapsBytes;
     asked_ = std::clamp<int64_t>(tile::numStages(kernel).value_or(kMaxSlots), 2, kMaxSlots);
   }
 

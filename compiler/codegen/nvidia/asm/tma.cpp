@@ -48,6 +48,16 @@ void prefetchTensorMap(llvm::IRBuilderBase& b, llvm::Value* map, llvm::Value* pr
   call.emit(guard + "prefetch.tensormap " + call.address(map) + ";", Effect::Acts);
 }
 
+void fenceTensorMapRelease(llvm::IRBuilderBase& b) {
+  Call(b).emit("fence.proxy.tensormap::generic.release.gpu;", Effect::Acts);
+}
+
+void fenceTensorMapAcquire(llvm::IRBuilderBase& b, llvm::Value* map) {
+  Call call(b);
+  std::string at = call.address(map);
+  call.emit("fence.proxy.tensormap::generic.acquire.gpu " + at + ", 128;", Effect::Acts);
+}
+
 void bulkLoad(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* global, llvm::Value* bytes,
               llvm::Value* barrier, llvm::Value* l2Policy, llvm::Value* predicate) {
   Call call(b);

@@ -30,6 +30,10 @@ void tensorStore(llvm::IRBuilderBase& b, const TensorStore& copy, BulkReduction 
 
 void prefetchTensorMap(llvm::IRBuilderBase& b, llvm::Value* map, llvm::Value* predicate = nullptr);
 
+// A thread writes a map by ordinary stores, releases, and acquires it before it copies by it.
+void fenceTensorMapRelease(llvm::IRBuilderBase& b);
+void fenceTensorMapAcquire(llvm::IRBuilderBase& b, llvm::Value* map);
+
 // `bytes` (i32) and all addresses are multiples of 16. Global memory may be a peer's.
 void bulkLoad(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* global, llvm::Value* bytes,
               llvm::Value* barrier, llvm::Value* l2Policy = nullptr, llvm::Value* predicate = nullptr);

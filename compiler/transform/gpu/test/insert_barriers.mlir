@@ -140,3 +140,34 @@ func.func @update_of_program(%o: !tile.ptr<f32>, %w: !tile.ptr<i32>, %x: i32) at
   tile.store %q, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
   return
 }
+
+// What the producer loads at a time of its own nobody writes; what only the consumers load may be what they have stored.
+// CHECK-LABEL: func.func @producers_loads
+// CHECK: tile.store
+// CHECK-NEXT: tile.load %arg1
+// CHECK-NEXT: simt.barrier
+// CHECK-NEXT: tile.load %arg2
+func.func @producers_loads(%o: !tile.ptr<f32>, %n: !tile.ptr<i32>, %m: !tile.ptr<i32>, %k: !tile.ptr<i32>)
+    attributes {tile.num_warps = 4 : i32} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %ring = tgpu.ring 2 bytes 1024
+  %value = arith.constant dense<1.0> : tensor<128xf32>
+  %range = tile.make_range 0 to 128 : tensor<128xi32>
+  %base = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  tgpu.warp_specialize consumer {
+    tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+    %a = tile.load %n : !tile.ptr<i32> -> i32
+    %b = tile.load %m : !tile.ptr<i32> -> i32
+    %sum = arith.addi %a, %b : i32
+    tile.store %k, %sum : !tile.ptr<i32>, i32
+  } producer {
+    %a = tile.load %n : !tile.ptr<i32> -> i32
+    scf.for %i = %zero to %a step %one : i32 {
+      tgpu.acquire %ring
+      tgpu.commit %ring
+    }
+  }
+  return
+}

@@ -11,6 +11,11 @@
 # RUN: tandemc %s:described --emit=tile --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32' -o %t
 # RUN: tandem-opt --canonicalize --recognise-blocks --select-products --remarks-filter=.* -o /dev/null %t 2>&1 \
 # RUN:   | FileCheck %s --check-prefix=DESCRIBED
+# RUN: tandemc %s:begins --emit=tile --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16' -o %t
+# RUN: tandem-opt --canonicalize --recognise-blocks --remarks-filter=.* -o /dev/null %t 2>&1 | FileCheck %s --check-prefix=BEGINS
+# RUN: tandemc %s:bounded --emit=tile --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16' -o %t
+# RUN: tandem-opt --canonicalize --recognise-blocks --remarks-filter=.* -o /dev/null %t 2>&1 \
+# RUN:   | FileCheck %s --check-prefix=BOUNDED --allow-empty
 import triton
 import triton.language as tl
 
@@ -51,4 +56,28 @@ def described(a, b, c, K, shift):
     for start in range(0, K, 64):
         acc = tl.dot(x.load([0, start + shift]), y.load([0, start]).T, acc)
     m, n = tl.arange(0, 64), tl.arange(0, 128)
+    tl.store(c + m[:, None] * 128 + n[None, :], acc)
+
+
+# A load without a mask, from a column that may be negative.
+# BEGINS: [Missed] load | {{.*}}its first row or column is not known to be 0 or more
+# BEGINS-SAME: Suggestion="tl.maximum(start, 0)"
+@triton.jit
+def begins(a, b, c, K, first):
+    m, n, k = tl.arange(0, 64), tl.arange(0, 128), tl.arange(0, 64)
+    acc = tl.zeros((64, 128), tl.float32)
+    for start in range(first, K, 64):
+        x = tl.load(a + m[:, None] * K + (start + k)[None, :])
+        acc = tl.dot(x, tl.load(b + n[None, :] * K + (start + k)[:, None]), acc)
+    tl.store(c + m[:, None] * 128 + n[None, :], acc)
+
+
+# BOUNDED-NOT: [Missed]
+@triton.jit
+def bounded(a, b, c, K, first):
+    m, n, k = tl.arange(0, 64), tl.arange(0, 128), tl.arange(0, 64)
+    acc = tl.zeros((64, 128), tl.float32)
+    for start in range(tl.maximum(first, 0), K, 64):
+        x = tl.load(a + m[:, None] * K + (start + k)[None, :])
+        acc = tl.dot(x, tl.load(b + n[None, :] * K + (start + k)[:, None]), acc)
     tl.store(c + m[:, None] * 128 + n[None, :], acc)

@@ -56,6 +56,19 @@ def test_language_page_is_the_compilers_table():
     assert language.PAGE.read_text() == language.page(), "`python docs/language.py` writes it anew"
 
 
+def test_every_builtin_has_a_signature():
+    import inspect
+
+    import tandem.language as tl
+    from tandem.kernel.names import Builtin, table
+
+    assert str(inspect.signature(tl.arange)) == "(start, end)"
+    assert str(inspect.signature(tl.add)) == "(x, y, sanitize_overflow=True)"
+    for row in table()["names"]:
+        if "signature" in row:
+            inspect.signature(Builtin(row))
+
+
 def test_help_describes_a_builtin():
     import tandem.dist as dl
 

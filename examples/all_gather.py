@@ -72,4 +72,7 @@ def main(team):
 
 
 if __name__ == "__main__":
-    main(tandem.init())
+    team = tandem.init()
+    main(team)
+    if team.rank == 0:
+        print(f"pull, push and ring: each of {team.size} ranks has all {team.size} shards of {COUNT} elements")

@@ -89,4 +89,7 @@ def main(team):
 
 
 if __name__ == "__main__":
-    main(tandem.init())
+    team = tandem.init()
+    main(team)
+    if team.rank == 0:
+        print(f"4 calls: each of {team.size} ranks has the tokens of its {EXPERTS_PER_RANK} experts from all ranks")

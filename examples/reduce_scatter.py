@@ -69,4 +69,7 @@ def main(team):
 
 
 if __name__ == "__main__":
-    main(tandem.init())
+    team = tandem.init()
+    main(team)
+    if team.rank == 0:
+        print(f"one-shot and ring: each of {team.size} ranks has the sum of {team.size} parts of {COUNT} elements")

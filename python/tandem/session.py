@@ -1,5 +1,6 @@
 """Runs: a session of N ranks, the calling thread's team, and `launch`."""
 
+import html
 import json
 import warnings
 
@@ -29,6 +30,22 @@ class Result:
         self._session = session
         self.values = values
         self.reports = session.reports()
+
+    def __repr__(self):
+        return f"<tandem.Result of {len(self.values)} ranks: {len(self.reports) or 'no'} reports>"
+
+    def _repr_html_(self):
+        """A notebook's view: the reports, the counters of a simulated run, and the timeline of a traced one."""
+        parts = [f"<p>{html.escape(repr(self)[1:-1])}</p>"]
+        parts += [f"<pre>{html.escape(report['message'])}</pre>" for report in self.reports]
+        if not self._session.is_gpu:
+            cells = "".join(f"<tr><td>{html.escape(name)}</td><td>{value}</td></tr>" for name, value in sorted(self.counters.items()))
+            parts.append(f"<details><summary>counters</summary><table>{cells}</table></details>")
+        try:
+            parts.append(f"<pre>{html.escape(self.timeline())}</pre>")
+        except RuntimeError:  # the run was not traced
+            pass
+        return "".join(parts)
 
     @property
     def counters(self):

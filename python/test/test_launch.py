@@ -338,3 +338,10 @@ def test_little_address_space():
         timeout=60,
     )
     assert done.returncode == 1 and "address space" in done.stderr and "ulimit -v" in done.stderr
+
+
+def test_result_shows_itself():
+    result = tandem.launch(lambda team: team.barrier(), ranks=2, trace=True)
+    assert repr(result) == "<tandem.Result of 2 ranks: no reports>"
+    assert "switches" in result._repr_html_() and "modelled" in result._repr_html_()
+    assert "modelled" not in tandem.launch(lambda team: team.barrier(), ranks=2)._repr_html_()

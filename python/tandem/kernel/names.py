@@ -1,12 +1,19 @@
 """Stub objects for the names kernels use. They are made from the compiler's own table, so there is one list of names."""
 
+import ast
 import functools
+import inspect
 import json
 import operator
 import sys
 import types
 
 from .. import _tandem
+
+
+def _shown(value):
+    """A default as a signature shows it."""
+    return value if isinstance(value, ast.Constant) else ast.Constant(ast.unparse(value))
 
 
 class Builtin:
@@ -16,6 +23,18 @@ class Builtin:
         self.canonical = f"{row['module']}.{row['name']}"
         self.__name__ = row["name"]
         self.__doc__ = f"{self.__name__}({row['signature']})\n\n{described(row)}"
+        self._parameters = row["signature"]
+
+    @property
+    def __signature__(self):
+        """For inspect.signature: names, kinds and defaults; a default that is no literal shows as its text."""
+        arguments = ast.parse(f"def f({self._parameters}): pass").body[0].args
+        arguments.defaults = [_shown(value) for value in arguments.defaults]
+        arguments.kw_defaults = [value and _shown(value) for value in arguments.kw_defaults]
+        function = ast.Expression(ast.Lambda(arguments, ast.Constant(None)))
+        for argument in [*arguments.args, *arguments.kwonlyargs]:
+            argument.annotation = None
+        return inspect.signature(eval(compile(ast.fix_missing_locations(function), "<signature>", "eval")))
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError(f"`{self.canonical}` can be called only inside a kernel (a function under @tandem.jit)")

@@ -4,6 +4,8 @@
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
 #include <llvm/Support/FormatVariadic.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
@@ -25,6 +27,18 @@ bool countsThreads(func::FuncOp kernel) {
       .wasInterrupted();
 }
 
+// The products whose results a loop's body adds to what it carries, or carries as they are.
+SmallVector<tile::DotOp> productsOfSums(scf::ForOp loop) {
+  SmallVector<tile::DotOp> dots;
+  for (Value next : loop.getYieldedValues()) {
+    Operation* op = next.getDefiningOp();
+    if (auto sum = dyn_cast_or_null<arith::AddFOp>(op))
+      op = sum.getLhs().getDefiningOp<tile::DotOp>() ? sum.getLhs().getDefiningOp() : sum.getRhs().getDefiningOp();
+    if (auto dot = dyn_cast_or_null<tile::DotOp>(op); dot && dot->getBlock() == loop.getBody()) dots.push_back(dot);
+  }
+  return dots;
+}
+
 struct ChooseWarps : impl::ChooseWarpsBase<ChooseWarps> {
   using Base::Base;
   void runOnOperation() override {
@@ -41,6 +55,17 @@ struct ChooseWarps : impl::ChooseWarpsBase<ChooseWarps> {
           dot, kRemarks,
           llvm::formatv("{0} warps instead of {1}: the sums would take {2} registers of a thread", kMany, kFew, sums)
               .str());
+    });
+    // A loop that carries several sums needs the registers of all at once.
+    kernel.walk([&](scf::ForOp loop) {
+      SmallVector<tile::DotOp> dots = productsOfSums(loop);
+      int64_t sums = 0;
+      for (tile::DotOp dot : dots) sums += sumsOfThread(dot, kFew);
+      bool fit = llvm::all_of(dots, [&](tile::DotOp dot) { return fitsWgmma(dot, kMany, *gpu); });
+      if (dots.size() < 2 || sums < kRegistersOfThread || !fit) return;
+      changes = true;
+      const char* text = "{0} warps instead of {1}: the {2} sums of this loop would take {3} registers of a thread";
+      remark::passed(loop, kRemarks, llvm::formatv(text, kMany, kFew, dots.size(), sums).str());
     });
     if (changes) tile::setNumWarps(kernel, kMany);
   }

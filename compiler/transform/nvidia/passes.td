@@ -6,7 +6,8 @@ include "compiler/transform/kernel_pass.td"
 def ChooseWarps : KernelPass<"choose-warps"> {
   let summary = "give a program twice its warps where a product's sums would leave a thread no registers";
   let description = [{
-    Eight warps instead of four, for products that wgmma does only then. Not in kernels with code for single threads or assembly that could
+    Eight warps instead of four, for products that wgmma does only then, and for loops whose sums of products take as many registers of a
+    thread together. Not in kernels with code for single threads or assembly that could
     ask for their number, nor with a bound on registers of their own.
   }];
   let options = [Target];

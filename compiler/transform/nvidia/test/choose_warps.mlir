@@ -62,3 +62,35 @@ func.func @computes(%x: tensor<128x64xf16>, %y: tensor<64x256xf16>, %s: tensor<1
   %r = tile.dot %x, %y, %s : tensor<128x64xf16>, tensor<64x256xf16> -> tensor<128x256xf32>
   return %r : tensor<128x256xf32>
 }
+
+// Two sums of 128 registers each, which a loop carries: one product's result, and one that another is added to.
+// CHECK-LABEL: func.func @two_sums
+// CHECK-SAME: tile.num_warps = 8
+func.func @two_sums(%x: tensor<128x64xf16>, %y: tensor<64x128xf16>, %s: tensor<128x128xf32>, %n: i32) -> (tensor<128x128xf32>, tensor<128x128xf32>) attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %s, %b = %s) -> (tensor<128x128xf32>, tensor<128x128xf32>) : i32 {
+    %p = tile.dot %x, %y, %a : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+    %q = tile.dot %x, %y, %zero : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+    %t = arith.addf %b, %q : tensor<128x128xf32>
+    scf.yield %p, %t : tensor<128x128xf32>, tensor<128x128xf32>
+  }
+  return %r#0, %r#1 : tensor<128x128xf32>, tensor<128x128xf32>
+}
+
+// Half of that leaves room for what the loop computes.
+// CHECK-LABEL: func.func @two_small_sums
+// CHECK-SAME: tile.num_warps = 4
+func.func @two_small_sums(%x: tensor<128x64xf16>, %y: tensor<64x64xf16>, %s: tensor<128x64xf32>, %n: i32) -> (tensor<128x64xf32>, tensor<128x64xf32>) attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %s, %b = %s) -> (tensor<128x64xf32>, tensor<128x64xf32>) : i32 {
+    %p = tile.dot %x, %y, %a : tensor<128x64xf16>, tensor<64x64xf16> -> tensor<128x64xf32>
+    %q = tile.dot %x, %y, %zero : tensor<128x64xf16>, tensor<64x64xf16> -> tensor<128x64xf32>
+    %t = arith.addf %b, %q : tensor<128x64xf32>
+    scf.yield %p, %t : tensor<128x64xf32>, tensor<128x64xf32>
+  }
+  return %r#0, %r#1 : tensor<128x64xf32>, tensor<128x64xf32>
+}

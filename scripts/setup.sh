@@ -9,6 +9,7 @@ fail() { echo "setup: $*" >&2; exit 1; }
 PACKAGES=(
   clang-22 lld-22 libclang-rt-22-dev              # the compiler, the linker, the sanitizers' and fuzzer's runtimes
   clang-format-22                                 # the form of C++ files, which `make lint` checks
+  clang-tidy-22                                   # faults that neither the compiler nor a test shows, for `make tidy`
   libmlir-22-dev llvm-22-dev mlir-22-tools        # MLIR and LLVM as static libraries, TableGen, FileCheck, lit
   libzstd-dev zlib1g-dev                          # static LLVM refers to both
   libeigen3-dev nlohmann-json3-dev libcli11-dev   # matrix products of the simulator, JSON, command lines

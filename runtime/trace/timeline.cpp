@@ -1,6 +1,7 @@
 // Draws spans as text.
 #include "runtime/trace/trace.h"
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <vector>
@@ -35,7 +36,7 @@ std::string bar(const std::vector<double>& row) {
   static const char* const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   double top = *std::max_element(row.begin(), row.end());
   std::string out;
-  for (double v : row) out += blocks[v <= 0 ? 0 : std::clamp(int(v / top * 8 + 0.5), 1, 8)];
+  for (double v : row) out += blocks[v <= 0 ? 0 : std::clamp(int(std::lround(v / top * 8)), 1, 8)];
   return out;
 }
 

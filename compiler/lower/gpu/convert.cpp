@@ -4,7 +4,6 @@
 
 namespace tandem::lower::gpu {
 using namespace mlir;
-using layout::Dim;
 using Groups = llvm::SmallVector<llvm::SmallVector<unsigned, 8>>;
 
 // XOR of the masks whose bit of `id` is set.

@@ -13,6 +13,7 @@ unsigned bitsOf(char letter) {
     case 'c':
     case 'h': return 16;
     case 'r':
+    case 'n':
     case 'f': return 32;
     case 'l':
     case 'N':

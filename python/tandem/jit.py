@@ -16,7 +16,7 @@ from .host.current import rank_team
 from .host.frames import users_traceback
 from .host.launcher import launch_kernel
 from .kernel.mock_tensor import MockTensor
-from .kernel.names import constexpr
+from .kernel.names import Builtin, constexpr
 from .kernel.parameter import KernelParameter, is_constexpr
 from .kernel.request import RequestBuilder, specialized
 from .kernel.source import Source
@@ -176,4 +176,5 @@ class ConstexprFunction(JITFunction):
 
 
 def constexpr_function(function):
-    return ConstexprFunction(function)
+    """Makes a function of compile time. A function of the language that is one already stays what it is."""
+    return function if isinstance(function, Builtin) else ConstexprFunction(function)

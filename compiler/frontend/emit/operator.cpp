@@ -7,18 +7,19 @@ namespace tandem::frontend {
 using ast::CompareOp;
 using ast::Expr;
 
+// A constant decides where it stands, also behind values of the kernel; else it has no part in them.
 Value Emitter::boolOp(const Expr& e) {
   bool stopsAt = e.boolOp == ast::BoolOpKind::Or;
-  Value result = evaluate(*e.children[0]);
-  for (size_t i = 1; i < e.children.size(); ++i) {
-    if (!result.isTensor()) {
-      if (semantic::truth(cx, result) == stopsAt) return result;
-      result = evaluate(*e.children[i]);
-      continue;
-    }
-    result = semantic::logical(cx, e.boolOp, result, evaluate(*e.children[i]));
+  Value last;
+  std::optional<Value> tensors;
+  for (const auto& child : e.children) {
+    last = evaluate(*child);
+    if (last.isTensor())
+      tensors = tensors ? semantic::logical(cx, e.boolOp, *tensors, last) : last;
+    else if (semantic::truth(cx, last) == stopsAt)
+      return last;
   }
-  return result;
+  return tensors ? *tensors : last;
 }
 
 Value Emitter::compare(const Expr& e) {

@@ -7,11 +7,11 @@ namespace tandem::lower::nvidia {
 using namespace mlir;
 namespace {
 
-// The type that a constraint's register has for LLVM; null for a constraint that PTX does not know.
+// The type that a constraint's register, or a constant in the text (`n`), has for LLVM; null for a constraint that PTX does not know.
 llvm::Type* registerType(llvm::IRBuilder<>& b, llvm::StringRef code) {
   if (code == "b") return b.getInt1Ty();
   if (code == "c" || code == "h") return b.getInt16Ty();
-  if (code == "r") return b.getInt32Ty();
+  if (code == "r" || code == "n") return b.getInt32Ty();
   if (code == "l" || code == "N") return b.getInt64Ty();
   if (code == "q") return b.getInt128Ty();
   if (code == "f") return b.getFloatTy();
@@ -27,6 +27,7 @@ unsigned elementsPerRegister(unsigned bits, unsigned pack) { return std::min(std
 struct AsmRegisters {
   std::string constraints;
   llvm::SmallVector<llvm::Type*> outputs, inputs;
+  llvm::SmallVector<bool> isText;  // of an input: a constant that stands in the text
 };
 
 // The kinds of the registers, outputs and then inputs.
@@ -47,6 +48,7 @@ static AsmRegisters asmRegisters(KernelContext& cx, tile::InlineAsmOp op) {
     llvm::Type* type = isTied ? (tied < out.outputs.size() ? out.outputs[tied] : nullptr) : registerType(cx.b, code);
     if (!type) fail("the assembly has a constraint `" + code.str() + "` that is no PTX register");
     (info.Type == llvm::InlineAsm::isOutput ? out.outputs : out.inputs).push_back(type);
+    if (info.Type == llvm::InlineAsm::isInput) out.isText.push_back(code == "n");
   }
   auto count = [&](TypeRange types) {
     size_t n = 0;
@@ -124,7 +126,12 @@ static void lowerInlineAsm(KernelContext& cx, tile::InlineAsmOp op) {
   for (size_t first = 0; first < count; first += op.getPack()) {
     Regs words;
     for (mlir::Value operand : op->getOperands()) packForAsm(cx, operand, first, op, words);
-    for (auto [word, type] : llvm::zip(words, registers.inputs)) word = toAsmRegister(cx, word, type, op);
+    for (auto [word, type, isText] : llvm::zip(words, registers.inputs, registers.isText)) {
+      word = toAsmRegister(cx, word, type, op);
+      if (isText && !llvm::isa<llvm::ConstantInt>(word))
+        cx.places.fail(op.getLoc(), "inline-assembly",
+                       "the assembly has the constraint `n` for a value that is no constant");
+    }
     Regs outputs = callAsm(cx, op, registers, words);
     size_t at = 0;
     for (auto [regs, result] : llvm::zip(results, op->getResults())) {

@@ -26,6 +26,12 @@ TEST(Constraints, TiedInput) {
   EXPECT_EQ(c.inputs[1].tiedTo, 0);
 }
 
+TEST(Constraints, ConstantInTheText) {
+  Constraints c = parseConstraints("=r,r,n");
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(bitsOf(c.inputs), (std::vector<unsigned>{32, 32}));
+}
+
 TEST(Constraints, NothingIsNothing) {
   Constraints c = parseConstraints("");
   EXPECT_EQ(c.error, "");

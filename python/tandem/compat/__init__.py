@@ -16,7 +16,7 @@ from ..kernel.sizes import cdiv, next_power_of_2
 from ..kernel.source import Source
 from ..kernel.tensor_wrapper import TensorWrapper, reinterpret
 from ..tune.autotune import Autotuner, Config, Heuristics, autotune, heuristics
-from . import backends, cache, compilation, knobs, libtriton, mxfp, triton_driver
+from . import backends, cache, compilation, gluon, knobs, libtriton, mxfp, ragged, triton_driver
 
 
 class InterpreterError(KernelError):
@@ -138,6 +138,9 @@ def _tools():
     yield _module("triton.tools")
     yield _module("triton.tools.tensor_descriptor", TensorDescriptor=TensorDescriptor)
     yield _module("triton.tools.mxfp", MXFP4Tensor=mxfp.MXFP4Tensor, MXScaleTensor=mxfp.MXScaleTensor)
+    yield _module(
+        "triton.tools.ragged_tma", **_names(ragged, "create_ragged_descriptor to_ragged_indices load_ragged store_ragged atomic_add_ragged")
+    )
     yield _module("triton.tools.disasm", get_sass=disassembly)
     yield _module("triton._C")
     yield _module("triton._C.libtriton", nvidia=libtriton.nvidia, get_cache_invalidating_env_vars=libtriton.get_cache_invalidating_env_vars)
@@ -147,7 +150,7 @@ def _modules():
     modules = {name: module_of(canonical) for name, canonical in table()["modules"].items() if name.startswith("triton")}
     modules["triton"] = _host("triton", "triton", **_CORE, language=language)
     modules["triton_dist"] = _host("triton_dist", "triton_dist", **_CORE, language=dist)
-    modules |= {module.__name__: module for part in (_runtime(), _compiler(), _tools()) for module in part}
+    modules |= {module.__name__: module for part in (_runtime(), _compiler(), _tools(), gluon.modules()) for module in part}
     modules |= {"triton.testing": testing, "triton.knobs": knobs} | triton_driver.profiler()
     for name, module in modules.items():
         parent, _, last = name.rpartition(".")

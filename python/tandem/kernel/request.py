@@ -45,11 +45,14 @@ def specialized(table, key, builder, make_request, compile_it):
 _MATHEMATICS = {"math", "cmath", "numpy", "torch", "builtins"}
 
 
+def _is_mathematics(x):
+    return str(getattr(x, "__module__", None) or type(x).__module__).split(".")[0] in _MATHEMATICS
+
+
 def _foreign(x):
     """Returns the VALUE of an object that kernels cannot use, with a hint at a replacement."""
-    package = str(getattr(x, "__module__", None) or type(x).__module__).split(".")[0]
     name = getattr(x, "__name__", None) or str(x).rpartition(".")[2]
-    if package in _MATHEMATICS and name.isidentifier():
+    if _is_mathematics(x) and name.isidentifier():
         return {"foreign": f"a `{type(x).__name__}` object of the host", "host_name": name}
     if isinstance(x, types.FunctionType):
         return {"foreign": "a Python function without `@tandem.jit`"}
@@ -79,11 +82,14 @@ class RequestBuilder:
         self.reads.append((owner, key, value))
         return value
 
-    def value(self, x, attributes=None):
-        """A VALUE of the request. `attributes`: the members of `x` that are used, for modules and other containers."""
+    def value(self, x, attributes=None, in_constant=False):
+        """A VALUE of the request. `attributes`: the members of `x` that are used, for modules and other containers. `in_constant`: a
+        function of compile time reads it, which may call functions of Python."""
         if isinstance(x, constexpr):
             x = self._read(x, "value")
             x = constant_function(x) if isinstance(x, types.FunctionType) else x
+        if in_constant and isinstance(x, types.FunctionType) and not _is_mathematics(x):
+            x = constant_function(x)
         if x is None:
             return {"none": True}
         if isinstance(x, bool):
@@ -124,7 +130,7 @@ class RequestBuilder:
             members = {}
             for name, inner in attributes.items():
                 if (member := self._read(x, name)) is not ABSENT:
-                    members[name] = self.value(member, inner)
+                    members[name] = self.value(member, inner, in_constant)
             return {"namespace": members, "name": getattr(x, "__name__", type(x).__name__)}
         if hasattr(x, "item") and getattr(x, "shape", None) == ():  # a scalar of NumPy, or an array of one element, which may change
             self.reads.append((x, "item", None))
@@ -151,7 +157,8 @@ class RequestBuilder:
         entry = {"kind": item.kind, "name": item.__name__, "file": item.file, "line": item.line, "source": item.source}
         self.functions[ident] = entry
         found = {name: self._read(*item.place_of(name)) for name in item.uses}
-        entry["globals"] = {name: self.value(x, item.uses[name]) for name, x in found.items() if x is not ABSENT}
+        is_constant = item.kind == "constexpr_function"
+        entry["globals"] = {name: self.value(x, item.uses[name], is_constant) for name, x in found.items() if x is not ABSENT}
         entry["defaults"] = self._defaults(item.target)
         return ident
 

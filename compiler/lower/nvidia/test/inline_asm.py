@@ -5,6 +5,8 @@
 # RUN: tandemc %s:scalar --emit=ptx --target sm_90a --signature '*i64' | FileCheck %s --check-prefix=SCALAR
 # RUN: not tandemc %s:wrong --emit=ptx --target sm_90a --signature '*i32' 2>&1 | FileCheck %s --check-prefix=WRONG
 # RUN: not tandemc %s:unknown --emit=ptx --target sm_90a --signature '*i32' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+# RUN: tandemc %s:text --emit=ptx --target sm_90a --signature '*i32' | FileCheck %s --check-prefix=TEXT
+# RUN: not tandemc %s:no_text --emit=ptx --target sm_90a --signature '*i32' 2>&1 | FileCheck %s --check-prefix=NOTEXT
 import triton
 import triton.language as tl
 
@@ -55,3 +57,20 @@ def unknown(o):
     i = tl.arange(0, 128)
     # UNKNOWN: the assembly has a constraint `z` that is no PTX register: `=z,r`
     tl.store(o + i, tl.inline_asm_elementwise("mov.b32 $0, $1;", "=z,r", [i], dtype=tl.int32, is_pure=True, pack=1))
+
+
+@triton.jit
+def text(o):
+    i = tl.arange(0, 128)
+    # TEXT: lop3.b32 %r{{[0-9]+}}, %r{{[0-9]+}}, 983055, 1677747200, 234;
+    tl.store(
+        o + i,
+        tl.inline_asm_elementwise("lop3.b32 $0, $1, $2, $3, $4;", "=r,r,n,n,n", [i, 0x000F000F, 0x64006400, 234], dtype=tl.int32,
+                                  is_pure=True, pack=1))
+
+
+@triton.jit
+def no_text(o):
+    i = tl.arange(0, 128)
+    # NOTEXT: the assembly has the constraint `n` for a value that is no constant
+    tl.store(o + i, tl.inline_asm_elementwise("add.s32 $0, $1, $2;", "=r,r,n", [i, i], dtype=tl.int32, is_pure=True, pack=1))

@@ -1,0 +1,114 @@
+"""Names and habits of libraries of Triton kernels: `triton.experimental.gluon`, `triton.tools.ragged_tma`, constants that decide."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tandem
+import tandem.language as tl
+from tandem.compat.ragged import create_ragged_descriptor, load_ragged, store_ragged
+
+
+GLUON = """
+import tandem
+import tandem.compat
+tandem.compat.install()
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import tma
+
+@gluon.jit
+def kernel(x, layout: gl.constexpr = gl.BlockedLayout([1], [32], [4], [0])):
+    gl.arange(0, 64, layout)
+
+try:
+    kernel[(1,)](None)
+except tandem.CompileError as error:
+    print(error)
+"""
+
+
+def test_gluon_imports_and_its_kernels_are_refused():
+    done = subprocess.run([sys.executable, "-c", GLUON], capture_output=True, text=True)
+    assert "`kernel` is a Gluon kernel; Tandem compiles kernels of Triton's language only" in done.stdout, done.stderr
+
+
+@tandem.jit
+def moves(source, dest, offset, size, row, BLOCK: tl.constexpr):
+    store_ragged(dest, offset, size, [row, 0], load_ragged(source, offset, size, [row, 0]) + 1)
+
+
+def test_a_ragged_access_stays_in_its_subarray():
+    x = np.arange(20 * 8, dtype=np.float32).reshape(20, 8)
+    offset, size = 5, 6
+
+    def main(team):
+        source, dest = team.local_from_array(x), team.local_from_array(np.zeros_like(x))
+        for row in range(0, 8, 4):
+            moves[(1,)](create_ragged_descriptor(source, [4, 8]), create_ragged_descriptor(dest, [4, 8]), offset, size, row, BLOCK=4)
+        return np.array(dest)
+
+    want = np.zeros_like(x)
+    want[offset : offset + size] = x[offset : offset + size] + 1
+    np.testing.assert_array_equal(tandem.launch(main, ranks=1).values[0], want)
+
+
+def test_ragged_descriptors_refuse_what_they_cannot_hold():
+    def main(team):
+        x = team.local_from_array(np.zeros((4, 4), np.float32))
+        with pytest.raises(AssertionError, match="the last dimension cannot be ragged"):
+            create_ragged_descriptor(x, [2, 2], ragged_dim=1)
+        with pytest.raises(AssertionError, match="`block_shape` has 1 sizes"):
+            create_ragged_descriptor(x, [2])
+
+    tandem.launch(main, ranks=1)
+
+
+@tandem.jit
+def decides(x, out, FLAG: tl.constexpr):
+    value = tl.load(x)
+    if value > 0 and FLAG:
+        tl.store(out, 1)
+    if value > 0 or FLAG:
+        tl.store(out + 1, 1)
+
+
+@pytest.mark.parametrize("flag", [False, True])
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_constant_behind_a_value_decides(number, flag):
+    def main(team):
+        x, out = team.local_from_array(np.array([number], np.int32)), team.local_from_array(np.zeros(2, np.int32))
+        decides[(1,)](x, out, FLAG=flag)
+        return np.array(out)
+
+    got = tandem.launch(main, ranks=1).values[0]
+    assert got.tolist() == [bool(number and flag), bool(number or flag)]
+
+
+def plain(n):
+    return n // 2
+
+
+@tandem.constexpr_function
+def half(n):
+    return plain(n)
+
+
+@tandem.jit
+def counts(out, BLOCK: tl.constexpr):
+    tl.store(out + tl.arange(0, half(BLOCK)), 1)
+
+
+def test_a_function_of_compile_time_calls_one_of_python():
+    def main(team):
+        out = team.local_from_array(np.zeros(8, np.int32))
+        counts[(1,)](out, BLOCK=8)
+        return np.array(out)
+
+    assert tandem.launch(main, ranks=1).values[0].tolist() == [1, 1, 1, 1, 0, 0, 0, 0]
+
+
+def test_a_function_of_the_language_stays_one_of_compile_time():
+    assert tandem.constexpr_function(tl.cdiv) is tl.cdiv

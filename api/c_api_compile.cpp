@@ -16,7 +16,7 @@ namespace {
 const char* typeWord(interpreter::Elem e) {
   using interpreter::Elem;
   switch (e) {
-#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, specials, dlpack) \
   case Elem::elem: return word;
     TANDEM_MEMORY_TYPES(TANDEM_ROW)
 #undef TANDEM_ROW

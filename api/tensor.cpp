@@ -13,7 +13,7 @@ struct Row {
   const char* word;
 };
 constexpr Row rows[] = {
-#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, specials, dlpack) \
   {DType::dtype, bits, word},
     TANDEM_ARRAY_TYPES(TANDEM_ROW)
 #undef TANDEM_ROW

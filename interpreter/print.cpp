@@ -100,7 +100,7 @@ std::string lineOf(const Program& p, const Instruction& i) {
 
 const char* elemName(Elem e) {
   switch (e) {
-#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, specials, dlpack) \
   case Elem::elem: return kLower<#elem>;
     TANDEM_MEMORY_TYPES(TANDEM_ROW)
 #undef TANDEM_ROW

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/source.h"
 #include "interpreter/op.h"
+#include "tandem/element_types.h"
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -13,18 +14,19 @@
 namespace tandem::interpreter {
 
 // Element types as they lie in memory. Pointers are I64. I1 takes one byte, 0 or 1.
-enum class Elem : uint8_t { I1, I8, I16, I32, I64, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, F16, BF16, F32, F64 };
+enum class Elem : uint8_t {
+#define TANDEM_ROW(dtype, scalar, elem, ...) elem,
+  TANDEM_MEMORY_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
+};
 constexpr uint32_t byteSize(Elem e) {
   switch (e) {
-    case Elem::I16:
-    case Elem::F16:
-    case Elem::BF16: return 2;
-    case Elem::I32:
-    case Elem::F32: return 4;
-    case Elem::I64:
-    case Elem::F64: return 8;
-    default: return 1;
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, specials, dlpack) \
+  case Elem::elem: return (bits + 7) / 8;
+    TANDEM_MEMORY_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
   }
+  return 1;
 }
 
 // The extent of a register decides how many values it holds.

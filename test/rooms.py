@@ -14,7 +14,7 @@ ROOMS = {
     "base": [],
     "abi": ["include/tandem/compare.h"],
     "model": [],
-    "interpreter/kernels": ["interpreter/op.h", "interpreter/program.h", "base"],
+    "interpreter/kernels": ["interpreter/op.h", "interpreter/program.h", "base", "include/tandem/element_types.h"],
     "interpreter": ["interpreter/kernels", "model", "base", "include/tandem/compare.h", "include/tandem/element_types.h"],
     "compiler/dialect": ["compiler/layout", "include/tandem/compare.h"],
     "compiler/layout": [],
@@ -73,6 +73,7 @@ ROOMS = {
         "compiler/dialect",
         "base",
         "abi",
+        "include/tandem/element_types.h",
     ],
     "compiler/lower/nvidia": [
         "compiler/lower/gpu",

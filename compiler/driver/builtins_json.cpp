@@ -39,8 +39,8 @@ json entry(const std::string& module, const std::string& name) {
 // "methods": {...}}}.
 json dtypes() {
   json out = json::object();
-  for (int s = int(Scalar::Void); s <= int(Scalar::Fp64) + 1; ++s) {
-    DType dtype = s <= int(Scalar::Fp64) ? DType{Scalar(s)} : DType{Scalar::Void, 1};
+  for (size_t s = 0; s <= kScalars; ++s) {
+    DType dtype = s < kScalars ? DType{Scalar(s)} : DType{Scalar::Void, 1};
     json facts = {{"attributes", json::object()}, {"methods", json::object()}};
     for (const DTypeMember& member : dtypeMembers())
       if (std::optional<Value> answer = member.of(dtype))

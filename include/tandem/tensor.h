@@ -1,27 +1,17 @@
 // Arrays in device memory.
 #pragma once
 #include "tandem/c_api.h"
+#include "tandem/element_types.h"
 #include <cstdint>
 #include <vector>
 
 namespace tandem {
 
+// Bool, Int8 to Int64, UInt8 to UInt64, Float8E4NV, Float8E5, Float16, BFloat16, Float32, Float64.
 enum class DType : uint8_t {
-  Bool,
-  Int8,
-  Int16,
-  Int32,
-  Int64,
-  UInt8,
-  UInt16,
-  UInt32,
-  UInt64,
-  Float8E4NV,
-  Float8E5,
-  Float16,
-  BFloat16,
-  Float32,
-  Float64
+#define TANDEM_ROW(dtype, ...) dtype,
+  TANDEM_ARRAY_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
 };
 
 TANDEM_API int64_t byteSize(DType dtype);

@@ -1,12 +1,21 @@
 // Element types as C++ types: integer traits, and the switch from a run-time Elem to a compile-time one.
 #pragma once
 #include "interpreter/program.h"
+#include "tandem/element_types.h"
 #include <cstdint>
 #include <type_traits>
 
 namespace tandem::interpreter {
 
-constexpr bool isFloat(Elem e) { return e >= Elem::F8E4M3FN; }
+constexpr bool isFloat(Elem e) {
+  switch (e) {
+#define TANDEM_ROW(dtype, scalar, elem, ...) case Elem::elem:
+    TANDEM_SIGNED_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
+    return false;
+    default: return true;
+  }
+}
 constexpr unsigned bitWidth(Elem e) { return e == Elem::I1 ? 1 : 8 * byteSize(e); }
 
 // An integer element: stored as U, worked on as Unsigned or Signed, which never promote.
@@ -37,11 +46,10 @@ using Int64 = Integer<64, uint64_t>;
 // f(Int32{}) for Elem::I32, and so on; a default value for a float.
 template <class F> auto forInteger(Elem e, F f) -> decltype(f(Int32{})) {
   switch (e) {
-    case Elem::I1: return f(Int1{});
-    case Elem::I8: return f(Int8{});
-    case Elem::I16: return f(Int16{});
-    case Elem::I32: return f(Int32{});
-    case Elem::I64: return f(Int64{});
+#define TANDEM_ROW(dtype, scalar, elem, ...) \
+  case Elem::elem: return f(scalar{});
+    TANDEM_SIGNED_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
     default: return {};
   }
 }

@@ -55,23 +55,11 @@ template <class Format, Rounding rounding> void encodeArray(const float* in, typ
   for (size_t j = i; j < n; ++j) out[j] = Format::template encode<rounding>(in[j]);
 }
 
-template void decodeArray<Float16>(const uint16_t*, float*, size_t);
-template void decodeArray<BFloat16>(const uint16_t*, float*, size_t);
-template void decodeArray<Float8E4M3FN>(const uint8_t*, float*, size_t);
-template void decodeArray<Float8E5M2>(const uint8_t*, float*, size_t);
-template void decodeArray<Float8E4M3FNUZ>(const uint8_t*, float*, size_t);
-template void decodeArray<Float8E5M2FNUZ>(const uint8_t*, float*, size_t);
-template void encodeArray<Float16, Rounding::NearestEven>(const float*, uint16_t*, size_t);
-template void encodeArray<BFloat16, Rounding::NearestEven>(const float*, uint16_t*, size_t);
-template void encodeArray<Float8E4M3FN, Rounding::NearestEven>(const float*, uint8_t*, size_t);
-template void encodeArray<Float8E5M2, Rounding::NearestEven>(const float*, uint8_t*, size_t);
-template void encodeArray<Float8E4M3FNUZ, Rounding::NearestEven>(const float*, uint8_t*, size_t);
-template void encodeArray<Float8E5M2FNUZ, Rounding::NearestEven>(const float*, uint8_t*, size_t);
-template void encodeArray<Float16, Rounding::TowardZero>(const float*, uint16_t*, size_t);
-template void encodeArray<BFloat16, Rounding::TowardZero>(const float*, uint16_t*, size_t);
-template void encodeArray<Float8E4M3FN, Rounding::TowardZero>(const float*, uint8_t*, size_t);
-template void encodeArray<Float8E5M2, Rounding::TowardZero>(const float*, uint8_t*, size_t);
-template void encodeArray<Float8E4M3FNUZ, Rounding::TowardZero>(const float*, uint8_t*, size_t);
-template void encodeArray<Float8E5M2FNUZ, Rounding::TowardZero>(const float*, uint8_t*, size_t);
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, ...)                                               \
+  template void decodeArray<mlirType>(const mlirType::Code*, float*, size_t);                        \
+  template void encodeArray<mlirType, Rounding::NearestEven>(const float*, mlirType::Code*, size_t); \
+  template void encodeArray<mlirType, Rounding::TowardZero>(const float*, mlirType::Code*, size_t);
+TANDEM_NARROW_FLOAT_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
 
 }  // namespace tandem::interpreter

@@ -2,6 +2,7 @@
 // array forms.
 #pragma once
 #include "interpreter/program.h"
+#include "tandem/element_types.h"
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -70,15 +71,10 @@ struct FloatFormat {
   }
 };
 
-using Float16 = FloatFormat<5, 10, 15, Specials::Ieee, false>;
-using Float8E4M3FN = FloatFormat<4, 3, 7, Specials::Fn, true>;
-using Float8E5M2 = FloatFormat<5, 2, 15, Specials::Ieee, true>;
-using Float8E4M3FNUZ = FloatFormat<4, 3, 8, Specials::Fnuz, true>;
-using Float8E5M2FNUZ = FloatFormat<5, 2, 16, Specials::Fnuz, true>;
-
-// The upper half of a float.
-struct BFloat16 {
+// bfloat16: the upper half of a float.
+template <> struct FloatFormat<8, 7, 127, Specials::Ieee, false> {
   using Code = uint16_t;
+  static constexpr uint32_t nan = 0x7fc0;
   static constexpr float decode(Code code) { return std::bit_cast<float>(uint32_t(code) << 16); }
   template <Rounding rounding> static Code encode(float x) {
     uint32_t bits = std::bit_cast<uint32_t>(x);
@@ -87,15 +83,19 @@ struct BFloat16 {
   }
 };
 
+// Float16, BFloat16, Float8E4M3FN, ...: as MLIR calls them. Numbers beyond a format of 8 bits become its largest.
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, specials, dlpack) \
+  using mlirType = FloatFormat<bits - 1 - mantissa, mantissa, bias, Specials::specials, bits == 8>;
+TANDEM_NARROW_FLOAT_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
+
 // f(Float16{}) for Elem::F16, and so on; a default value for another element.
 template <class F> auto forNarrow(Elem e, F f) -> decltype(f(BFloat16{})) {
   switch (e) {
-    case Elem::F8E4M3FN: return f(Float8E4M3FN{});
-    case Elem::F8E5M2: return f(Float8E5M2{});
-    case Elem::F8E4M3FNUZ: return f(Float8E4M3FNUZ{});
-    case Elem::F8E5M2FNUZ: return f(Float8E5M2FNUZ{});
-    case Elem::F16: return f(Float16{});
-    case Elem::BF16: return f(BFloat16{});
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, ...) \
+  case Elem::elem: return f(mlirType{});
+    TANDEM_NARROW_FLOAT_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
     default: return {};
   }
 }

@@ -1,8 +1,11 @@
 // Block loads and stores: a block of a strided tensor, with the bounds of each dimension.
+#include "interpreter/kernels/narrow.h"
 #include "interpreter/vm/charge.h"
 #include "interpreter/vm/fail.h"
 #include "interpreter/vm/handlers.h"
 #include "interpreter/vm/registers.h"
+#include <bit>
+#include <limits>
 
 namespace tandem::interpreter {
 namespace {
@@ -78,20 +81,10 @@ bool eachRow(const Block& b, Body body) {
 }
 
 void fillPadding(uint8_t* out, size_t n, Elem elem, bool nan) {
-  uint64_t bits = 0;
-  if (nan) {
-    switch (elem) {
-      case Elem::F64: bits = 0x7ff8000000000000ull; break;
-      case Elem::F32: bits = 0x7fc00000; break;
-      case Elem::F16: bits = 0x7e00; break;
-      case Elem::BF16: bits = 0x7fc0; break;
-      case Elem::F8E4M3FN:
-      case Elem::F8E5M2: bits = 0x7f; break;
-      case Elem::F8E4M3FNUZ:
-      case Elem::F8E5M2FNUZ: bits = 0x80; break;
-      default: break;
-    }
-  }
+  uint64_t bits = !nan                ? 0
+                  : elem == Elem::F64 ? std::bit_cast<uint64_t>(std::numeric_limits<double>::quiet_NaN())
+                  : elem == Elem::F32 ? std::bit_cast<uint32_t>(std::numeric_limits<float>::quiet_NaN())
+                                      : forNarrow(elem, [](auto format) { return decltype(format)::nan; });
   splat(&bits, out, n, byteSize(elem));
 }
 

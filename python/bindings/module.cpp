@@ -395,7 +395,7 @@ PyMODINIT_FUNC PyInit__tandem() {
 #define TANDEM_ROW(name, c_name, word, sign) word " "
   constexpr char comparisons[] = TANDEM_COMPARISONS(TANDEM_ROW);
 #undef TANDEM_ROW
-#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, specials, dlpack) \
   word " " tl " " framework " " #dlpack "\n"
   constexpr char elementTypes[] = TANDEM_ELEMENT_TYPES(TANDEM_ROW);
 #undef TANDEM_ROW

@@ -39,7 +39,7 @@ const std::map<std::string_view, const char*>& synonyms() {
                                                                 {"single", "tl.float32"},
                                                                 {"stack", "tl.join"},
                                                                 {"transpose", "tl.trans"},
-#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, specials, dlpack) \
   {framework, "tl." tl},
                                                                 TANDEM_ELEMENT_TYPES(TANDEM_ROW)
 #undef TANDEM_ROW

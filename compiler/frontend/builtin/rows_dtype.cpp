@@ -15,7 +15,7 @@ static std::pair<std::string, Value> enumeration(const std::string& name, std::m
 }
 
 void addDTypeConstants(Constants& constants) {
-#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, specials, dlpack) \
   constants.emplace_back(std::string("tl.") + tl, DType{Scalar::scalar});
   TANDEM_ELEMENT_TYPES(TANDEM_ROW)
 #undef TANDEM_ROW

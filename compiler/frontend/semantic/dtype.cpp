@@ -17,12 +17,12 @@ struct Row {
 };
 constexpr Row rows[] = {{Scalar::Void, "void", "void", "void", 8},
                         {Scalar::Fp8E4B15, "fp8e4b15", "fp8e4b15", "float8e4b15", 8, 3, 15},
-#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, specials, dlpack) \
   {Scalar::scalar, mantissa ? word : tl, word, tl, bits, mantissa, bias},
                         TANDEM_ELEMENT_TYPES(TANDEM_ROW)
 #undef TANDEM_ROW
 };
-static_assert(std::size(rows) == size_t(Scalar::Fp64) + 1);
+static_assert(std::size(rows) == kScalars);
 
 const Row& row(Scalar scalar) {
   return *std::find_if(std::begin(rows), std::end(rows), [&](const Row& r) { return r.scalar == scalar; });
@@ -45,7 +45,7 @@ std::optional<Scalar> scalarOf(std::string_view word) {
 
 mlir::Type floatType(Scalar scalar, mlir::MLIRContext* context) {
   switch (scalar) {
-#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, specials, dlpack) \
   case Scalar::scalar: return mlir::mlirType##Type::get(context);
     TANDEM_FLOAT_TYPES(TANDEM_ROW)
     TANDEM_FNUZ_TYPES(TANDEM_ROW)

@@ -61,7 +61,7 @@ std::vector<DTypeMember> makeMembers() {
       {"is_standard_floating", true, [](DType d) -> Answer { return d.isFloat() && !d.isFp8(); }},
       {"is_fp8", true, [](DType d) -> Answer { return d.isFp8(); }},
   };
-  for (int s = int(Scalar::Void); s <= int(Scalar::Fp64); ++s) {
+  for (size_t s = 0; s < kScalars; ++s) {
     DType asked{Scalar(s)};
     members.push_back({"is_" + asked.name(), true, [asked](DType d) -> Answer { return d == asked; }});
   }

@@ -2,6 +2,7 @@
 // constant of compile time. Everything that is not a Tensor is a constexpr.
 #pragma once
 #include "compiler/frontend/ast/ast.h"
+#include "tandem/element_types.h"
 #include <map>
 #include <memory>
 #include <mlir/IR/Builders.h>
@@ -15,25 +16,12 @@ namespace tandem::frontend {
 // Triton's scalar types. Signedness lives here, not in MLIR's types.
 enum class Scalar : uint8_t {
   Void,
-  Int1,
-  Int8,
-  Int16,
-  Int32,
-  Int64,
-  UInt8,
-  UInt16,
-  UInt32,
-  UInt64,
-  Fp8E4NV,
-  Fp8E4B8,
-  Fp8E4B15,
-  Fp8E5,
-  Fp8E5B16,
-  Fp16,
-  Bf16,
-  Fp32,
-  Fp64
+#define TANDEM_ROW(dtype, scalar, ...) scalar,
+  TANDEM_ELEMENT_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
+      Fp8E4B15  // kernels may name it, and do nothing with it
 };
+constexpr size_t kScalars = size_t(Scalar::Fp8E4B15) + 1;
 
 // A scalar type, or a pointer (to a pointer ...) to one.
 struct DType {
@@ -48,7 +36,7 @@ struct DType {
   bool isSigned() const { return isInt() && scalar >= Scalar::Int8 && scalar <= Scalar::Int64; }
   bool isUnsigned() const { return isInt() && (scalar >= Scalar::UInt8 || scalar == Scalar::Int1); }
   bool isFloat() const { return !isPointer() && scalar >= Scalar::Fp8E4NV; }
-  bool isFp8() const { return !isPointer() && scalar >= Scalar::Fp8E4NV && scalar <= Scalar::Fp8E5B16; }
+  bool isFp8() const { return isFloat() && bitWidth() == 8; }
   int bitWidth() const;      // 64 for pointers, 1 for int1
   int mantissaBits() const;  // floats: explicit bits (fp16 10, bf16 7, fp32 23, ...)
   int exponentBias() const;  // floats: fp16 15, bf16 127, ...

@@ -1,5 +1,6 @@
 // Bit arithmetic of the 8-bit floats. It gives the same results as the conversion instructions and the simulator.
 #include "compiler/lower/gpu/float_format.h"
+#include "tandem/element_types.h"
 #include <bit>
 #include <llvm/ADT/TypeSwitch.h>
 
@@ -8,11 +9,12 @@ namespace tandem::lower::gpu {
 std::optional<Float8Format> Float8Format::of(mlir::Type type) {
   using Maybe = std::optional<Float8Format>;
   return llvm::TypeSwitch<mlir::Type, Maybe>(type)
-      .Case<mlir::Float8E4M3FNType>([](auto) { return Float8Format{4, 3, 7, Specials::Fn}; })
-      .Case<mlir::Float8E5M2Type>([](auto) { return Float8Format{5, 2, 15, Specials::Ieee}; })
-      .Case<mlir::Float8E4M3FNUZType>([](auto) { return Float8Format{4, 3, 8, Specials::Fnuz}; })
-      .Case<mlir::Float8E5M2FNUZType>([](auto) { return Float8Format{5, 2, 16, Specials::Fnuz}; })
-      .Default([](mlir::Type) { return std::nullopt; });
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, specials, dlpack) \
+  .Case<mlir::mlirType##Type>(                                                                                 \
+      [](auto) { return Float8Format{bits - 1 - mantissa, mantissa, bias, Specials::specials}; })
+      TANDEM_FLOAT8_TYPES(TANDEM_ROW) TANDEM_FNUZ_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
+          .Default([](mlir::Type) { return std::nullopt; });
 }
 
 llvm::Value* decodeFloat8(llvm::IRBuilder<>& b, const Float8Format& format, llvm::Value* code) {

@@ -19,7 +19,7 @@ Type elementType(Type type) {
 
 std::optional<Elem> integerElem(unsigned width) {
   switch (width) {
-#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, specials, dlpack) \
   case bits: return Elem::elem;
     TANDEM_SIGNED_TYPES(TANDEM_ROW)
 #undef TANDEM_ROW
@@ -34,7 +34,7 @@ std::optional<Elem> elemOf(Type type) {
   return TypeSwitch<Type, Result>(elementType(type))
       .Case<IntegerType>([](IntegerType t) { return integerElem(t.getWidth()); })
       .Case<IndexType, tile::PtrType>([](auto) { return Elem::I64; })
-#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, specials, dlpack) \
   .Case<mlirType##Type>([](auto) { return Elem::elem; })
           TANDEM_FLOAT_TYPES(TANDEM_ROW) TANDEM_FNUZ_TYPES(TANDEM_ROW)
 #undef TANDEM_ROW

@@ -41,7 +41,7 @@ Concurrency NotifyOp::getConcurrency() {
   c.accesses = {signalAt(getPointer(), Memory::Peer, true)};
   c.meets = Meeting::Block;
   c.completes = true;
-  c.releases = getScope();
+  c.releases = memoryScope(getScope());
   return c;
 }
 Concurrency SignalOp::getConcurrency() {

@@ -8,3 +8,12 @@
 #include "compiler/dialect/dist/dist_attrs.h.inc"
 #define GET_OP_CLASSES
 #include "compiler/dialect/dist/dist_ops.h.inc"
+
+namespace tandem::dist {
+
+// The memory model's scope of a signal: ranks of one node and of others are equally far from a GPU.
+inline tile::Scope memoryScope(CommScope scope) {
+  return scope == CommScope::Gpu ? tile::Scope::Gpu : tile::Scope::Sys;
+}
+
+}  // namespace tandem::dist

@@ -15,4 +15,6 @@ def Dist_Compare : Dist_Enum<"Compare", "comparison of a signal with a value", [
   I32EnumAttrCase<"Le", 3, "le">, I32EnumAttrCase<"Lt", 4, "lt">, I32EnumAttrCase<"Ge", 5, "ge">]>;
 def Dist_SignalKind : Dist_Enum<"SignalKind", "how a signal changes", [
   I32EnumAttrCase<"Set", 0, "set">, I32EnumAttrCase<"Add", 1, "add">]>;
+def Dist_CommScope : Dist_Enum<"CommScope", "where the readers of a signal are", [
+  I32EnumAttrCase<"Gpu", 0, "gpu">, I32EnumAttrCase<"IntraNode", 1, "intra_node">, I32EnumAttrCase<"InterNode", 2, "inter_node">]>;
 #endif

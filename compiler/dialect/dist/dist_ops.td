@@ -13,6 +13,7 @@ def Dist_Dialect : Dialect {
 }
 def Dist_GroupAttr : EnumAttr<Dist_Dialect, Dist_Group, "group">;
 def Dist_CompareAttr : EnumAttr<Dist_Dialect, Dist_Compare, "compare">;
+def Dist_CommScopeAttr : EnumAttr<Dist_Dialect, Dist_CommScope, "comm_scope">;
 def Dist_SignalKindAttr : EnumAttr<Dist_Dialect, Dist_SignalKind, "signal">;
 
 class Dist_Op<string word, list<Trait> traits> : Op<Dist_Dialect, word, traits> { string example = ""; }
@@ -82,7 +83,7 @@ def Dist_NotifyOp : Dist_EffectOp<"notify"> {
   let summary =
     "signals `peer` after releasing all earlier writes of the whole program at `scope` (M5); happens once "
     "a program";
-  let arguments = (ins Tile_Ptr:$pointer, I32:$peer, I64:$value, Dist_SignalKindAttr:$signal, Tile_ScopeAttr:$scope);
+  let arguments = (ins Tile_Ptr:$pointer, I32:$peer, I64:$value, Dist_SignalKindAttr:$signal, Dist_CommScopeAttr:$scope);
   let assemblyFormat = "$signal $scope $pointer `,` $value `on` $peer attr-dict `:` type($pointer)";
   let hasVerifier = 1;
 }

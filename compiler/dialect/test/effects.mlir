@@ -16,7 +16,7 @@ func.func @effects(%f: !tile.ptr<i64>, %n: i64, %i: i32, %s: f32) {
   %2 = dist.wait acquire sys %f[%i] eq %n : !tile.ptr<i64>, i64
   dist.fence
   simt.barrier
-  dist.notify set sys %f, %n on %i : !tile.ptr<i64>
+  dist.notify set inter_node %f, %n on %i : !tile.ptr<i64>
   dist.quiet
   return
 }

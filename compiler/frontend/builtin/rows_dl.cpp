@@ -80,14 +80,14 @@ static Value consumeTokenRow(Context& c, const Arguments& a) {
 }
 
 static Value notifyRow(Context& c, const Arguments& a) {
-  std::string comm = constexprString(c, a["comm_scope"], "comm_scope");
-  if (comm != "gpu" && comm != "intra_node" && comm != "inter_node")
-    c.fail("argument-value", "`comm_scope` is `" + comm + "`, which is none of `gpu`, `intra_node`, `inter_node`");
+  std::string word = constexprString(c, a["comm_scope"], "comm_scope");
+  std::optional<dist::CommScope> scope = dist::symbolizeCommScope(word);
+  if (!scope)
+    c.fail("argument-value", "`comm_scope` is `" + word + "`, which is none of `gpu`, `intra_node`, `inter_node`");
   Tensor signal = writableSignal(c, a["ptr"], "ptr");
   mlir::Value peer = integer(c, a["rank"], Scalar::Int32, "rank"),
               value = integer(c, a["signal"], Scalar::UInt64, "signal");
-  dist::NotifyOp::create(c.builder, c.loc(), signal.value, peer, value, signalKind(c, a["sig_op"], "sig_op"),
-                         comm == "gpu" ? tile::Scope::Gpu : tile::Scope::Sys);
+  dist::NotifyOp::create(c.builder, c.loc(), signal.value, peer, value, signalKind(c, a["sig_op"], "sig_op"), *scope);
   return None{};
 }
 

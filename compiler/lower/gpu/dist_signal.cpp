@@ -42,7 +42,7 @@ static void lowerWait(KernelContext& cx, dist::WaitOp op) {
 static void lowerNotify(KernelContext& cx, dist::NotifyOp op) {
   PeerSignal signal{cx.useScalar(op.getPointer()), cx.useScalar(op.getPeer()), pointeeOf(op.getPointer(), cx.b),
                     cx.useScalar(op.getValue()), op.getSignal()};
-  auto update = [&] { signalPeer(cx, signal, Order::Release, scopeOf(op.getScope())); };
+  auto update = [&] { signalPeer(cx, signal, Order::Release, cx.emit.signalScope(op.getScope())); };
   cx.emit.completeStores();
   if (cx.role == Role::Signaller) return update();
   cx.emit.blockBarrier();

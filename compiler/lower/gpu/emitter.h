@@ -8,6 +8,7 @@
 #pragma once
 #include "abi/kernel_image.h"
 #include "compiler/codegen/gpu/access.h"
+#include "compiler/dialect/dist/dist.h"
 #include "compiler/layout/linear_layout.h"
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/IRBuilder.h>
@@ -91,6 +92,10 @@ class Emitter {
   virtual llvm::Value* compareAndSwap(llvm::Value* pointer, llvm::Value* expected, llvm::Value* desired,
                                       const AtomicOptions& options) = 0;
   virtual void fence(Scope scope, bool sequential = false) = 0;
+  // The scope in which an update releases to those who read a signal at an address of theirs.
+  virtual Scope signalScope(dist::CommScope readers) const {
+    return readers == dist::CommScope::Gpu ? Scope::Device : Scope::System;
+  }
   // This thread waits for the stores that it has given to an asynchronous unit.
   virtual void completeStores() {}
   // Orders the ordinary accesses that the thread has seen before the reads of asynchronous units.

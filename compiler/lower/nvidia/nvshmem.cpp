@@ -31,7 +31,7 @@ void Nvshmem::callFor(const Callers& callers, const llvm::Twine& name, Scalars a
   else if (callers.group == dist::Group::Block && !firstWarp)
     call("nvshmemx_" + name + "_block", arguments);
   else
-    cx_.when(firstWarp ? cx_.b.CreateICmpULT(callers.index, cx_.b.getInt32(32)) : nullptr,
+    cx_.when(firstWarp ? cx_.b.CreateICmpULT(callers.index, cx_.b.getInt32(cx_.warpSize())) : nullptr,
              [&] { call("nvshmemx_" + name + "_warp", arguments); });
 }
 

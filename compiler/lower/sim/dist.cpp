@@ -93,7 +93,7 @@ bool FunctionLowering::lowerDistSignal(Operation* op) {
       })
       .Case<dist::NotifyOp>([&](auto o) {
         return values({Op::Notify, 0, pointeeOf(o.getPointer())}, {o.getPointer(), o.getPeer(), o.getValue()},
-                      imm::Notify{.kind = number(o.getSignal()), .scope = number(o.getScope())});
+                      imm::Notify{.kind = number(o.getSignal()), .scope = number(dist::memoryScope(o.getScope()))});
       })
       .Case<dist::SignalOp>([&](auto o) {
         return values({Op::Signal, 0, pointeeOf(o.getPointer())}, {o.getPointer(), o.getValue(), o.getPeer()},

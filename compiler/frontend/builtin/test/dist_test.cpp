@@ -27,7 +27,7 @@ TEST_F(EmitTest, WaitAndConsume) {
   EXPECT_EQ(failure("dl.wait", {pointer(Scalar::Int32), Int(1), std::string("gpu"), std::string("release")}),
             "argument-value");
   EXPECT_EQ(failure("dl.consume_token", {std::string("x"), token}), "type");
-  for (Value wrong :
+  for (const Value& wrong :
        {Value(Int(0)), argument(f32), argument(DType{Scalar::Int64}), argument(i32, {8}), pointer(Scalar::Int32)})
     EXPECT_EQ(failure("dl.consume_token", {pointer(Scalar::Fp16), wrong}), "type");
   EXPECT_EQ(message, "`token` must be what `dl.wait` returns, an `int32` scalar, but is `pointer<int32>` tensor");
@@ -51,7 +51,14 @@ TEST_F(EmitTest, Notify) {
        {{"sig_op", std::string("add")}, {"comm_scope", std::string("gpu")}});
   auto op = mlir::cast<dist::NotifyOp>(last());
   EXPECT_EQ(op.getSignal(), dist::SignalKind::Add);
-  EXPECT_EQ(op.getScope(), tile::Scope::Gpu);
+  EXPECT_EQ(op.getScope(), dist::CommScope::Gpu);
+  for (auto [word, scope] :
+       {std::pair("intra_node", dist::CommScope::IntraNode), {"inter_node", dist::CommScope::InterNode}}) {
+    call("dl.notify", {pointer(Scalar::UInt64), Int(1)}, {{"comm_scope", std::string(word)}});
+    EXPECT_EQ(mlir::cast<dist::NotifyOp>(last()).getScope(), scope);
+  }
+  EXPECT_EQ(failure("dl.notify", {pointer(Scalar::UInt64), Int(1)}, {{"comm_scope", std::string("sys")}}),
+            "argument-value");
   EXPECT_EQ(failure("dl.notify", {pointer(Scalar::Int32), Int(1)}), "type");
   EXPECT_EQ(failure("dl.notify", {pointer(Scalar::UInt64), Int(1)}, {{"sig_op", std::string("or")}}), "argument-value");
 }

@@ -148,7 +148,10 @@ TEST_F(RanksSession, UnlikeCallsThatAreComparedWhenTheRanksLeaveAreReported) {
     uint64_t op = s.openOperator(rank, {"`sum` of up to 64 fp16", {"elements"}});
     s.callOperator(rank, op, 0, std::array<int64_t, 1>{rank ? 32 : 64});
   });
-  EXPECT_NE(errors[0].find("rank 1's call 1 of an operator is `sum`"), std::string::npos) << errors[0];
+  // A rank that was gone before the other one told its calls has heard nothing, and left in order.
+  EXPECT_FALSE(errors[0].empty() && errors[1].empty());
+  for (const std::string& e : errors)
+    if (!e.empty()) EXPECT_NE(e.find("rank 1's call 1 of an operator is `sum`"), std::string::npos) << e;
   ASSERT_EQ(session_->reports().size(), 1u);
   EXPECT_EQ(session_->reports()[0].kind, "collective-mismatch");
 }

@@ -74,7 +74,7 @@ LinearLayout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> size
   return layout;
 }
 
-LinearLayout defaultBlocked(llvm::ArrayRef<int64_t> shape, unsigned elemBits, int64_t warps,
+LinearLayout defaultBlocked(llvm::ArrayRef<int64_t> shape, unsigned elemBits, ThreadCounts threads,
                             llvm::ArrayRef<unsigned> order) {
   llvm::SmallVector<unsigned> fastestFirst(order.begin(), order.end());
   if (order.empty()) fastestFirst = rowMajor(shape.size());
@@ -82,7 +82,7 @@ LinearLayout defaultBlocked(llvm::ArrayRef<int64_t> shape, unsigned elemBits, in
   llvm::SmallVector<uint64_t> bits;
   for (unsigned axis : fastestFirst)
     for (int64_t step = 1; step < shape[axis]; step *= 2) bits.push_back(uint64_t(step) << layout.axisShift(axis));
-  size_t threadBits = 5 + llvm::Log2_64(warps);
+  size_t laneBits = llvm::Log2_64(threads.lanes), threadBits = llvm::Log2_64(threads.count());
   size_t vectorBits = elemBits < 128 ? llvm::Log2_64(128 / elemBits) : 0;
   if (!shape.empty()) vectorBits = std::min<size_t>(vectorBits, llvm::Log2_64(shape[fastestFirst[0]]));
   vectorBits = std::min(vectorBits, bits.size() > threadBits ? bits.size() - threadBits : 0);
@@ -90,8 +90,8 @@ LinearLayout defaultBlocked(llvm::ArrayRef<int64_t> shape, unsigned elemBits, in
     for (size_t i = first; i < first + count; ++i) layout.mutableBases(dim).push_back(i < bits.size() ? bits[i] : 0);
   };
   take(Dim::Register, 0, vectorBits);
-  take(Dim::Lane, vectorBits, 5);
-  take(Dim::Warp, vectorBits + 5, threadBits - 5);
+  take(Dim::Lane, vectorBits, laneBits);
+  take(Dim::Warp, vectorBits + laneBits, threadBits - laneBits);
   if (bits.size() > vectorBits + threadBits)
     take(Dim::Register, vectorBits + threadBits, bits.size() - vectorBits - threadBits);
   return layout;

@@ -11,9 +11,14 @@ namespace tandem::layout {
 LinearLayout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> sizePerThread,
                      llvm::ArrayRef<int64_t> threadsPerWarp, llvm::ArrayRef<int64_t> warpsPerCta,
                      llvm::ArrayRef<unsigned> order, llvm::ArrayRef<int64_t> ctasPerCluster = {});
+// The threads of a block: powers of two.
+struct ThreadCounts {
+  int64_t lanes, warps;  // lanes of a warp
+  int64_t count() const { return lanes * warps; }
+};
 // Gives each thread as many neighbouring elements as 16 bytes hold (fewer if threads would have none), then puts lanes
 // next to each other, then warps, then more registers. An empty order is row-major.
-LinearLayout defaultBlocked(llvm::ArrayRef<int64_t> shape, unsigned elemBits, int64_t warps,
+LinearLayout defaultBlocked(llvm::ArrayRef<int64_t> shape, unsigned elemBits, ThreadCounts threads,
                             llvm::ArrayRef<unsigned> order = {});
 
 // The division of a product's result [.., M, N] among the warps of a CTA. Powers of two; `batch` of mma.sync only.

@@ -13,23 +13,23 @@ using namespace tandem;
 
 namespace {
 
-void addPasses(mlir::OpPassManager& passes) {
+void addPasses(mlir::OpPassManager& passes, const target::TargetInfo& target) {
   using namespace transform::gpu;
   addCleanUp(passes);
   passes.addPass(createLimitSize());
   passes.addPass(createCarryOffsets());
   passes.addPass(createAccumulateProducts());
-  passes.addPass(createAssignThreadLayouts());
+  passes.addPass(createAssignThreadLayouts({target.warpSize()}));
   passes.addPass(createInsertBarriers());
 }
 
 int run(mlir::ModuleOp module, bool printModule) {
   mlir::PassManager passes(module.getContext());
-  addPasses(passes.nest<mlir::func::FuncOp>());
+  target::TargetInfo target({.name = "null"});  // no matrix units, no asynchronous copies
+  addPasses(passes.nest<mlir::func::FuncOp>(), target);
   if (mlir::failed(passes.run(module))) return 1;
   lower::gpu::Lowerings rows;
   lower::gpu::registerAnyGpu(rows);
-  target::TargetInfo target({.name = "null"});  // no matrix units, no asynchronous copies
   for (auto kernel : module.getOps<mlir::func::FuncOp>()) {
     llvm::LLVMContext context;
     llvm::Module code(kernel.getName(), context);

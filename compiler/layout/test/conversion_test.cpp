@@ -71,7 +71,8 @@ struct Pair {
 std::vector<Pair> commonPairs() {
   std::vector<Pair> pairs;
   for (unsigned bits : {8u, 16u, 32u}) {
-    LinearLayout rows = defaultBlocked({64, 128}, bits, 4), columns = defaultBlocked({64, 128}, bits, 4, {0u, 1u});
+    LinearLayout rows = defaultBlocked({64, 128}, bits, {32, 4}),
+                 columns = defaultBlocked({64, 128}, bits, {32, 4}, {0u, 1u});
     pairs.push_back({"rows to columns", rows, columns, bits});
     pairs.push_back({"columns to rows", columns, rows, bits});
     pairs.push_back({"blocked to mma", rows, mmaV2Result({64, 128}, {2, 2}), bits});
@@ -146,9 +147,9 @@ TEST(Conversion, Kinds) {
   Conversion bytes = plan(mma, dotOperandA({64, 64}, 8, {4, 1}), 8, kPlenty);
   EXPECT_EQ(kindName(bytes), "shuffle");
   // A vector held in slices: of rows to of columns.
-  LinearLayout blockedLayout = defaultBlocked({64, 64}, 32, 4);
+  LinearLayout blockedLayout = defaultBlocked({64, 64}, 32, {32, 4});
   LinearLayout overRows = slice(blockedLayout, 1), overColumns = slice(blockedLayout, 0);
-  LinearLayout spread = defaultBlocked({64}, 32, 4);
+  LinearLayout spread = defaultBlocked({64}, 32, {32, 4});
   for (const auto& [src, dst] : {std::pair(overRows, overColumns), std::pair(overColumns, overRows),
                                  std::pair(overRows, spread), std::pair(spread, overRows)})
     expectAllConvert(src, dst, 32, kPlenty, kAll);
@@ -172,7 +173,7 @@ TEST(Conversion, AcrossBlocks) {
 }
 
 TEST(Conversion, RoundsFitTheBudget) {
-  LinearLayout src = defaultBlocked({64, 64}, 32, 4), dst = mmaV2Result({64, 64}, {2, 2});
+  LinearLayout src = defaultBlocked({64, 64}, 32, {32, 4}), dst = mmaV2Result({64, 64}, {2, 2});
   constexpr int64_t tensorBytes = 64 * 64 * 4;
   for (int64_t budget = 16; budget <= tensorBytes; budget *= 4) {
     ThroughShared through = throughShared(src, dst, 32, budget);

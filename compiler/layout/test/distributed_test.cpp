@@ -49,13 +49,14 @@ TEST(Blocked, Text) {
 }
 
 TEST(DefaultBlocked, FillsThreadsBeforeVectors) {
-  EXPECT_EQ(defaultBlocked({128, 128}, 16, 4).bases(Dim::Register).take_front(3), llvm::ArrayRef<uint64_t>({1, 2, 4}));
-  EXPECT_EQ(defaultBlocked({128}, 32, 4).numRegisters(), 1);
-  EXPECT_EQ(defaultBlocked({16}, 32, 4).str(), "[16] lane=[[1],[2],[4],[8],[0]] warp=[[0],[0]]");
-  EXPECT_EQ(defaultBlocked({}, 32, 4).numLanes(), 32);
-  EXPECT_EQ(defaultBlocked({256, 2}, 32, 1).bases(Dim::Register)[0], 1u);
-  EXPECT_EQ(defaultBlocked({64, 64}, 32, 4, {0u, 1u}).bases(Dim::Register)[0], 64u);
-  for (unsigned bits : {8u, 16u, 32u, 64u, 128u}) EXPECT_TRUE(defaultBlocked({32, 64}, bits, 8).isInjective());
+  EXPECT_EQ(defaultBlocked({128, 128}, 16, {32, 4}).bases(Dim::Register).take_front(3),
+            llvm::ArrayRef<uint64_t>({1, 2, 4}));
+  EXPECT_EQ(defaultBlocked({128}, 32, {32, 4}).numRegisters(), 1);
+  EXPECT_EQ(defaultBlocked({16}, 32, {32, 4}).str(), "[16] lane=[[1],[2],[4],[8],[0]] warp=[[0],[0]]");
+  EXPECT_EQ(defaultBlocked({}, 32, {32, 4}).numLanes(), 32);
+  EXPECT_EQ(defaultBlocked({256, 2}, 32, {32, 1}).bases(Dim::Register)[0], 1u);
+  EXPECT_EQ(defaultBlocked({64, 64}, 32, {32, 4}, {0u, 1u}).bases(Dim::Register)[0], 64u);
+  for (unsigned bits : {8u, 16u, 32u, 64u, 128u}) EXPECT_TRUE(defaultBlocked({32, 64}, bits, {32, 8}).isInjective());
 }
 
 // Fragments as PTX ISA draws them: groupID = lane / 4, threadInGroup = lane % 4, element i of a thread.

@@ -43,7 +43,7 @@ TEST(Shape, Slice) {
 // Reduce, expand and broadcast again: no data moves.
 TEST(Shape, SliceComesBackByBroadcast) {
   for (const LinearLayout& layout :
-       {mmaV2Result({64, 64}, {2, 2}), wgmmaResult({128, 64}, {4, 1}, 64), defaultBlocked({16, 256}, 16, 4)})
+       {mmaV2Result({64, 64}, {2, 2}), wgmmaResult({128, 64}, {4, 1}, 64), defaultBlocked({16, 256}, 16, {32, 4})})
     for (unsigned axis : {0u, 1u}) {
       llvm::SmallVector<int64_t> shape(layout.shape());
       shape[axis] = 1;
@@ -86,13 +86,13 @@ TEST(Shape, Permute) {
 }
 
 TEST(Shape, Reshape) {
-  LinearLayout source = defaultBlocked({16, 64}, 16, 4), result = inferReshape(source, {4, 4, 64});
+  LinearLayout source = defaultBlocked({16, 64}, 16, {32, 4}), result = inferReshape(source, {4, 4, 64});
   EXPECT_EQ(result.apply(1, 5, 2), source.apply(1, 5, 2));
   EXPECT_EQ(inferReshapeSource(result, {16, 64}), source);
 }
 
 TEST(Shape, JoinAndSplit) {
-  LinearLayout source = defaultBlocked({16, 32}, 32, 4), joined = inferJoin(source);
+  LinearLayout source = defaultBlocked({16, 32}, 32, {32, 4}), joined = inferJoin(source);
   EXPECT_EQ(joined.shape(), llvm::ArrayRef<int64_t>({16, 32, 2}));
   forEachIndex(joined, [&](int64_t r, int64_t l, int64_t w) {
     EXPECT_EQ(joined.apply(r, l, w), source.apply(r / 2, l, w) * 2 + r % 2);
@@ -109,14 +109,14 @@ TEST(Shape, JoinAndSplit) {
 }
 
 TEST(Shape, Cat) {
-  LinearLayout source = defaultBlocked({256}, 32, 4), result = inferCat(source);
+  LinearLayout source = defaultBlocked({256}, 32, {32, 4}), result = inferCat(source);
   EXPECT_EQ(result.numElements(), 512);
   forEachIndex(result, [&](int64_t r, int64_t l, int64_t w) {
     int64_t registers = source.numRegisters();
     EXPECT_EQ(result.apply(r, l, w), source.apply(r % registers, l, w) + (r / registers) * 256);
   });
   EXPECT_EQ(inferCatSource(result), source);
-  LinearLayout other = defaultBlocked({512}, 32, 4);
+  LinearLayout other = defaultBlocked({512}, 32, {32, 4});
   expectLocal(projectCat(other), inferCatSource(other));
 }
 

@@ -58,7 +58,7 @@ TEST(Matrix, ReadsSwizzledTiles) {
   LinearLayout plain = offsetsOf(dotOperandA({64, 64}, 16, {2, 2}), plainOffsets({64, 64}));
   EXPECT_TRUE(fitsMatrix(plain, 16, false));
   EXPECT_EQ(matrixBankConflicts(plain, 16, false), 7);
-  EXPECT_FALSE(fitsMatrix(offsetsOf(defaultBlocked({64, 64}, 16, 4), tile), 16, false));
+  EXPECT_FALSE(fitsMatrix(offsetsOf(defaultBlocked({64, 64}, 16, {32, 4}), tile), 16, false));
   LinearLayout bytes = offsetsOf(dotOperandA({64, 128}, 8, {2, 2}), swizzledOffsets({64, 128}, 8, Swizzle::Bytes128));
   EXPECT_TRUE(fitsMatrix(bytes, 8, false));
   EXPECT_FALSE(fitsMatrix(bytes, 8, true));
@@ -75,10 +75,10 @@ TEST(Banks, CountedOnKnownAccesses) {
 
 TEST(Vector, WidestThatEveryThreadCanUse) {
   LinearLayout tile = swizzledOffsets({64, 64}, 16, Swizzle::Bytes128);
-  EXPECT_EQ(widestVector(offsetsOf(defaultBlocked({64, 64}, 16, 4), tile), 16), 8);
+  EXPECT_EQ(widestVector(offsetsOf(defaultBlocked({64, 64}, 16, {32, 4}), tile), 16), 8);
   EXPECT_EQ(widestVector(offsetsOf(mmaV2Result({64, 64}, {2, 2}), tile), 16), 2);
-  EXPECT_EQ(widestVector(offsetsOf(defaultBlocked({64, 64}, 16, 4, {0u, 1u}), tile), 16), 1);
-  EXPECT_EQ(widestVector(offsetsOf(defaultBlocked({64, 64}, 64, 4), plainOffsets({64, 64})), 64), 2);
+  EXPECT_EQ(widestVector(offsetsOf(defaultBlocked({64, 64}, 16, {32, 4}, {0u, 1u}), tile), 16), 1);
+  EXPECT_EQ(widestVector(offsetsOf(defaultBlocked({64, 64}, 64, {32, 4}), plainOffsets({64, 64})), 64), 2);
   // Neighbours in registers, but lanes begin in the middle of a pair.
   EXPECT_EQ(widestVector(LinearLayout({64}, {1, 2}, {5, 8, 16, 32, 0}, {}), 32), 1);
   Random random(13);
@@ -95,7 +95,7 @@ TEST(Vector, WidestThatEveryThreadCanUse) {
 
 // Stores and loads as wide as the layouts allow, when they agree.
 TEST(ConflictFree, Widths) {
-  LinearLayout rows = defaultBlocked({64, 64}, 16, 4), wider = blocked({64, 64}, {2, 8}, {32, 1}, {1, 4}, {1, 0});
+  LinearLayout rows = defaultBlocked({64, 64}, 16, {32, 4}), wider = blocked({64, 64}, {2, 8}, {32, 1}, {1, 4}, {1, 0});
   Scratch scratch = conflictFree(rows, wider, 16, 1 << 20);
   EXPECT_EQ(scratch.storeVector, 8);
   EXPECT_EQ(scratch.loadVector, 8);

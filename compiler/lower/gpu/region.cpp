@@ -47,7 +47,7 @@ Regs combineAll(KernelContext& cx, Region& region, Rows rows) {
 
 LinearLayout rowsOf(KernelContext& cx, ValueRange sources, Rows& rows) {
   LinearLayout layout = cx.layoutOf(sources[0]);
-  if (!isPlain(layout)) layout = layout::defaultBlocked(layout.shape(), 32, cx.numWarps);
+  if (!isPlain(layout)) layout = layout::defaultBlocked(layout.shape(), 32, {cx.warpSize(), cx.numWarps});
   rows.assign(layout.numRegisters(), {});
   for (mlir::Value source : sources) {
     Regs held = cx.use(source);

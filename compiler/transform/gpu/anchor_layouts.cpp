@@ -12,7 +12,8 @@ namespace {
 
 // Blocked, `vector` elements a thread along the fastest dimension, lanes and then warps filling the dimensions in
 // `order`.
-LinearLayout blockedAlong(ArrayRef<int64_t> shape, ArrayRef<unsigned> order, int64_t vector, int numWarps) {
+LinearLayout blockedAlong(ArrayRef<int64_t> shape, ArrayRef<unsigned> order, int64_t vector,
+                          layout::ThreadCounts threads) {
   SmallVector<int64_t> perThread(shape.size(), 1), lanes(shape.size(), 1), warps(shape.size(), 1);
   perThread[order[0]] = vector;
   auto fill = [&](SmallVector<int64_t>& into, int64_t count) {
@@ -24,8 +25,8 @@ LinearLayout blockedAlong(ArrayRef<int64_t> shape, ArrayRef<unsigned> order, int
     }
     into[order.back()] *= count;
   };
-  fill(lanes, 32);
-  fill(warps, numWarps);
+  fill(lanes, threads.lanes);
+  fill(warps, threads.warps);
   return layout::blocked(shape, perThread, lanes, warps, order);
 }
 
@@ -35,7 +36,8 @@ int64_t bytesOf(Type element) {
 
 }  // namespace
 
-Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysis& axes, int numWarps, bool whole) {
+Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysis& axes, layout::ThreadCounts threads,
+                     bool whole) {
   auto type = cast<RankedTensorType>(pointers.getType());
   SmallVector<unsigned> order(type.getRank());
   std::iota(order.begin(), order.end(), 0);
@@ -45,15 +47,15 @@ Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysi
   int64_t element = bytesOf(cast<tile::PtrType>(type.getElementType()).getPointee());
   int64_t vector = std::min<int64_t>(axes.maxVectorElements(pointers, mask, order[0]), 16 / element);
   vector = std::min(vector, type.getDimSize(order[0]));
-  if (!whole) vector = std::min(vector, std::max<int64_t>(1, type.getNumElements() / (32 * numWarps)));
-  return {blockedAlong(type.getShape(), order, vector, numWarps), vector, order[0]};
+  if (!whole) vector = std::min(vector, std::max<int64_t>(1, type.getNumElements() / threads.count()));
+  return {blockedAlong(type.getShape(), order, vector, threads), vector, order[0]};
 }
 
-LinearLayout copiedBlock(RankedTensorType type, int64_t vector, unsigned axis, int numWarps) {
+LinearLayout copiedBlock(RankedTensorType type, int64_t vector, unsigned axis, layout::ThreadCounts threads) {
   SmallVector<unsigned> order{axis};
   for (unsigned d = type.getRank(); d-- > 0;)
     if (d != axis) order.push_back(d);
-  return blockedAlong(type.getShape(), order, vector, numWarps);
+  return blockedAlong(type.getShape(), order, vector, threads);
 }
 
 std::optional<LinearLayout> coalescedInWarps(const LinearLayout& computed, const Coalescing& best,
@@ -79,26 +81,26 @@ std::optional<LinearLayout> coalescedInWarps(const LinearLayout& computed, const
   return LinearLayout(computed.shape(), registers, range(inWord, inThreads), warps);
 }
 
-LinearLayout coalescedBlock(RankedTensorType type, int numWarps) {
+LinearLayout coalescedBlock(RankedTensorType type, layout::ThreadCounts threads) {
   SmallVector<unsigned> order(type.getRank());
   std::iota(order.rbegin(), order.rend(), 0);
   int64_t vector = std::min<int64_t>(16 / bytesOf(type.getElementType()), type.getShape().back());
-  vector = std::min(vector, std::max<int64_t>(1, type.getNumElements() / (32 * numWarps)));
-  return blockedAlong(type.getShape(), order, vector, numWarps);
+  vector = std::min(vector, std::max<int64_t>(1, type.getNumElements() / threads.count()));
+  return blockedAlong(type.getShape(), order, vector, threads);
 }
 
-LinearLayout patches(ArrayRef<int64_t> shape, int numWarps) {
+LinearLayout patches(ArrayRef<int64_t> shape, layout::ThreadCounts threads) {
   unsigned rank = shape.size();
   int64_t m = shape[rank - 2], n = shape[rank - 1], rows = 1, columns = 1;
-  int64_t room = std::clamp<int64_t>(m * n / (32 * numWarps), 1, 16);
+  int64_t room = std::clamp<int64_t>(m * n / threads.count(), 1, 16);
   while (rows * columns < room) (columns <= rows && columns < n ? columns : rows) *= 2;
   SmallVector<int64_t> perThread(rank, 1), lanes(rank, 1), warps(rank, 1);
   perThread[rank - 2] = rows;
   perThread[rank - 1] = columns;
   lanes[rank - 2] = 4;
-  lanes[rank - 1] = 8;
-  warps[rank - 2] = std::clamp<int64_t>(m / (4 * rows), 1, numWarps);
-  warps[rank - 1] = numWarps / warps[rank - 2];
+  lanes[rank - 1] = threads.lanes / 4;
+  warps[rank - 2] = std::clamp<int64_t>(m / (4 * rows), 1, threads.warps);
+  warps[rank - 1] = threads.warps / warps[rank - 2];
   SmallVector<unsigned> order(rank);
   std::iota(order.rbegin(), order.rend(), 0);
   return layout::blocked(shape, perThread, lanes, warps, order);

@@ -2,7 +2,7 @@
 #pragma once
 #include "compiler/analysis/axis_info.h"
 #include "compiler/dialect/tgpu/tgpu.h"
-#include "compiler/layout/linear_layout.h"
+#include "compiler/layout/distributed.h"
 
 namespace tandem::transform::gpu {
 
@@ -14,20 +14,21 @@ struct Coalescing {
   unsigned axis = 0;
 };
 // `whole`: accesses as wide as memory allows, though some threads then have none.
-Coalescing coalesced(mlir::Value pointers, mlir::Value mask, const analysis::AxisInfoAnalysis& axes, int numWarps,
-                     bool whole = false);
+Coalescing coalesced(mlir::Value pointers, mlir::Value mask, const analysis::AxisInfoAnalysis& axes,
+                     layout::ThreadCounts threads, bool whole = false);
 // `best` as far as each warp can have it that keeps the part of the tile it has in `computed`. Nothing: that part has
 // no whole lines of memory.
 std::optional<layout::LinearLayout> coalescedInWarps(const layout::LinearLayout& computed, const Coalescing& best,
                                                      int64_t elementBytes);
 // `coalesced` for a block whose last dimension is contiguous.
-layout::LinearLayout coalescedBlock(mlir::RankedTensorType type, int numWarps);
+layout::LinearLayout coalescedBlock(mlir::RankedTensorType type, layout::ThreadCounts threads);
 
 // Pieces of `vector` elements along `axis`, for copies to shared memory.
-layout::LinearLayout copiedBlock(mlir::RankedTensorType type, int64_t vector, unsigned axis, int numWarps);
+layout::LinearLayout copiedBlock(mlir::RankedTensorType type, int64_t vector, unsigned axis,
+                                 layout::ThreadCounts threads);
 
 // Results of a product by multiply-adds: each thread has a patch of rows and columns, so that the elements it reads
 // serve several results.
-layout::LinearLayout patches(llvm::ArrayRef<int64_t> shape, int numWarps);
+layout::LinearLayout patches(llvm::ArrayRef<int64_t> shape, layout::ThreadCounts threads);
 
 }  // namespace tandem::transform::gpu

@@ -29,7 +29,8 @@ bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 class LayoutAssignment {
  public:
   LayoutAssignment(func::FuncOp kernel, const Units& units)
-      : kernel_(kernel), units_(units), axes_(kernel), change_(kernel), numWarps_(tile::numWarps(kernel)) {}
+      : kernel_(kernel), units_(units), axes_(kernel), change_(kernel),
+        threads_{units.lanes(), tile::numWarps(kernel)} {}
 
   void run() {
     placeAnchors();
@@ -50,28 +51,28 @@ class LayoutAssignment {
   // Step 1. The queues hold the values whose layouts begin to spread.
   void placeAnchors() {
     kernel_.walk([&](Operation* op) {
-      if (std::optional<Units::Anchors> anchors = units_.anchorsOf(op, numWarps_)) {
+      if (std::optional<Units::Anchors> anchors = units_.anchorsOf(op, int(threads_.warps))) {
         if (anchors->result) anchor(op->getResult(0), *anchors->result, products_);
         for (auto& [operand, layout] : anchors->operands) require(*operand, layout);
       } else if (auto o = dyn_cast<tile::DotOp>(op)) {
-        anchor(o.getResult(), patches(cast<RankedTensorType>(o.getAcc().getType()).getShape(), numWarps_), products_);
+        anchor(o.getResult(), patches(cast<RankedTensorType>(o.getAcc().getType()).getShape(), threads_), products_);
       } else if (auto o = dyn_cast<tile::LoadOp>(op); o && isTile(o.getPointer())) {
         coalescedAccess(op, o.getPointer(), o.getMask());
         offered_.try_emplace(o.getResult());
       } else if (auto o = dyn_cast<tgpu::CopyAsyncOp>(op)) {
         tgpu::Neighbours at = *tgpu::neighboursOf(op);
-        access(op, copiedBlock(cast<RankedTensorType>(o.getPointer().getType()), at.count, at.axis, numWarps_));
+        access(op, copiedBlock(cast<RankedTensorType>(o.getPointer().getType()), at.count, at.axis, threads_));
       } else if (auto o = dyn_cast<tile::BlockLoadOp>(op)) {
-        anchor(o.getResult(), coalescedBlock(cast<RankedTensorType>(o.getResult().getType()), numWarps_), loads_);
+        anchor(o.getResult(), coalescedBlock(cast<RankedTensorType>(o.getResult().getType()), threads_), loads_);
       } else if (auto o = dyn_cast<tile::StoreOp>(op); o && isTile(o.getPointer())) {
         coalescedStores_.emplace_back(o, coalescedAccess(op, o.getPointer(), o.getMask()));
         access(op, coalescedStores_.back().second.layout);
       } else if (auto o = dyn_cast<tile::BlockStoreOp>(op); o && !units_.mayStore(o)) {
-        require(o.getValueMutable(), coalescedBlock(cast<RankedTensorType>(o.getValue().getType()), numWarps_));
+        require(o.getValueMutable(), coalescedBlock(cast<RankedTensorType>(o.getValue().getType()), threads_));
       } else if (auto o = dyn_cast<tile::AtomicRmwOp>(op); o && isTile(o.getPointer())) {
         anchor(o.getResult(), coalescedAccess(op, o.getPointer(), o.getMask()).layout, loads_);
       } else if (auto o = dyn_cast<tile::AtomicCasOp>(op); o && isTile(o.getPointer())) {
-        anchor(o.getResult(), coalesced(o.getPointer(), nullptr, axes_, numWarps_).layout, loads_);
+        anchor(o.getResult(), coalesced(o.getPointer(), nullptr, axes_, threads_).layout, loads_);
       }
     });
   }
@@ -82,7 +83,7 @@ class LayoutAssignment {
     offered_.clear();
     for (auto& [result, layout] : offered) {
       auto load = result.getDefiningOp<tile::LoadOp>();
-      Coalescing c = coalesced(load.getPointer(), load.getMask(), axes_, numWarps_);
+      Coalescing c = coalesced(load.getPointer(), load.getMask(), axes_, threads_);
       int64_t word = layout ? wordOf(*layout, c, bytesOf(load.getResult())) : 0;
       anchor(result, word ? inWords(*layout, c.axis, word) : c.layout, loads_);
     }
@@ -125,7 +126,7 @@ class LayoutAssignment {
 
   // Leaves at the op how many neighbours one access may move, and along which dimension.
   Coalescing coalescedAccess(Operation* op, Value pointer, Value mask) {
-    Coalescing c = coalesced(pointer, mask, axes_, numWarps_);
+    Coalescing c = coalesced(pointer, mask, axes_, threads_);
     tgpu::setNeighbours(op, {static_cast<int32_t>(c.neighbours), static_cast<int32_t>(c.axis)});
     return c;
   }
@@ -249,7 +250,7 @@ class LayoutAssignment {
         auto type = cast<RankedTensorType>(value.getType());
         Type element = type.getElementType();
         unsigned bits = isa<tile::PtrType>(element) ? 64 : std::max(8u, element.getIntOrFloatBitWidth());
-        anchor(value, layout::defaultBlocked(type.getShape(), bits, numWarps_), loads_);
+        anchor(value, layout::defaultBlocked(type.getShape(), bits, threads_), loads_);
         spread(loads_);
       }
     });
@@ -275,7 +276,7 @@ class LayoutAssignment {
     kernel_.walk([&](tile::BlockStoreOp op) {
       if (!units_.mayStore(op)) return;
       if (!units_.takeStore(op, known_.find(homeOf(op.getValue()))->second, axes_))
-        required_[&op.getValueMutable()] = coalescedBlock(cast<RankedTensorType>(op.getValue().getType()), numWarps_);
+        required_[&op.getValueMutable()] = coalescedBlock(cast<RankedTensorType>(op.getValue().getType()), threads_);
     });
   }
 
@@ -284,7 +285,7 @@ class LayoutAssignment {
       for (OpOperand& operand : op->getOpOperands()) {
         if (!isTile(operand.get())) continue;
         auto layout = [&]() -> const LinearLayout& { return known_.find(homeOf(operand.get()))->second; };
-        if (auto wanted = units_.required(operand, layout, numWarps_)) required_[&operand] = *wanted;
+        if (auto wanted = units_.required(operand, layout, int(threads_.warps))) required_[&operand] = *wanted;
       }
     });
   }
@@ -357,7 +358,7 @@ class LayoutAssignment {
   const Units& units_;
   analysis::AxisInfoAnalysis axes_;
   LayoutChange change_;
-  int numWarps_;
+  layout::ThreadCounts threads_;
   Queue products_, loads_, stores_;
   std::vector<std::pair<tile::StoreOp, Coalescing>> coalescedStores_;
   llvm::MapVector<Value, LinearLayout> known_;  // by home
@@ -368,7 +369,7 @@ class LayoutAssignment {
 
 struct AssignThreadLayouts : impl::AssignThreadLayoutsBase<AssignThreadLayouts> {
   using Base::Base;
-  void runOnOperation() override { assignLayouts(getOperation(), Units()); }
+  void runOnOperation() override { assignLayouts(getOperation(), Units(lanes)); }
 };
 
 }  // namespace

@@ -82,7 +82,7 @@ std::optional<int64_t> elementCost(Operation* op) {
 std::optional<int64_t> loadCost(tile::LoadOp load, const LinearLayout& layout) {
   if (load.getIsVolatile()) return std::nullopt;
   Value tile = load.getResult();
-  if (cast<RankedTensorType>(tile.getType()).getNumElements() <= int64_t(32 * layout.numWarps()))
+  if (cast<RankedTensorType>(tile.getType()).getNumElements() <= int64_t(layout.numLanes() * layout.numWarps()))
     return 16 * registersOf(layout);
   std::optional<tgpu::Neighbours> memory = tgpu::neighboursOf(load);
   if (!tile.hasOneUse() || !memory) return std::nullopt;

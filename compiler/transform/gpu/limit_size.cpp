@@ -9,9 +9,6 @@ using namespace mlir;
 #include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
-// An assembler takes minutes for more.
-constexpr size_t kMostOperations = 200'000;
-
 using FileAndLine = std::pair<StringRef, unsigned>;
 
 FileAndLine innermost(Location loc) {
@@ -20,21 +17,22 @@ FileAndLine innermost(Location loc) {
 }
 
 struct LimitSize : impl::LimitSizeBase<LimitSize> {
+  using Base::Base;
   void runOnOperation() override {
     markAllAnalysesPreserved();
     size_t count = 0;
     getOperation().walk([&](Operation*) { ++count; });
-    if (count <= kMostOperations) return;
+    if (count <= most) return;
     std::map<FileAndLine, std::pair<size_t, Operation*>> lines;
     getOperation().walk([&](Operation* op) {
       auto& [ofLine, first] = lines[innermost(op->getLoc())];
       if (!ofLine++) first = op;
     });
     auto isLess = [](auto& a, auto& b) { return a.second.first < b.second.first; };
-    auto [most, at] = std::max_element(lines.begin(), lines.end(), isLess)->second;
+    auto [ofLine, at] = std::max_element(lines.begin(), lines.end(), isLess)->second;
     at->emitError() << "the kernel is too large for a GPU: it has " << count
-                    << " operations after unrolling and inlining, of which at most " << kMostOperations
-                    << " are compiled, and " << most
+                    << " operations after unrolling and inlining, of which at most " << most.getValue()
+                    << " are compiled, and " << ofLine
                     << " come from this line; loops by `range`, or tiles in place of single elements, make it shorter";
     signalPassFailure();
   }

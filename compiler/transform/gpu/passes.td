@@ -6,6 +6,7 @@ include "compiler/transform/kernel_pass.td"
 def LimitSize : KernelPass<"limit-size"> {
   let summary = "refuse a kernel that an assembler would take minutes for";
   let description = [{Fails at the line that most of the kernel's operations come from.}];
+  let options = [Option<"most", "most", "size_t", "200'000", "operations that are compiled">];
 }
 
 def SplitProgram : KernelPass<"split-program"> {
@@ -59,6 +60,7 @@ def AssignThreadLayouts : KernelPass<"assign-thread-layouts"> {
     3. A tile that none of these reaches gets a default.
     4. Where an op needs an operand in another layout than it has, that is converted, or computed again from what is: whichever costs less.
   }];
+  let options = [Option<"lanes", "lanes", "int64_t", "32", "threads of a warp">];
   let dependentDialects = ["::tandem::tgpu::TgpuDialect"];
 }
 

@@ -14,7 +14,10 @@ namespace tandem::transform::gpu {
 
 class Units {
  public:
+  explicit Units(int64_t lanes) : lanes_(lanes) {}
   virtual ~Units() = default;
+
+  int64_t lanes() const { return lanes_; }  // of a warp
 
   struct Anchors {
     std::optional<layout::LinearLayout> result;  // of the op's only tile; nothing: as it comes
@@ -37,6 +40,9 @@ class Units {
                          const analysis::AxisInfoAnalysis&) const {
     return false;
   }
+
+ private:
+  int64_t lanes_;
 };
 
 // Gives every tile of the kernel a layout over the threads, as the pass assign-thread-layouts describes it.

@@ -37,7 +37,7 @@ bool panelsInRegisters(const LinearLayout& layout, ArrayRef<int64_t> panel) {
 
 class NvidiaUnits : public gpu::Units {
  public:
-  explicit NvidiaUnits(const target::TargetInfo& target) : target_(target) {}
+  explicit NvidiaUnits(const target::TargetInfo& target) : Units(target.warpSize()), target_(target) {}
 
   std::optional<Anchors> anchorsOf(Operation* op, int numWarps) const override {
     Anchors anchors;

@@ -42,7 +42,7 @@ SmallVector<tile::DotOp> productsOfSums(scf::ForOp loop) {
 struct ChooseWarps : impl::ChooseWarpsBase<ChooseWarps> {
   using Base::Base;
   void runOnOperation() override {
-    constexpr int kFew = 4, kMany = 8;
+    constexpr int kFew = target::kWgmma.warps, kMany = 2 * kFew;
     func::FuncOp kernel = getOperation();
     const target::TargetInfo* gpu = targetOf(target);
     if (!gpu || tile::numWarps(kernel) != kFew || tile::maxRegisters(kernel) || countsThreads(kernel)) return;

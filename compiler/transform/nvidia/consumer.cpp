@@ -2,6 +2,7 @@
 #include "compiler/transform/nvidia/consumer.h"
 #include "compiler/analysis/zeros.h"
 #include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/target/nvidia_units.h"
 #include "compiler/transform/nvidia/carried_sums.h"
 #include "compiler/transform/nvidia/joined_products.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -10,8 +11,6 @@ namespace tandem::transform::nvidia {
 using namespace mlir;
 namespace {
 
-constexpr int64_t kMaxColumns = 256;  // of one wgmma
-
 // Returns the number of products that an iteration starts if each that can be part of the one before is.
 int startedTogether(const RingPlan& plan, int numWarps, ProductTimings& timings) {
   int started = 0;
@@ -19,7 +18,7 @@ int startedTogether(const RingPlan& plan, int numWarps, ProductTimings& timings)
   tile::DotOp before;
   for (tile::DotOp dot : plan.dots) {
     int64_t own = cast<RankedTensorType>(dot.getType()).getDimSize(1);
-    bool joins = before && columns + own <= kMaxColumns && canJoin(before, dot, plan.dots, numWarps);
+    bool joins = before && columns + own <= target::kWgmma.mostColumns && canJoin(before, dot, plan.dots, numWarps);
     if (joins && timings[before].beginsAtZero == timings[dot].beginsAtZero) {
       timings[dot].joinsPrevious = true;
       columns += own;

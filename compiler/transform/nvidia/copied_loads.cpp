@@ -5,6 +5,7 @@
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/anchor_layouts.h"
 #include "compiler/transform/gpu/pointer_form.h"
+#include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/row_end.h"
 #include <llvm/Support/FormatVariadic.h>
 
@@ -49,7 +50,7 @@ class LoadChoice {
         reasons_[load] = why_;
         continue;
       }
-      Coalescing c = coalesced(load.getPointer(), load.getMask(), axes, numWarps, true);
+      Coalescing c = coalesced(load.getPointer(), load.getMask(), axes, threadsOf(numWarps), true);
       copied.vector = c.neighbours;
       copied.axis = c.axis;
       endRows(copied, axes, numWarps);
@@ -90,10 +91,10 @@ class LoadChoice {
     tile::LoadOp load = copied.load;
     std::optional<RowEnd> row = load.getMask() ? rowEnd(load.getMask(), copied.axis) : std::nullopt;
     if (!row) return;
-    Coalescing best = coalesced(load.getPointer(), nullptr, axes, numWarps, true);
+    Coalescing best = coalesced(load.getPointer(), nullptr, axes, threadsOf(numWarps), true);
     for (Value condition : row->others) {
       if (!condition.getDefiningOp()) return;  // The loop carries it, and will be another loop.
-      Coalescing c = coalesced(load.getPointer(), condition, axes, numWarps, true);
+      Coalescing c = coalesced(load.getPointer(), condition, axes, threadsOf(numWarps), true);
       if (c.neighbours < best.neighbours) best = c;
     }
     if (best.axis != copied.axis || best.neighbours <= copied.vector) return;

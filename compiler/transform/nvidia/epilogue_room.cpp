@@ -33,7 +33,8 @@ int64_t epilogueBytes(func::FuncOp kernel, ArrayRef<tile::DotOp> products, int n
                         .wasInterrupted();
   if (!areStored) return kMost;
   analysis::StagedPanels panels = analysis::stagedPanels(kernel, numWarps, [](tile::BlockStoreOp) { return true; });
-  int64_t staged = std::clamp<int64_t>(panels.perGroup, 1, 2) * panels.bytes * std::max(1, numWarps / 4);
+  int64_t staged =
+      std::clamp<int64_t>(panels.perGroup, 1, 2) * panels.bytes * std::max(1, numWarps / int(target::kWgmma.warps));
   return staged ? std::min(kMost, staged + kBarriers) : kMost;
 }
 

@@ -23,7 +23,7 @@ bool hasOwnPanel(tile::DotOp dot, ArrayRef<tile::DotOp> all) {
 
 bool canJoin(tile::DotOp before, tile::DotOp dot, ArrayRef<tile::DotOp> all, int numWarps) {
   auto type = cast<RankedTensorType>(dot.getType());
-  bool dividesRows = numWarps / 4 <= type.getDimSize(0) / 64;
+  bool dividesRows = numWarps / target::kWgmma.warps <= type.getDimSize(0) / target::kWgmma.rows;
   return before.getLhs() == dot.getLhs() && dividesRows && type.getElementType().isF32() && hasOwnPanel(before, all) &&
          hasOwnPanel(dot, all);
 }

@@ -12,6 +12,7 @@
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
+using target::kMmaSync, target::kWgmma;
 
 using remark::Reason;
 
@@ -32,35 +33,42 @@ static std::optional<Reason> whyNotTypes(tile::DotOp dot) {
   return std::nullopt;
 }
 
+static constexpr int64_t kRegisterBits = 32;
+
 int64_t sumsOfThread(tile::DotOp dot, int numWarps) {
   auto acc = cast<RankedTensorType>(dot.getAcc().getType());
-  return acc.getNumElements() * acc.getElementTypeBitWidth() / (int64_t(32) * 32 * numWarps);
+  return acc.getNumElements() * acc.getElementTypeBitWidth() / (kRegisterBits * threadsOf(numWarps).count());
 }
 
 std::optional<Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target) {
   auto because = [](auto... parts) { return Reason{llvm::formatv(parts...).str(), ""}; };
   if (!target.hasWgmma()) return because("{0} has no wgmma", target.name());
-  if (numWarps % 4)
-    return Reason{llvm::formatv("wgmma takes groups of 4 warps, and the kernel has {0} warps", numWarps),
-                  "num_warps=4"};
+  if (numWarps % kWgmma.warps)
+    return Reason{
+        llvm::formatv("wgmma takes groups of {0} warps, and the kernel has {1} warps", kWgmma.warps, numWarps),
+        llvm::formatv("num_warps={0}", kWgmma.warps)};
   auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
   auto acc = cast<RankedTensorType>(dot.getAcc().getType());
   if (lhs.getRank() != 2)
     return because("wgmma multiplies matrices, and the operands have {0} dimensions", lhs.getRank());
   int64_t rows = acc.getDimSize(0), columns = acc.getDimSize(1);
-  if (rows < 64)
-    return Reason{llvm::formatv("the result has {0} rows, and wgmma computes 64", rows), "tiles of at least 64 rows"};
-  if (columns < 8)
-    return Reason{llvm::formatv("the result has {0} columns, and wgmma computes at least 8", columns), "wider tiles"};
+  if (rows < kWgmma.rows)
+    return Reason{llvm::formatv("the result has {0} rows, and wgmma computes {1}", rows, kWgmma.rows),
+                  llvm::formatv("tiles of at least {0} rows", kWgmma.rows)};
+  if (columns < kWgmma.leastColumns)
+    return Reason{
+        llvm::formatv("the result has {0} columns, and wgmma computes at least {1}", columns, kWgmma.leastColumns),
+        "wider tiles"};
   if (int64_t sums = sumsOfThread(dot, numWarps); sums >= kRegistersOfThread)
     return Reason{llvm::formatv("the sums take {0} registers of a thread", sums), "more warps, or a smaller tile"};
   // Warpgroups beyond the rows share the columns.
-  int64_t groups = numWarps / 4, rowGroups = rows / 64;
-  if (rowGroups < groups && columns / (groups / rowGroups) < 8)
-    return Reason{llvm::formatv("{0} groups of 4 warps have fewer than 8 columns each", groups),
+  int64_t groups = numWarps / kWgmma.warps, rowGroups = rows / kWgmma.rows;
+  if (rowGroups < groups && columns / (groups / rowGroups) < kWgmma.leastColumns)
+    return Reason{llvm::formatv("{0} groups of {1} warps have fewer than {2} columns each", groups, kWgmma.warps,
+                                kWgmma.leastColumns),
                   "fewer warps, or a larger tile"};
   if (std::optional<Reason> types = whyNotTypes(dot)) return types;
-  int64_t least = 256 / lhs.getElementTypeBitWidth();
+  int64_t least = kWgmma.depth(lhs.getElementTypeBitWidth());
   if (lhs.getDimSize(1) < least)
     return Reason{llvm::formatv("K is {0}, and one instruction takes {1}", lhs.getDimSize(1), least),
                   "tiles that are longer along K"};
@@ -73,10 +81,10 @@ std::optional<Reason> whyNotMma(tile::DotOp dot, const target::TargetInfo& targe
   if (isa<Float8E4M3FNType, Float8E5M2Type>(lhs.getElementType()) && !target.hasFp8Mma())
     return Reason{target.name() + " does not multiply floats of 8 bits", "operands of 16 bits"};
   int64_t rows = acc.getDimSize(acc.getRank() - 2), columns = acc.getShape().back();
-  int64_t depth = lhs.getShape().back(), least = 256 / lhs.getElementTypeBitWidth();
-  if (rows < 16 || columns < 8 || depth < least)
-    return Reason{llvm::formatv("the product is {0} x {1} x {2}, and one instruction does 16 x 8 x {3}", rows, columns,
-                                depth, least),
+  int64_t depth = lhs.getShape().back(), least = kMmaSync.depth(lhs.getElementTypeBitWidth());
+  if (rows < kMmaSync.rows || columns < kMmaSync.leastColumns || depth < least)
+    return Reason{llvm::formatv("the product is {0} x {1} x {2}, and one instruction does {3} x {4} x {5}", rows,
+                                columns, depth, kMmaSync.rows, kMmaSync.leastColumns, least),
                   "larger tiles"};
   return std::nullopt;
 }

@@ -3,6 +3,8 @@
 #include "compiler/dialect/tgpu/bulk_store.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/remark/remark.h"
+#include "compiler/layout/distributed.h"
+#include "compiler/target/nvidia_units.h"
 #include "compiler/target/target_info.h"
 
 namespace tandem::analysis {
@@ -10,6 +12,8 @@ class AxisInfoAnalysis;
 }
 
 namespace tandem::transform::nvidia {
+
+inline layout::ThreadCounts threadsOf(int64_t numWarps) { return {target::kNvidiaWarp, numWarps}; }
 
 // Returns nothing if wgmma does this product, if its operands are where it wants them.
 std::optional<remark::Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target);

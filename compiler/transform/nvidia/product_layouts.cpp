@@ -7,10 +7,12 @@
 namespace tandem::transform::nvidia {
 using namespace mlir;
 using layout::LinearLayout;
+using target::kMmaSync, target::kWgmma;
 namespace {
 
 layout::WarpGrid wgmmaGrid(RankedTensorType type, int numWarps) {
-  int64_t m = std::min<int64_t>(numWarps, std::max<int64_t>(4, type.getDimSize(0) / 16));
+  int64_t m =
+      std::min<int64_t>(numWarps, std::max<int64_t>(kWgmma.warps, type.getDimSize(0) / (kWgmma.rows / kWgmma.warps)));
   return {m, numWarps / m};
 }
 
@@ -37,10 +39,10 @@ layout::WarpGrid mmaGrid(ArrayRef<int64_t> shape, int numWarps, bool wholeRows) 
   int64_t m = shape[shape.size() - 2], n = shape.back();
   grid.batch = std::min<int64_t>(numWarps, ShapedType::getNumElements(shape.drop_back(2)));
   while (grid.m * grid.n * grid.batch < numWarps) {
-    bool moreRows = wholeRows || m / (grid.m * 16) >= n / (grid.n * 8) / 2;
-    if (moreRows && grid.m * 16 < m)
+    bool moreRows = wholeRows || m / (grid.m * kMmaSync.rows) >= n / (grid.n * kMmaSync.leastColumns) / 2;
+    if (moreRows && grid.m * kMmaSync.rows < m)
       grid.m *= 2;
-    else if (grid.n * 8 < n)
+    else if (grid.n * kMmaSync.leastColumns < n)
       grid.n *= 2;
     else
       grid.m *= 2;
@@ -51,7 +53,7 @@ layout::WarpGrid mmaGrid(ArrayRef<int64_t> shape, int numWarps, bool wholeRows) 
 }  // namespace
 
 int64_t wgmmaColumns(RankedTensorType type, int numWarps) {
-  return std::min<int64_t>(256, type.getDimSize(1) / wgmmaGrid(type, numWarps).n);
+  return std::min<int64_t>(kWgmma.mostColumns, type.getDimSize(1) / wgmmaGrid(type, numWarps).n);
 }
 
 LinearLayout wgmmaResult(RankedTensorType type, int numWarps) {
@@ -74,7 +76,7 @@ DotPlan planDot(tile::DotOp op, int numWarps, const target::TargetInfo& target) 
     plan.lhs = layout::dotOperandA(lhs.getShape(), bits, grid);
     plan.rhs = layout::dotOperandB(rhs.getShape(), bits, grid);
   } else {
-    plan.result = gpu::patches(acc.getShape(), numWarps);
+    plan.result = gpu::patches(acc.getShape(), threadsOf(numWarps));
   }
   return plan;
 }

@@ -30,10 +30,11 @@ bool isAwaited(tgpu::WgmmaOp product) {
 void remarkWgmma(tgpu::WgmmaOp product, int numWarps) {
   auto type = cast<RankedTensorType>(product.getType());
   Type element = cast<tile::SmemType>(product.getRhs().getType()).getElementType();
-  std::string text = llvm::formatv("wgmma m64n{0}k{1} of {2}, {3} sums; left operand from {4}, right one from {5}",
-                                   wgmmaColumns(type, numWarps), layout::instructionK(element.getIntOrFloatBitWidth()),
-                                   element, type.getElementType(), sourceOf(product.getLhs(), product.getLhsRing()),
-                                   sourceOf(product.getRhs(), product.getRhsRing()));
+  std::string text =
+      llvm::formatv("wgmma m{0}n{1}k{2} of {3}, {4} sums; left operand from {5}, right one from {6}",
+                    target::kWgmma.rows, wgmmaColumns(type, numWarps),
+                    layout::instructionK(element.getIntOrFloatBitWidth()), element, type.getElementType(),
+                    sourceOf(product.getLhs(), product.getLhsRing()), sourceOf(product.getRhs(), product.getRhsRing()));
   if (product.getJoinsPrevious()) text += "; one instruction does it and the product before it";
   if (isAwaited(product)) text += "; waited for in its own iteration";
   remark::passed(product, kRemarks, text);
@@ -43,9 +44,9 @@ void remarkDot(tile::DotOp dot, int numWarps, const target::TargetInfo& target) 
   Type element = getElementTypeOrSelf(dot.getLhs().getType());
   if (std::optional<remark::Reason> why = whyNotMma(dot, target))
     return remark::missed(dot, kRemarks, "multiply-adds of the threads, not tensor cores", *why);
-  std::string text =
-      llvm::formatv("mma.sync m16n8k{0} of {1}, {2} sums", layout::instructionK(element.getIntOrFloatBitWidth()),
-                    element, getElementTypeOrSelf(dot.getType()));
+  std::string text = llvm::formatv("mma.sync m{0}n{1}k{2} of {3}, {4} sums", target::kMmaSync.rows,
+                                   target::kMmaSync.leastColumns, layout::instructionK(element.getIntOrFloatBitWidth()),
+                                   element, getElementTypeOrSelf(dot.getType()));
   std::optional<remark::Reason> why = whyNotWgmma(dot, numWarps, target);
   if (why && target.hasWgmma()) return remark::missed(dot, kRemarks, text + ", not wgmma", *why);
   remark::passed(dot, kRemarks, text);

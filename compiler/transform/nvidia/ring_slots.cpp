@@ -35,7 +35,7 @@ class SlotCount {
     if (signals) signals->stores.clear();
     int64_t epilogue = epilogueBytes(kernel_, dots_, numWarps_);
     // A warpgroup that waits for its products leaves the tensor cores to another block's meanwhile.
-    if (numWarps_ <= 4 && awaitsProducts() &&
+    if (numWarps_ <= target::kWgmma.warps && awaitsProducts() &&
         fitInto((maxBytes_ - kBytesBetweenBlocks) / 2 - epilogue) >= std::min<int64_t>(asked_, 2))
       return true;
     return fitInto(maxBytes_ - epilogue) >= 2;

@@ -2,6 +2,7 @@
 #include "compiler/analysis/zeros.h"
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/target/nvidia_units.h"
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/nvidia/carried_sums.h"
 #include "compiler/transform/nvidia/passes.h"
@@ -109,7 +110,7 @@ class Schedule {
     return type.getNumElements() * bits / 32 / threads;
   }
 
-  int64_t threads() const { return 32 * tile::numWarps(loop_->getParentOfType<func::FuncOp>()); }
+  int64_t threads() const { return target::kNvidiaWarp * tile::numWarps(loop_->getParentOfType<func::FuncOp>()); }
 
   int64_t registersOfResults() const {
     int64_t sum = 0;

@@ -40,8 +40,8 @@ bool publishesNothing(Operation* op) {
 // Returns true if the signaller can store for the program without values that the program knows only when it runs.
 bool fitsSignaller(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes) {
   auto type = cast<RankedTensorType>(store.getValue().getType());
-  if (type.getRank() < 2 || type.getShape().take_back(2)[0] < 64 || !fitsTma(store) || !isMapOnHost(store) ||
-      isDivergent(store))
+  if (type.getRank() < 2 || type.getShape().take_back(2)[0] < target::kWgmma.rows || !fitsTma(store) ||
+      !isMapOnHost(store) || isDivergent(store))
     return false;
   auto inner = store.getOffsets().take_back(2);
   return llvm::all_of(inner, [&](Value v) { return axes.of(v).nonNegative; }) &&

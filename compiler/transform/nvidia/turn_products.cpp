@@ -57,8 +57,9 @@ bool comesNarrow(Value operand, Block* body) {
 
 // The transpose of a product that wgmma does has its types and its K: rows and columns decide.
 bool fitsTurned(RankedTensorType sum, int numWarps) {
-  int64_t groups = numWarps / 4, rows = sum.getDimSize(1), columns = sum.getDimSize(0);
-  return rows >= 64 && (rows / 64 >= groups || columns * (rows / 64) / groups >= 8);
+  constexpr target::ProductShape one = target::kWgmma;
+  int64_t groups = numWarps / one.warps, rowGroups = sum.getDimSize(1) / one.rows, columns = sum.getDimSize(0);
+  return rowGroups >= 1 && (rowGroups >= groups || columns * rowGroups / groups >= one.leastColumns);
 }
 
 bool gainsByTurning(tile::DotOp dot, scf::ForOp loop, int numWarps, const target::TargetInfo& target) {

@@ -66,7 +66,8 @@ class Multiplication {
   bool isLoadedByColumns(Value tile) const {
     while (Operation* op = tile.getDefiningOp()) {
       if (auto load = dyn_cast<tile::LoadOp>(op)) {
-        gpu::Coalescing c = gpu::coalesced(load.getPointer(), load.getMask(), axes_, tile::numWarps(kernel_));
+        gpu::Coalescing c =
+            gpu::coalesced(load.getPointer(), load.getMask(), axes_, threadsOf(tile::numWarps(kernel_)));
         return c.axis == 0 && c.neighbours > 1;
       }
       if (!gpu::isSameLayout(op) || op->getNumOperands() == 0 || !isa<RankedTensorType>(op->getOperand(0).getType()))

@@ -1,5 +1,5 @@
-# What `cmake --install` puts below a prefix: libraries, headers, tandemc and tandem-opt, and the files by which CMake and pkg-config
-# find them. The Python package holds the same below its own folder (setup.py), so nothing here names an absolute path, and the
+# `cmake --install` puts below a prefix libraries, headers, tandemc and tandem-opt, and the files by which CMake and pkg-config find
+# them. The Python package holds the same below its own folder (setup.py), so nothing here names an absolute path, and the
 # links from lib<name>.so to lib<name>.so.<version>, which a wheel cannot hold, are a component of their own.
 include(CMakePackageConfigHelpers)
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tandem)
@@ -37,5 +37,5 @@ endfunction()
 tandem_pkgconfig(tandem tandem "Compiler, simulator and runtime for Triton-syntax kernels that compute and communicate at once")
 tandem_pkgconfig(tandem-runtime tandem_runtime "Loads and launches kernels that tandemc compiled for a GPU")
 
-# What an install holds, built by one name.
+# This target builds everything that an install holds.
 add_custom_target(tandem_distribution DEPENDS tandem tandem_runtime_library tandem_python tandem_stubs tandemc tandem-opt tandem_ops_c_api)

@@ -27,7 +27,7 @@ struct Machine {
   // Rates per microsecond, as cost models use them.
   double copyBytes() const { return copyGbps * 1e3; }
   double storeBytes() const;  // with as many programs as it takes
-  // Of a product, by the size of its operands' elements: 1, 2 or 4 bytes.
+  // Returns a product's rate by the size of its operands' elements: 1, 2 or 4 bytes.
   double operations(int64_t elementBytes) const;
 };
 

@@ -24,9 +24,9 @@ struct Source {
 
 // Each remark has the place of `op`. What was done:
 void passed(mlir::Operation* op, const Source& source, const llvm::Twine& message);
-// What was not done, and why.
+// Reports what was not done, and why.
 void missed(mlir::Operation* op, const Source& source, const llvm::Twine& message, const Reason& reason);
-// What was counted.
+// Reports a count.
 void analysis(mlir::Operation* op, const Source& source, const llvm::Twine& message);
 
 // "line 12": the op's innermost place in a file.

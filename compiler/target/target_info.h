@@ -9,7 +9,7 @@ namespace tandem::target {
 
 enum class Vendor { Nvidia };
 
-// What a GPU is and has. A feature that a row of the table does not name is not there.
+// This row describes a GPU. A feature that a row of the table does not name is not there.
 struct Gpu {
   const char* name;
   Vendor vendor = Vendor::Nvidia;

@@ -1,4 +1,4 @@
-// What the passes of all GPUs' rooms have in common.
+// The passes of all GPUs' rooms have this in common.
 #ifndef TANDEM_TRANSFORM_KERNEL_PASS
 #define TANDEM_TRANSFORM_KERNEL_PASS
 include "mlir/Pass/PassBase.td"

@@ -109,8 +109,8 @@ class Checker : public AccessObserver {
     std::vector<Caller> callers;  // by member
     size_t from = 0;              // the copies at present are of this member's source
   };
-  // What decides, beside the clock and the ends of grids, whether one access happens before another of an actor without
-  // knowledge of single threads.
+  // These counts decide, beside the clock and the ends of grids, whether one access happens before another of an actor
+  // without knowledge of single threads.
   struct KnownOrder {
     uint32_t self = 0, barrierTime = 0;
     bool isProgram = false, changes = false, narrow = false;

@@ -77,7 +77,7 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
   bool blocksOfB = copiesBlocks({{w.address, {experts_ * columnsOfW, k_}, dtype_}}, dtype_, true, team_.target());
   bool blocksOfA =
       !way_.gather && blocksOfB && copiesBlocks({{a.address, {rows, k_}, dtype_}}, dtype_, true, team_.target());
-  // Of this rank's tokens in `own`, seen from `a`.
+  // The offset of this rank's tokens in `own`, seen from `a`.
   int64_t apart = 0, shard = std::max<int64_t>(m, 1);
   if (awaited) {
     apart = (int64_t(awaited->own.address) - int64_t(a.address)) / bytes - team_.rank() * awaited->shardRows * k_;

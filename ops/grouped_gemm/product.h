@@ -5,7 +5,7 @@
 
 namespace tandem::ops {
 
-// What is multiplied; each kernel of this shape is compiled once.
+// The product that is asked for; each kernel of this shape is compiled once.
 struct GroupedWay {
   bool gated = false, gather = false, scatter = false, weigh = false;
 };

@@ -58,7 +58,7 @@ MoeRs::MoeRs(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, in
                                               GroupedWay{.scatter = true, .weigh = true});
   const Sums& s = sums(team);
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
-  // Of every part the last columns may fill a tile in part.
+  // The last columns of every part may fill a tile in part.
   int64_t places = cdiv(shard, s.rows) * (cdiv(n, s.columns) + kMostParts);
   slots_ = memory_.localZeros({maxM * topK, n}, dtype, "slots");
   parts_ = memory_.symmetricEmpty({std::max<int64_t>(peers * shard, 1), n}, dtype, "parts");

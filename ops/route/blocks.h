@@ -1,4 +1,4 @@
-// What a route and the operators that take one agree on.
+// A route and the operators that take one agree on these.
 #pragma once
 #include "ops/table.h"
 #include "tandem/moe_config.h"

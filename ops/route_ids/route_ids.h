@@ -7,7 +7,8 @@ namespace tandem::ops {
 
 class Dealer;
 
-// As Route, of experts that are given: says where the rows of each one go. The type is that of the ids, i32.
+// RouteIds does as Route with experts that are given: it says where the rows of each one go. The type is that of the
+// ids, i32.
 class TANDEM_API RouteIds : public Operator {
  public:
   RouteIds(Team& team, int64_t maxM, int64_t experts, int64_t topK, DType dtype, const DealConfig& config = {});

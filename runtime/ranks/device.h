@@ -123,7 +123,7 @@ class Fabric {
   virtual void end() = 0;
 };
 
-// What is known of a device before it is used.
+// A device's facts before it is used.
 struct DeviceFacts {
   std::string name, target;  // "sm_90a"
   int residentPrograms = 0;

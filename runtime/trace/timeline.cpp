@@ -53,7 +53,7 @@ std::string timeline(const interpreter::Trace& trace, int width) {
   std::map<int, Row> rows;
   int64_t origin = firstNs(trace), first = std::numeric_limits<int64_t>::max();
   for (const Span& s : trace.spans) first = drawn(s) ? std::min(first, s.beginNs) : first;
-  // What comes before the first thing drawn, as the time that a launch takes, is left out.
+  // The time before the first thing drawn, such as a launch's, is left out.
   Scale time{first == std::numeric_limits<int64_t>::max() ? origin : first, 1, 0};
   for (const Span& s : trace.spans) time.length = std::max(time.length, s.endNs - time.first);
   time.nsPerColumn = double(time.length) / width;

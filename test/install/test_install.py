@@ -176,7 +176,7 @@ PRELUDE = """#include "tandem/gpu.h"
 #include <vector>
 using namespace tandem;
 """
-# What a block of a page takes as given.
+# A block of a page takes this as given.
 GIVEN = {
     "docs/guide/host_api.md:0": "void given() {{\n{}\n}}",
     "docs/guide/host_api.md:1": "std::function<void(Team&)> program;\n{}",

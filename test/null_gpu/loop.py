@@ -1,4 +1,4 @@
-# What a loop asks for stands in its body, once; a tile that changes threads goes through shared memory.
+# A loop's requests stand in its body, once; a tile that changes threads goes through shared memory.
 # RUN: tandemc %s:rounds --emit=tile --signature '*fp32:16, *fp32:16, i32' | tandem-null --llvm | FileCheck %s
 # RUN: tandemc %s:turn --emit=tile --signature '*fp32:16, *fp32:16' | tandem-null | FileCheck %s --check-prefix=TURN
 import triton

@@ -42,7 +42,7 @@ struct CubinOptions {
   ToolPaths paths{};
 };
 
-// What a block of a kernel takes beside registers.
+// A block of a kernel takes these beside registers.
 struct BlockNeeds {
   int threads = 0, sharedBytes = 0;
 };

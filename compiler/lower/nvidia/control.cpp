@@ -1,4 +1,4 @@
-// What loops and regions are beside any GPU's: rings end with their loops, warps have roles.
+// Loops and regions do more here than on any GPU: rings end with their loops, warps have roles.
 #include "compiler/lower/gpu/control.h"
 #include "compiler/dialect/tgpu/products.h"
 #include "compiler/lower/nvidia/made_maps.h"

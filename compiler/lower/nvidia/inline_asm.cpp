@@ -7,7 +7,8 @@ namespace tandem::lower::nvidia {
 using namespace mlir;
 namespace {
 
-// The type that a constraint's register, or a constant in the text (`n`), has for LLVM; null for a constraint that PTX does not know.
+// The type that a constraint's register, or a constant in the text (`n`), has for LLVM; null for a constraint that PTX
+// does not know.
 llvm::Type* registerType(llvm::IRBuilder<>& b, llvm::StringRef code) {
   if (code == "b") return b.getInt1Ty();
   if (code == "c" || code == "h") return b.getInt16Ty();

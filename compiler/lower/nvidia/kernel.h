@@ -1,5 +1,5 @@
-// What lowering for NVIDIA's GPUs keeps beside the state that every GPU's lowering shares: buffers and rings in shared
-// memory, tensor maps, warp roles.
+// Lowering for NVIDIA's GPUs keeps this state beside the state that every GPU's lowering shares: buffers and rings in
+// shared memory, tensor maps, warp roles.
 #pragma once
 #include "compiler/codegen/nvidia/asm/asm.h"
 #include "compiler/lower/gpu/kernel.h"

@@ -41,9 +41,10 @@ int64_t mapsOfBlock(KernelContext& cx) {
 
 // The most blocks of the kernel that a multiprocessor has at once, by their threads. A producer comes with a warpgroup.
 int placesOfMultiprocessor(KernelContext& cx) {
-  constexpr int kMost = 32, kThreads = 2048, kProducers = 128;
+  constexpr int kProducers = 128;
   bool haveProducer = llvm::any_of(cx.madeMaps, [](const MadeMap& map) { return !map.isStored; });
-  return std::min(kMost, kThreads / (cx.numThreads() + (haveProducer ? kProducers : 0)));
+  return std::min(cx.target.blocksPerMultiprocessor(),
+                  cx.target.threadsPerMultiprocessor() / (cx.numThreads() + (haveProducer ? kProducers : 0)));
 }
 
 //===- fields -------------------------------------------------------------------------------------------------------===//
@@ -175,12 +176,13 @@ llvm::Value* globalMap(KernelContext& cx, const MadeMap& map, llvm::Value* maker
                         cx.b.CreateMul(index, cx.b.getInt32(kMapBytes)));
 }
 
-void blockBarrier(KernelContext& cx) {
+// All threads of the block meet, the producer's too; the emitter's barrier is of one role's threads.
+void meetInBlock(KernelContext& cx) {
   cx.b.CreateIntrinsic(cx.b.getVoidTy(), llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {cx.b.getInt32(0)});
 }
 
 //===- making -------------------------------------------------------------------------------------------------------===//
-// 64 bits wide.
+// A size, a stride or an index, in the 64 bits that maps have them in.
 llvm::Value* wide(KernelContext& cx, mlir::Value number) {
   return cx.b.CreateSExt(cx.useScalar(number), cx.b.getInt64Ty());
 }
@@ -221,7 +223,7 @@ void awaitFills(KernelContext& cx) {
     llvm::Value* next = cx.b.CreateLoad(cx.b.getInt32Ty(), ring.slot[kFill]);
     llvm::Value* parity = cx.b.CreateLoad(cx.b.getInt32Ty(), ring.parity[kFill]);
     for (int slot = 0; slot < ring.slots; ++slot) {
-      // Of the round that is under way if the slot has been filled in it, else of the one before.
+      // A slot was filled last in the round that is under way if `next` is behind it, else in the round before.
       llvm::Value* isNew = cx.b.CreateICmpUGT(next, cx.b.getInt32(slot));
       ptx::mbarrierWait(cx.b, cx.sharedAddress(ring.full + 8 * slot),
                         cx.b.CreateXor(parity, cx.b.CreateZExt(isNew, cx.b.getInt32Ty())));
@@ -267,7 +269,7 @@ void takeMadeMaps(KernelContext& cx) {
   });
   cx.when(cx.b.CreateICmpEQ(thread, cx.b.getInt32(32)),
           [&] { cx.b.CreateAlignedStore(takePlace(cx), cx.sharedAddress(cx.placeOfMaps), llvm::Align(4)); });
-  blockBarrier(cx);
+  meetInBlock(cx);
 }
 
 // Loads are done: consumers have awaited them. The threads that store wait for their own stores. The producer may have
@@ -275,7 +277,7 @@ void takeMadeMaps(KernelContext& cx) {
 void giveMadeMaps(KernelContext& cx) {
   if (cx.madeMaps.empty()) return;
   if (llvm::any_of(cx.madeMaps, [](const MadeMap& map) { return map.isStored; })) ptx::waitBulk(cx.b, 0, false);
-  blockBarrier(cx);
+  meetInBlock(cx);
   cx.when(cx.isFirstThread(), [&] { givePlace(cx, placeOfBlock(cx)); });
 }
 
@@ -324,7 +326,7 @@ llvm::Value* unlessEmpty(KernelContext& cx, Operation* op, llvm::Value* at) {
   return cx.b.CreateSelect(isEmpty, cx.b.getInt32(kOutside), at);
 }
 
-// Of each group of four warps the thread that stores.
+// The first thread of each group of four warps makes the maps, because it starts the group's stores.
 static void makeMapsOfStores(KernelContext& cx, ArrayRef<Operation*> stores) {
   llvm::Value* isLeader = cx.b.CreateICmpEQ(cx.b.CreateAnd(cx.threadId(), 127), cx.b.getInt32(0));
   cx.when(isLeader,

@@ -134,7 +134,7 @@ void collectTensorMaps(KernelContext& cx, func::FuncOp kernel) {
   });
 }
 
-// Of a map that the launcher makes.
+// The address of a map that the launcher makes.
 static llvm::Value* tensorMapOf(KernelContext& cx, Operation* op) {
   return cx.function->getArg(cx.image.params.size() + cx.tensorMaps.lookup(op));
 }

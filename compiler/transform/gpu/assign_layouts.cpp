@@ -369,11 +369,20 @@ class LayoutAssignment {
 
 struct AssignThreadLayouts : impl::AssignThreadLayoutsBase<AssignThreadLayouts> {
   using Base::Base;
-  void runOnOperation() override { assignLayouts(getOperation(), Units(lanes)); }
+  void runOnOperation() override {
+    if (failed(assignLayouts(getOperation(), Units(lanes)))) signalPassFailure();
+  }
 };
 
 }  // namespace
 
-void assignLayouts(func::FuncOp kernel, const Units& units) { LayoutAssignment(kernel, units).run(); }
+LogicalResult assignLayouts(func::FuncOp kernel, const Units& units) {
+  for (BlockArgument parameter : kernel.getArguments())
+    if (isTile(parameter))
+      return kernel.emitOpError() << "has a tile as parameter " << parameter.getArgNumber()
+                                  << "; a kernel's parameters are scalars and pointers";
+  LayoutAssignment(kernel, units).run();
+  return success();
+}
 
 }  // namespace tandem::transform::gpu

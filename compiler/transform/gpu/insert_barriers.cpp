@@ -256,7 +256,8 @@ class Inserter {
     return true;
   }
 
-  // What a producer reads at a time of its own was found not to be what the consumers write.
+  // A producer reads its arguments at a time of its own, since nothing of the kernel writes through them; a write
+  // through another address, a loaded one too, is taken as one of other memory. So consumers need not meet either.
   bool isAheadOf(const Access& earlier, const Access& later) const {
     return earlier.writes && !later.writes && later.root && earlier.root != later.root &&
            readAhead_.contains(later.root);

@@ -1,4 +1,4 @@
-// What a target's own units, such as its matrix units, want of layouts. A target whose units the compiler does not use
+// A target's own units, such as its matrix units, say here which layouts they want. A target whose units the compiler does not use
 // needs none of it.
 #pragma once
 #include "compiler/dialect/tile/tile.h"
@@ -46,6 +46,7 @@ class Units {
 };
 
 // Gives every tile of the kernel a layout over the threads, as the pass assign-thread-layouts describes it.
-void assignLayouts(mlir::func::FuncOp kernel, const Units& units);
+// Fails for a function with a tile among its parameters, which no kernel has.
+mlir::LogicalResult assignLayouts(mlir::func::FuncOp kernel, const Units& units);
 
 }  // namespace tandem::transform::gpu

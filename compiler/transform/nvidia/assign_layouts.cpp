@@ -98,7 +98,7 @@ struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
     const target::TargetInfo* gpu = targetOf(target);
     if (!gpu) return;
     remarkProducts(getOperation(), *gpu);
-    gpu::assignLayouts(getOperation(), NvidiaUnits(*gpu));
+    if (failed(gpu::assignLayouts(getOperation(), NvidiaUnits(*gpu)))) return signalPassFailure();
     remarkConversions(getOperation(), *gpu);
   }
 };

@@ -6,9 +6,9 @@ include "compiler/transform/kernel_pass.td"
 def ChooseWarps : KernelPass<"choose-warps"> {
   let summary = "give a program twice its warps where a product's sums would leave a thread no registers";
   let description = [{
-    Eight warps instead of four, for products that wgmma does only then, and for loops whose sums of products take as many registers of a
-    thread together. Not in kernels with code for single threads or assembly that could
-    ask for their number, nor with a bound on registers of their own.
+    Programs get eight warps instead of four for products that wgmma does only then, and for loops whose sums of products take as many
+    registers of a thread together. Kernels keep their number that have code for single threads or assembly, which could ask for it, or a
+    bound on registers of their own.
   }];
   let options = [Target];
 }

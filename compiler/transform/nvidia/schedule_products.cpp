@@ -29,8 +29,8 @@ struct Reads {
 };
 
 class Schedule {
-  static constexpr int64_t kMostRegisters =
-      160;  // of a thread, for results of products and tiles that wait beside them
+  // A thread has these for results of products and tiles that wait beside them.
+  static constexpr int64_t kMostRegisters = 160;
 
  public:
   explicit Schedule(scf::ForOp loop) : loop_(loop), body_(loop.getBody()) {}
@@ -245,8 +245,8 @@ class Schedule {
 
 bool isScalars(ValueRange values) { return llvm::none_of(values.getTypes(), llvm::IsaPred<RankedTensorType>); }
 
-// What is computed of scalars before `op`, in whose loop products run, and used only behind it comes behind it: integers
-// that a load gives would otherwise be waited for before the first product, and be kept during all of them.
+// Scalars that are computed before `op`, in whose loop products run, and used only behind it, are computed behind it:
+// integers that a load gives would otherwise be waited for before the first product, and be kept during all of them.
 void postpone(Operation* op) {
   Block* block = op->getBlock();
   auto isBehind = [&](Operation* user) { return op->isBeforeInBlock(block->findAncestorOpInBlock(*user)); };

@@ -1,5 +1,5 @@
-// RUN: tandem-opt --assign-thread-layouts %s | FileCheck %s
-// RUN: tandem-opt --assign-thread-layouts=lanes=64 %s | FileCheck %s --check-prefix=WIDE
+// RUN: tandem-opt --split-input-file --assign-thread-layouts --verify-diagnostics %s | FileCheck %s
+// RUN: tandem-opt --split-input-file --assign-thread-layouts=lanes=64 --verify-diagnostics %s | FileCheck %s --check-prefix=WIDE
 // Accesses are coalesced over a warp's lanes, of which a GPU has as many as the option says; a sum has the layout of
 // its operands, and a tile that no access reaches a default.
 
@@ -30,5 +30,12 @@ func.func @multiply(%x: !tile.ptr<f32>) attributes {tile.num_warps = 4 : i32} {
   %r = tile.dot %a, %b, %c : tensor<32x16xf32>, tensor<16x32xf32> -> tensor<32x32xf32>
   %at = tile.splat %x : !tile.ptr<f32> -> tensor<32x32x!tile.ptr<f32>>
   tile.store %at, %r : tensor<32x32x!tile.ptr<f32>>, tensor<32x32xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{has a tile as parameter 1; a kernel's parameters are scalars and pointers}}
+func.func @takes_a_tile(%x: !tile.ptr<f32>, %v: tensor<8xf32>) attributes {tile.num_warps = 4 : i32} {
   return
 }

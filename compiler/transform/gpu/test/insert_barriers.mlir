@@ -141,7 +141,7 @@ func.func @update_of_program(%o: !tile.ptr<f32>, %w: !tile.ptr<i32>, %x: i32) at
   return
 }
 
-// What the producer loads at a time of its own nobody writes; what only the consumers load may be what they have stored.
+// Nobody writes what the producer loads at a time of its own; what only the consumers load they may have stored.
 // CHECK-LABEL: func.func @producers_loads
 // CHECK: tile.store
 // CHECK-NEXT: tile.load %arg1

@@ -21,7 +21,7 @@ func.func @copies(%x: !tile.ptr<f32>, %y: !tile.ptr<f32>) attributes {tile.num_w
   return
 }
 
-// What all blocks would write alike, one of them writes.
+// One of the blocks writes for all where they would write alike.
 // CHECK-LABEL: func.func @once
 // CHECK: tile.store {{.*}} {tgpu.whole}
 func.func @once(%x: !tile.ptr<f32>, %v: f32) attributes {tile.num_warps = 4 : i32} {

@@ -1,4 +1,4 @@
-// What pipeline-loads says of each load in a loop: how far ahead it is copied and by what, or why it is not.
+// pipeline-loads says of each load in a loop how far ahead it is copied and by what, or why it is not.
 // RUN: tandem-opt --pipeline-loads=target=sm_89 --remarks-filter=.* -o /dev/null %s 2>&1 | FileCheck %s
 
 // CHECK: :[[#@LINE+11]]:{{[0-9]+}}: remark: [Passed] load | Category:pipeline-loads | Function=ahead |

@@ -87,7 +87,7 @@ import triton.language as tl
 # STAYS-NOT: tma_load
 # STAYS-COUNT-2: tile.load
 # STAYS-NOT: tma_load
-# What no block can be is copied ahead by threads, up to where rows end.
+# Threads copy ahead, up to where rows end, what cannot be a block.
 # AHEAD-NOT: {{tma_load|tile.load}}
 # AHEAD: scf.for
 # AHEAD: tgpu.copy_async {{.*}}end

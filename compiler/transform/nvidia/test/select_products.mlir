@@ -120,7 +120,7 @@ func.func @once(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
   return
 }
 
-// What not only products read is loaded as ever, and what wgmma then reads goes through a buffer of its own.
+// A tile that others than products read, too, is loaded as ever, and wgmma reads it from a buffer of its own.
 // CHECK-LABEL: func.func @read
 // CHECK-NOT: tgpu.warp_specialize
 // CHECK: %[[B:.*]] = tile.block_load
@@ -195,7 +195,7 @@ func.func @large(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
   return
 }
 
-// What a role computes does not leave it, so a function that returns the sum keeps its loop in one piece.
+// Values of a role do not leave it, so a function that returns the sum keeps its loop in one piece.
 // CHECK-LABEL: func.func @returned
 // CHECK-NOT: warp_specialize
 // CHECK: tgpu.wgmma

@@ -23,6 +23,7 @@ from triton.experimental.gluon.language.nvidia.hopper import tma
 def kernel(x, layout: gl.constexpr = gl.BlockedLayout([1], [32], [4], [0])):
     gl.arange(0, 64, layout)
 
+assert kernel.arg_names == ["x", "layout"]
 try:
     kernel[(1,)](None)
 except tandem.CompileError as error:

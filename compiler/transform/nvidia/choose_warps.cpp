@@ -1,11 +1,10 @@
 // A program cannot see how many warps run it, unless it has code for single threads or assembly that asks.
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tile/attributes.h"
+#include "compiler/transform/nvidia/loop_registers.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
 #include <llvm/Support/FormatVariadic.h>
-#include <mlir/Dialect/Arith/IR/Arith.h>
-#include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
@@ -25,18 +24,6 @@ bool countsThreads(Operation* op) {
 bool countsThreads(func::FuncOp kernel) {
   return kernel.walk([](Operation* op) { return countsThreads(op) ? WalkResult::interrupt() : WalkResult::advance(); })
       .wasInterrupted();
-}
-
-// The products whose results a loop's body adds to what it carries, or carries as they are.
-SmallVector<tile::DotOp> productsOfSums(scf::ForOp loop) {
-  SmallVector<tile::DotOp> dots;
-  for (Value next : loop.getYieldedValues()) {
-    Operation* op = next.getDefiningOp();
-    if (auto sum = dyn_cast_or_null<arith::AddFOp>(op))
-      op = sum.getLhs().getDefiningOp<tile::DotOp>() ? sum.getLhs().getDefiningOp() : sum.getRhs().getDefiningOp();
-    if (auto dot = dyn_cast_or_null<tile::DotOp>(op); dot && dot->getBlock() == loop.getBody()) dots.push_back(dot);
-  }
-  return dots;
 }
 
 struct ChooseWarps : impl::ChooseWarpsBase<ChooseWarps> {

@@ -14,12 +14,15 @@ namespace {
 struct Iteration {
   Value index, valid;
   SmallVector<Value> carried;  // in the slice's order
+  SmallVector<Value> loaded;   // results of the slice's loads, in their order
 };
 
 class CopiesAhead {
  public:
   CopiesAhead(scf::ForOp loop, const CopiedLoads& copied, int64_t slots, Reasons& reasons)
-      : loop_(loop), copied_(copied), slots_(slots), reasons_(reasons) {}
+      : loop_(loop), copied_(copied), slots_(slots), reasons_(reasons), sliceOps_(copied.slice.ops.getArrayRef()) {
+    llvm::sort(sliceOps_, [](Operation* x, Operation* y) { return x->isBeforeInBlock(y); });
+  }
 
   void run(const SlotSums& sums) {
     for (const CopiedLoad& c : copied_.loads) buffers_.push_back(makeBuffer(c));
@@ -34,11 +37,10 @@ class CopiesAhead {
     OpBuilder top = OpBuilder::atBlockBegin(loop_.getBody()), end(loop_.getBody()->getTerminator());
     tgpu::AwaitOp::create(top, loc, ring_);
     bool haveSums = !sums.waits.empty();
-    bool waits = llvm::any_of(copied_.slice.ops, [](Operation* op) { return isa<tile::LoadOp>(op); });
     // Where products are under way until the wait, what they read is overwritten behind it, when all threads have
     // waited.
     if (haveSums) simt::BarrierOp::create(end, loc);
-    Iteration next = fill(later, top, waits || haveSums ? end : top);
+    Iteration next = fill(later, top, haveSums ? end : top);
     SmallVector<Value> yielded(loop_.getYieldedValues());
     append(next, yielded);
     loop_.getBody()->getTerminator()->setOperands(yielded);
@@ -64,15 +66,17 @@ class CopiesAhead {
 
   Iteration firstIteration(OpBuilder& b) {
     auto isLess = loop_.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-    Iteration first{loop_.getLowerBound(), {}, {}};
+    Iteration first{loop_.getLowerBound(), {}, {}, {}};
     first.valid = arith::CmpIOp::create(b, loop_.getLoc(), isLess, loop_.getLowerBound(), loop_.getUpperBound());
     for (unsigned i : copied_.slice.carried) first.carried.push_back(loop_.getInitArgs()[i]);
+    load(first, b);
     return first;
   }
 
   static void append(const Iteration& from, SmallVector<Value>& to) {
     to.append({from.index, from.valid});
     to.append(from.carried);
+    to.append(from.loaded);
   }
 
   // Makes the same loop, with the values that the iteration ahead needs behind its own carried values; returns these as
@@ -93,24 +97,43 @@ class CopiesAhead {
     loop_.erase();
     loop_ = made;
     auto arguments = made.getRegionIterArgs().drop_front(own);
-    return {arguments[0], arguments[1], SmallVector<Value>(arguments.drop_front(2))};
+    auto values = arguments.drop_front(2);
+    size_t carried = ahead.carried.size();
+    return {arguments[0], arguments[1], SmallVector<Value>(values.take_front(carried)),
+            SmallVector<Value>(values.drop_front(carried))};
   }
 
-  // Makes the copies for one iteration, started at `copies`; gives the next. Addresses that are loaded come while the
-  // iteration computes.
-  Iteration fill(const Iteration& at, OpBuilder& b, OpBuilder& copies) {
+  IRMapping mappingOf(const Iteration& at) {
     IRMapping mapping;
     mapping.map(loop_.getInductionVar(), at.index);
-    const Slice& slice = copied_.slice;
-    for (auto [i, value] : llvm::zip(slice.carried, at.carried)) mapping.map(loop_.getRegionIterArgs()[i], value);
-    SmallVector<Operation*> ops(slice.ops.getArrayRef());
-    llvm::sort(ops, [](Operation* x, Operation* y) { return x->isBeforeInBlock(y); });
-    for (Operation* op : ops) {
+    for (auto [i, value] : llvm::zip(copied_.slice.carried, at.carried))
+      mapping.map(loop_.getRegionIterArgs()[i], value);
+    return mapping;
+  }
+
+  // Loads what the iteration's addresses need.
+  void load(Iteration& at, OpBuilder& b) {
+    IRMapping mapping = mappingOf(at);
+    for (Operation* op : sliceOps_) {
       auto load = dyn_cast<tile::LoadOp>(b.clone(*op, mapping));
       if (!load) continue;
       loadIf(at.valid, load);
       reasons_[load] = {};
+      at.loaded.push_back(load.getResult());
     }
+  }
+
+  // Makes the copies for one iteration, started at `copies`; gives the next. What the next one's addresses need is
+  // loaded then, one iteration before its copies start, so that these wait for nothing.
+  Iteration fill(const Iteration& at, OpBuilder& b, OpBuilder& copies) {
+    IRMapping mapping = mappingOf(at);
+    const Slice& slice = copied_.slice;
+    const Value* loaded = at.loaded.begin();
+    for (Operation* op : sliceOps_)
+      if (isa<tile::LoadOp>(op))
+        mapping.map(op->getResult(0), *loaded++);
+      else
+        b.clone(*op, mapping);
     for (auto [c, buffer] : llvm::zip(copied_.loads, buffers_)) {
       tile::LoadOp load = c.load;
       auto mapped = [&](Value v) { return v ? mapping.lookupOrDefault(v) : v; };
@@ -121,6 +144,7 @@ class CopiesAhead {
     tgpu::CommitOp::create(copies, loop_.getLoc(), ring_);
     Iteration next = step(at, b);
     for (unsigned i : slice.carried) next.carried.push_back(mapping.lookupOrDefault(loop_.getYieldedValues()[i]));
+    load(next, b);
     return next;
   }
 
@@ -129,8 +153,10 @@ class CopiesAhead {
     Location loc = loop_.getLoc();
     Value left = arith::SubIOp::create(b, loc, loop_.getUpperBound(), at.index);
     Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, left, loop_.getStep());
-    return {
-        arith::AddIOp::create(b, loc, at.index, loop_.getStep()), arith::AndIOp::create(b, loc, at.valid, more), {}};
+    return {arith::AddIOp::create(b, loc, at.index, loop_.getStep()),
+            arith::AndIOp::create(b, loc, at.valid, more),
+            {},
+            {}};
   }
 
   // Beyond the loop's end an address may be anything.
@@ -158,6 +184,7 @@ class CopiesAhead {
   const CopiedLoads& copied_;
   int64_t slots_;
   Reasons& reasons_;
+  SmallVector<Operation*> sliceOps_;  // in the program's order
   Value ring_;
   SmallVector<Value> buffers_;  // one a load
 };

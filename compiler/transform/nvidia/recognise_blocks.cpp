@@ -6,6 +6,7 @@
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/drop_carried.h"
 #include "compiler/transform/nvidia/block_form.h"
+#include "compiler/transform/nvidia/loop_registers.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
 #include "compiler/transform/nvidia/tensor_choice.h"
@@ -38,7 +39,7 @@ class Recognition {
     kernel_.walk([&](tile::DotOp dot) {
       if (fitsWgmma(dot, numWarps_, target)) dots_.insert(dot);
     });
-    if (dots_.empty()) return false;
+    if (dots_.empty() || lacksRegisters()) return false;
     kernel_.walk([&](Operation* op) {
       if (!isa<tile::LoadOp, tile::BlockLoadOp>(op)) return;
       if (std::optional<BlockForm> form = formOf(op)) loads_[op] = *form;
@@ -56,6 +57,28 @@ class Recognition {
   }
 
  private:
+  // TMA comes with a producer, which keeps registers: of two blocks of one warpgroup each, a thread has 216 beside
+  // producers, 255 without. Where the difference would go to memory, the threads themselves copy ahead. A tensor that the
+  // host describes is read by TMA alone.
+  bool lacksRegisters() {
+    constexpr int64_t kBesideProducer = 216, kAlone = 255, kAddresses = 24;
+    if (numWarps_ != target::kWgmma.warps) return false;
+    bool isDescribed = false, lacks = false;
+    kernel_.walk([&](tile::BlockLoadOp load) { isDescribed |= !readersOf(load).empty(); });
+    if (isDescribed) return false;
+    kernel_.walk([&](scf::ForOp loop) {
+      bool multiplies =
+          llvm::any_of(loop.getBody()->getOps<tile::DotOp>(), [&](Operation* o) { return dots_.contains(o); });
+      int64_t needed = multiplies ? registersOfLoop(loop, numWarps_) + kAddresses : 0;
+      if (needed <= kBesideProducer || needed > kAlone) return;
+      lacks = true;
+      const char* text = "this loop takes about {0} registers of a thread, and a producer's warps would leave {1}";
+      remark::missed(loop, kRemarks, "loads not copied by TMA",
+                     {llvm::formatv(text, needed, kBesideProducer).str(), "smaller tiles, or more warps"});
+    });
+    return lacks;
+  }
+
   //===- loads --------------------------------------------------------------------------------------------------===//
   std::optional<BlockForm> formOf(Operation* load) {
     if (!isa<RankedTensorType>(load->getResult(0).getType()) || readersOf(load).empty()) return std::nullopt;

@@ -3,6 +3,7 @@ Tandem compiles Triton's language, and a launch of one of them is an error.
 """
 
 import functools
+import inspect
 import types
 
 from ..errors import CompileError
@@ -18,6 +19,7 @@ class GluonFunction:
     def __init__(self, target):
         functools.update_wrapper(self, target)
         self.fn = target
+        self.arg_names = list(inspect.signature(target).parameters)  # libraries' tuners ask
 
     def _refuse(self, *args, **kwargs):
         raise CompileError(f"`{self.__name__}` is a Gluon kernel; Tandem compiles kernels of Triton's language only")

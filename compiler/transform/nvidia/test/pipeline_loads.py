@@ -84,12 +84,13 @@ def blocks(a, b, c, M, N, K):
     tl.store(c + n[:, None] * 64 + n[None, :], acc)
 
 
-# The index is loaded ahead where there is one; the copy that needs it starts when the iteration has computed.
+# An index is loaded one iteration before the copy that needs it, so that the copy starts as soon as its slot is free.
 # CHASED: scf.for
 # CHASED: tgpu.await
+# CHASED: tgpu.copy_async
 # CHASED: tile.load %{{.*}} mask %{{.*}} : i1
 # CHASED: tgpu.local_load
-# CHASED: tgpu.copy_async
+# CHASED-NOT: tgpu.copy_async
 # CHASED: scf.yield
 @triton.jit
 def chased(x, places, o, steps):

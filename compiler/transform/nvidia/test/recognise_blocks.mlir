@@ -61,3 +61,39 @@ func.func @gathered(%a: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %b: tensor
   }
   return %r : tensor<64x64xf32>
 }
+
+// Where the sums of a loop of four warps, the product that is chained to them and its 16-bit form take what a producer
+// would keep, the threads copy by themselves: the load stays with its addresses.
+// CHECK-LABEL: func.func @many_sums
+// CHECK-NOT: tile.block_load
+// CHECK: tile.load {{.*}} -> tensor<64x32xf16>
+// CHECK-NOT: tile.block_load
+func.func @many_sums(%a: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %left: tensor<128x64xf16>,
+    %stride: i32 {tile.multiple_of = 16 : i32}, %n: i32, %none: tensor<128x32xf32>, %zero: tensor<128x64xf32>)
+    -> (tensor<128x64xf32>, tensor<128x64xf32>) attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c32 = arith.constant 32 : i32
+  %i = tile.make_range 0 to 64 : tensor<64xi32>
+  %j = tile.make_range 0 to 32 : tensor<32xi32>
+  %rows = tile.expand_dims %i at 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %columns = tile.expand_dims %j at 0 : tensor<32xi32> -> tensor<1x32xi32>
+  %s = tile.splat %stride : i32 -> tensor<64x1xi32>
+  %down = arith.muli %rows, %s : tensor<64x1xi32>
+  %wide = tile.broadcast %down : tensor<64x1xi32> -> tensor<64x32xi32>
+  %across = tile.broadcast %columns : tensor<1x32xi32> -> tensor<64x32xi32>
+  %at = arith.addi %wide, %across : tensor<64x32xi32>
+  %as = tile.splat %a : !tile.ptr<f16> -> tensor<64x32x!tile.ptr<f16>>
+  %p = tile.addptr %as, %at : tensor<64x32x!tile.ptr<f16>>, tensor<64x32xi32>
+  %r:2 = scf.for %k = %c0 to %n step %c32 iter_args(%sum = %zero, %other = %zero) -> (tensor<128x64xf32>, tensor<128x64xf32>) : i32 {
+    %ks = tile.splat %k : i32 -> tensor<64x32xi32>
+    %q = tile.addptr %p, %ks : tensor<64x32x!tile.ptr<f16>>, tensor<64x32xi32>
+    %x = tile.load %q : tensor<64x32x!tile.ptr<f16>> -> tensor<64x32xf16>
+    %y = tile.dot %left, %x, %none : tensor<128x64xf16>, tensor<64x32xf16> -> tensor<128x32xf32>
+    %h = arith.truncf %y : tensor<128x32xf32> to tensor<128x32xf16>
+    %t = tile.permute %x [1, 0] : tensor<64x32xf16> -> tensor<32x64xf16>
+    %u = tile.dot %h, %t, %sum : tensor<128x32xf16>, tensor<32x64xf16> -> tensor<128x64xf32>
+    %v = tile.dot %h, %t, %other : tensor<128x32xf16>, tensor<32x64xf16> -> tensor<128x64xf32>
+    scf.yield %u, %v : tensor<128x64xf32>, tensor<128x64xf32>
+  }
+  return %r#0, %r#1 : tensor<128x64xf32>, tensor<128x64xf32>
+}

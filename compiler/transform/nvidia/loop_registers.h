@@ -1,0 +1,15 @@
+// A thread's registers that a loop's products need.
+#pragma once
+#include "compiler/dialect/tile/tile.h"
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+namespace tandem::transform::nvidia {
+
+// Returns the products whose results the loop's body adds to what it carries, or carries as they are.
+llvm::SmallVector<tile::DotOp> productsOfSums(mlir::scf::ForOp loop);
+
+// Returns the registers for what must be there at once in one iteration of a loop of wgmma products: carried tiles,
+// the products' other results, and left operands that the loop computes of them. Addresses and scalars come on top.
+int64_t registersOfLoop(mlir::scf::ForOp loop, int numWarps);
+
+}  // namespace tandem::transform::nvidia

@@ -160,3 +160,50 @@ def test_simulated_ranks_have_no_time():
             team.stream.record_time()
 
     tandem.launch(main, ranks=1)
+
+
+@tandem.jit
+def sum_along(x_ptr, out_ptr, axis, N: tl.constexpr):
+    """Each rank's sum over the ranks of a team, and who it is there."""
+    i = tl.arange(0, N)
+    total = tl.zeros((N,), tl.int32)
+    for member in range(dl.num_ranks(axis)):
+        total += tl.load(dl.symm_at(x_ptr, member, axis) + i)
+    tl.store(out_ptr + i, total)
+    tl.store(out_ptr + N, dl.rank(axis))
+    tl.store(out_ptr + N + 1, dl.num_ranks(axis=axis))
+    tl.store(out_ptr + N + 2, dl.rank() * 100 + dl.num_ranks(-1))
+
+
+def test_axes_of_a_grid_of_ranks():
+    def main(team):
+        row, column = team.rank // 3, team.rank % 3
+        along = [team.split([row * 3 + c for c in range(3)]), team.split([r * 3 + column for r in range(2)])]
+        x = team.from_array(np.arange(8, dtype=np.int32) + 10**team.rank)
+        team.barrier()
+        outs = []
+        for axis in (*along, team):
+            out = team.local_empty(11, "int32")
+            sum_along[(1,)](x, out, axis.id, N=8)
+            outs.append(np.array(out))
+        team.barrier()
+        return outs
+
+    for rank, outs in enumerate(tandem.launch(main, ranks=6, check=True).values):
+        row, column = rank // 3, rank % 3
+        members = [[row * 3 + c for c in range(3)], [column, column + 3], list(range(6))]
+        for out, ranks in zip(outs, members):
+            assert out[:8].tolist() == [len(ranks) * i + sum(10**r for r in ranks) for i in range(8)]
+            assert out[8:].tolist() == [ranks.index(rank), len(ranks), rank * 100 + 6]
+
+
+def test_a_rank_that_an_axis_has_not():
+    @tandem.jit
+    def beyond(x_ptr, axis):
+        tl.store(x_ptr, tl.load(dl.symm_at(x_ptr, 2, axis)))
+
+    def main(team):
+        beyond[(1,)](team.from_array(np.zeros(1, np.int32)), team.split([0, 1]).id if team.rank < 2 else 0)
+
+    with pytest.raises(tandem.SimulationError, match="bad-rank: .*rank 2 is outside team 16 of 2"):
+        tandem.launch(main, ranks=3, check=True)

@@ -126,7 +126,7 @@ def layer(name, m, hidden, inner_of_all, experts, top_k):
         row["active_bytes_up"], row["active_bytes_down"] = active * up[0].nbytes, active * down[0].nbytes
     row["product_up"] = in_graph(lambda: tt.grouped_gemm(whole, up, route, m, gated=True))
     row["product_down"] = in_graph(lambda: tt.grouped_gemm(h, down, route, m, sorted=True))
-    # What the halves are bound by: dense products with as many blocks of 128 rows, what travels, and slots written and read.
+    # The halves are bound by dense products with as many blocks of 128 rows, by what travels, and by slots written and read.
     rows = 128 * int((torch.bincount(ids.flatten().long(), minlength=experts) + 127).div(128, rounding_mode="floor").sum())
     dense, dense_h = torch.randn(rows, hidden, device="cuda").bfloat16(), torch.randn(rows, inner, device="cuda").bfloat16()
     row["dense_up"], row["dense_down"] = in_graph(lambda: dense @ up[0].T), in_graph(lambda: dense_h @ down[0].T)

@@ -5,12 +5,18 @@ using namespace tandem::frontend::semantic;
 
 namespace tandem::frontend::builtin {
 
-static Value rankRow(Context& c, const Arguments&) {
-  return scalarTensor(dist::RankOp::create(c.builder, c.loc(), mlir::Value()), Scalar::Int32);
+// The team that an axis names, none for the world, whose number is 0.
+static mlir::Value teamOf(Context& c, const Value& axis, const std::string& name) {
+  if (axis.is<Int>() && (axis.as<Int>() == -1 || axis.as<Int>() == 0)) return {};
+  return integer(c, axis, Scalar::Int32, name);
 }
 
-static Value numRanksRow(Context& c, const Arguments&) {
-  return scalarTensor(dist::NumRanksOp::create(c.builder, c.loc(), mlir::Value()), Scalar::Int32);
+static Value rankRow(Context& c, const Arguments& a) {
+  return scalarTensor(dist::RankOp::create(c.builder, c.loc(), teamOf(c, a["axis"], "axis")), Scalar::Int32);
+}
+
+static Value numRanksRow(Context& c, const Arguments& a) {
+  return scalarTensor(dist::NumRanksOp::create(c.builder, c.loc(), teamOf(c, a["axis"], "axis")), Scalar::Int32);
 }
 
 static Value symmAtRow(Context& c, const Arguments& a) {
@@ -18,6 +24,9 @@ static Value symmAtRow(Context& c, const Arguments& a) {
     c.fail("type", "`ptr` must be a pointer, not " + describe(a["ptr"]));
   const Tensor& pointer = a["ptr"].as<Tensor>();
   mlir::Value peer = integer(c, a["rank"], Scalar::Int32, "rank");
+  if (mlir::Value team = teamOf(c, a["team"], "team"))
+    peer =
+        dist::TranslateRankOp::create(c.builder, c.loc(), team, peer, constant(c, Int(0), DType{Scalar::Int32}).value);
   return Tensor{dist::SymmAtOp::create(c.builder, c.loc(), pointer.value, peer), pointer.type};
 }
 
@@ -92,12 +101,19 @@ static Value notifyRow(Context& c, const Arguments& a) {
 }
 
 void addDistributedRows(Rows& rows) {
-  rows.push_back({"dl.rank", "axis=-1", "This rank's number, an int32 from 0.", rankRow});
-  rows.push_back({"dl.num_ranks", "axis=-1", "How many ranks the run has, an int32.", numRanksRow});
-  rows.push_back({"dl.symm_at",
-                  "ptr, rank",
-                  {"The address of `rank`'s copy of the symmetric memory at `ptr`.", Caller::Program, "M2"},
-                  symmAtRow});
+  rows.push_back(
+      {"dl.rank", "axis=-1",
+       "This rank's number, an int32 from 0, in the run, or in the team whose number `axis` is; -1: it is not there.",
+       rankRow});
+  rows.push_back({"dl.num_ranks", "axis=-1",
+                  "How many ranks the run has, an int32, or the team whose number `axis` is.", numRanksRow});
+  rows.push_back(
+      {"dl.symm_at",
+       "ptr, rank, team=-1",
+       {"The address of `rank`'s copy of the symmetric memory at `ptr`; with `team`, a team's number, `rank` is one of "
+        "its.",
+        Caller::Program, "M2"},
+       symmAtRow});
   rows.push_back(
       {"dl.wait",
        "barrierPtrs, numBarriers, scope, semantic, waitValue=1, compare='eq'",

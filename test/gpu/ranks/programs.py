@@ -120,6 +120,8 @@ def sum_of_team(team, x_ptr, out_ptr, BLOCK: tl.constexpr):
     for member in range(shmem.team_n_pes(team)):
         rank = shmem.team_translate_pe(team, member, shmem.NVSHMEM_TEAM_WORLD)
         acc += tl.load(dl.symm_at(x_ptr, rank) + tl.arange(0, BLOCK))
+    for member in range(dl.num_ranks(team)):
+        acc += (member != dl.rank(team)).to(tl.int32) * tl.load(dl.symm_at(x_ptr, member, team) + tl.arange(0, BLOCK))
     tl.store(out_ptr + tl.arange(0, BLOCK), acc)
     shmem.team_sync_block(team)
 
@@ -130,7 +132,7 @@ def teams(team):
     members = [r for r in range(team.size) if r % 2 == team.rank % 2]
     half, out = team.split(members), np.zeros(COUNT, np.int32)
     sum_of_team[(1,)](half.id, x, out, BLOCK=COUNT)
-    np.testing.assert_array_equal(out, sum(data_of(r) for r in members))
+    np.testing.assert_array_equal(out, 2 * sum(data_of(r) for r in members) - data_of(team.rank))
     half.barrier()
     team.barrier()
     return out

@@ -14,6 +14,17 @@ TEST_F(EmitTest, Ranks) {
   EXPECT_EQ(failure("dl.symm_at", {Int(0), Int(1)}), "type");
 }
 
+TEST_F(EmitTest, RanksOfATeam) {
+  Value team = argument(i32, {});
+  call("dl.rank", {team});
+  EXPECT_TRUE(mlir::cast<dist::RankOp>(last()).getTeam());
+  call("dl.num_ranks", {team});
+  EXPECT_TRUE(mlir::cast<dist::NumRanksOp>(last()).getTeam());
+  call("dl.symm_at", {pointer(Scalar::Fp32), argument(i32, {}), team});
+  EXPECT_TRUE(mlir::cast<dist::SymmAtOp>(last()).getPeer().getDefiningOp<dist::TranslateRankOp>());
+  EXPECT_EQ(failure("dl.rank", {std::string("x")}), "type");
+}
+
 TEST_F(EmitTest, WaitAndConsume) {
   Value token = call("dl.wait", {pointer(Scalar::Int32), Int(4), std::string("gpu"), std::string("acquire")},
                      {{"compare", std::string("ge")}});

@@ -77,8 +77,8 @@ def Tgpu_CopyRingOp : Tgpu_EffectOp<"copy_ring", [MemoryEffects<[MemAlloc]>]> {
   let summary = "the counters of a ring of `slots` slots that the block's threads fill by cp.async";
   let description = [{
     Before the loop: rewind, then `ahead` times copy_async..., commit. Each iteration: await, then, in any order, reads of the slot
-    (local_load, wgmma) and the copies of a later iteration with their commit. `ahead` is `slots` - 1, or one less where products still
-    read the slot of the iteration before.
+    (local_load, wgmma) and the copies of a later iteration with their commit. `ahead` is `slots` - 1; or `slots`, where the copies come
+    behind the reads and a meeting of all threads.
   }];
   let arguments = (ins I32Attr:$slots, I32Attr:$ahead);
   let results = (outs I32:$result);

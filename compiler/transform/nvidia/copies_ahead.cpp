@@ -19,8 +19,8 @@ struct Iteration {
 
 class CopiesAhead {
  public:
-  CopiesAhead(scf::ForOp loop, const CopiedLoads& copied, int64_t slots, Reasons& reasons)
-      : loop_(loop), copied_(copied), slots_(slots), reasons_(reasons), sliceOps_(copied.slice.ops.getArrayRef()) {
+  CopiesAhead(scf::ForOp loop, const CopiedLoads& copied, RingSize size, Reasons& reasons)
+      : loop_(loop), copied_(copied), size_(size), reasons_(reasons), sliceOps_(copied.slice.ops.getArrayRef()) {
     llvm::sort(sliceOps_, [](Operation* x, Operation* y) { return x->isBeforeInBlock(y); });
   }
 
@@ -28,19 +28,18 @@ class CopiesAhead {
     for (const CopiedLoad& c : copied_.loads) buffers_.push_back(makeBuffer(c));
     OpBuilder b(loop_);
     Location loc = loop_.getLoc();
-    int64_t ahead = slots_ - 1;
-    ring_ = tgpu::CopyRingOp::create(b, loc, b.getI32Type(), slots_, ahead);
+    ring_ = tgpu::CopyRingOp::create(b, loc, b.getI32Type(), size_.slots, size_.ahead);
     tgpu::RewindOp::create(b, loc, ring_);
     Iteration later = firstIteration(b);
-    for (int64_t i = 0; i < ahead; ++i) later = fill(later, b, b);
+    for (int64_t i = 0; i < size_.ahead; ++i) later = fill(later, b, b);
     later = moveBody(later, b);
     OpBuilder top = OpBuilder::atBlockBegin(loop_.getBody()), end(loop_.getBody()->getTerminator());
     tgpu::AwaitOp::create(top, loc, ring_);
-    bool haveSums = !sums.waits.empty();
-    // Where products are under way until the wait, what they read is overwritten behind it, when all threads have
-    // waited.
-    if (haveSums) simt::BarrierOp::create(end, loc);
-    Iteration next = fill(later, top, haveSums ? end : top);
+    // What products that are under way until the wait read is overwritten behind it, when all threads have waited; a
+    // slot of the same iteration, when all threads have read it.
+    bool isBehind = !sums.waits.empty() || size_.refillsBehind();
+    if (isBehind) simt::BarrierOp::create(end, loc);
+    Iteration next = fill(later, top, isBehind ? end : top);
     SmallVector<Value> yielded(loop_.getYieldedValues());
     append(next, yielded);
     loop_.getBody()->getTerminator()->setOperands(yielded);
@@ -60,7 +59,7 @@ class CopiesAhead {
     bool isPlain = type.getRank() < 2 || c.swizzle() == layout::Swizzle::None;
     IntegerAttr fastest;
     if (c.axis + 1 != type.getRank()) fastest = b.getI32IntegerAttr(c.axis);
-    return tgpu::AllocOp::create(b, tile::LoadOp(c.load).getLoc(), smem, b.getI32IntegerAttr(slots_),
+    return tgpu::AllocOp::create(b, tile::LoadOp(c.load).getLoc(), smem, b.getI32IntegerAttr(size_.slots),
                                  b.getI32IntegerAttr(isPlain ? 0 : layout::rowBytes(c.swizzle())), fastest);
   }
 
@@ -182,7 +181,7 @@ class CopiesAhead {
 
   scf::ForOp loop_;
   const CopiedLoads& copied_;
-  int64_t slots_;
+  RingSize size_;
   Reasons& reasons_;
   SmallVector<Operation*> sliceOps_;  // in the program's order
   Value ring_;
@@ -191,8 +190,8 @@ class CopiesAhead {
 
 }  // namespace
 
-void copyAhead(scf::ForOp loop, const CopiedLoads& copied, int64_t slots, const SlotSums& sums, Reasons& reasons) {
-  CopiesAhead(loop, copied, slots, reasons).run(sums);
+void copyAhead(scf::ForOp loop, const CopiedLoads& copied, RingSize size, const SlotSums& sums, Reasons& reasons) {
+  CopiesAhead(loop, copied, size, reasons).run(sums);
 }
 
 }  // namespace tandem::transform::nvidia

@@ -42,10 +42,9 @@ int64_t bytesInSlot(ArrayRef<CopiedLoad> loads) {
   return bytes;
 }
 
-// An eighth stays for exchanges between threads, and what some ops cannot do without.
 int64_t roomForSlots(func::FuncOp kernel, ArrayRef<CopiedLoad> loads, const target::TargetInfo& target) {
   int numWarps = tile::numWarps(kernel);
-  int64_t room = target.maxSharedBytes() - target.maxSharedBytes() / 8, exchanged = 0;
+  int64_t room = roomOf(target.maxSharedBytes()), exchanged = 0;
   kernel.walk([&](Operation* op) {
     if (auto alloc = dyn_cast<tgpu::AllocOp>(op); alloc && !isFeed(alloc, loads))
       room -= alloc.getSlots() * sizeOf(alloc.getResult());

@@ -8,7 +8,10 @@ namespace tandem::transform::nvidia {
 
 // The shared memory that one slot takes: a tile of each load.
 int64_t bytesInSlot(llvm::ArrayRef<CopiedLoad> loads);
-// The shared memory that `kernel` has for slots, when the buffers are gone that slots of `loads` replace.
+// The part of a block's shared memory that is left when an eighth is kept for exchanges between threads.
+inline int64_t roomOf(int64_t sharedBytes) { return sharedBytes - sharedBytes / 8; }
+// The shared memory that `kernel` has for slots, when the buffers are gone that slots of `loads` replace: without what is
+// kept for exchanges, and what some ops cannot do without.
 int64_t roomForSlots(mlir::func::FuncOp kernel, llvm::ArrayRef<CopiedLoad> loads, const target::TargetInfo& target);
 
 }  // namespace tandem::transform::nvidia

@@ -21,12 +21,15 @@ namespace {
 constexpr remark::Source kRemarks{remark::RemarkKind::Load, "pipeline-loads"};
 constexpr int64_t kMaxSlots = 8, kDefaultStages = 3;
 
+bool multiplies(scf::ForOp loop) {
+  return llvm::any_of(*loop.getBody(),
+                      [](Operation& op) { return isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaOp>(op); });
+}
+
 // A loop's own number of stages, else, if it has products, the kernel's.
 int64_t stagesAsked(scf::ForOp loop) {
   std::optional<int64_t> asked = tile::numStages(loop);
-  bool multiplies = llvm::any_of(*loop.getBody(),
-                                 [](Operation& op) { return isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaOp>(op); });
-  if (!asked && !multiplies) return 0;
+  if (!asked && !multiplies(loop)) return 0;
   if (!asked) asked = tile::numStages(loop->getParentOfType<func::FuncOp>());
   return std::min(asked.value_or(kDefaultStages), kMaxSlots);
 }
@@ -41,10 +44,12 @@ std::string aheadBy(int64_t iterations) {
   return llvm::formatv(iterations == 1 ? "{0} iteration ahead" : "{0} iterations ahead", iterations);
 }
 
-void remarkCopies(const CopiedLoads& copied, int64_t slots, Reasons& reasons) {
-  std::string ahead = aheadBy(slots - 1);
+void remarkCopies(const CopiedLoads& copied, RingSize size, Reasons& reasons) {
+  std::string ahead = aheadBy(size.ahead),
+              slots = llvm::formatv(size.slots == 1 ? "{0} slot" : "{0} slots", size.slots);
+  if (size.refillsBehind()) slots += ", filled again behind each iteration";
   for (const CopiedLoad& c : copied.loads) {
-    const char* text = "copied by cp.async {0}, {1} bytes a thread at once, into a ring of {2} slots";
+    const char* text = "copied by cp.async {0}, {1} bytes a thread at once, into a ring of {2}";
     remark::passed(c.load, kRemarks, llvm::formatv(text, ahead, c.bytesAtOnce(), slots).str());
   }
   for (Operation* op : copied.slice.ops) {
@@ -65,6 +70,17 @@ bool readsBesideProducer(scf::ForOp loop) {
     Value lhs = product.getLhsRing(), rhs = product.getRhsRing();
     return (lhs && isStored(product.getRhs(), rhs)) || (rhs && isStored(product.getLhs(), lhs));
   });
+}
+
+// Returns true if the last of `slots` slots leaves a multiprocessor one block of few warps where two would be: these hide
+// more of each other's waits than an earlier start of copies.
+bool costsBlock(scf::ForOp loop, int64_t slots, int64_t bytes, int64_t room, const target::TargetInfo& target) {
+  constexpr int kFewWarps = 4;
+  if (slots < 2 || tile::numWarps(loop->getParentOfType<func::FuncOp>()) > kFewWarps) return false;
+  int64_t used = roomOf(target.maxSharedBytes()) - room;
+  int64_t half = target.sharedBytesPerMultiprocessor() / 2 - target.sharedBytesReserved();
+  auto fitTwo = [&](int64_t count) { return used + count * bytes <= roomOf(half); };
+  return !fitTwo(slots) && fitTwo(slots - 1);
 }
 
 // Returns true if the loop has changed. Beside a producer only what products read is copied.
@@ -88,11 +104,16 @@ bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProd
   remark::Reason noRoom{
       llvm::formatv("the shared memory of {0} has no room for more of {1} bytes", target.name(), bytes),
       "smaller tiles"};
-  if (slots < 2) return refuse(loop, noRoom, reasons), changed;
+  bool mayRefill = sums.waits.empty() && multiplies(loop);
+  if (slots < (mayRefill ? 1 : 2)) return refuse(loop, noRoom, reasons), changed;
   if (slots < asked)
-    remark::missed(loop, kRemarks, llvm::formatv("{0} stages instead of {1}", slots, asked).str(), noRoom);
-  remarkCopies(copied, slots, reasons);
-  copyAhead(loop, copied, slots, sums, reasons);
+    remark::missed(loop, kRemarks, llvm::formatv("{0} stages instead of {1}", std::max<int64_t>(2, slots), asked).str(),
+                   noRoom);
+  RingSize size{slots, slots - 1};
+  if (mayRefill && (slots == 1 || costsBlock(loop, slots, bytes, room, target)))
+    size.slots = size.ahead = std::max<int64_t>(1, slots - 1);
+  remarkCopies(copied, size, reasons);
+  copyAhead(loop, copied, size, sums, reasons);
   return true;
 }
 

@@ -19,6 +19,10 @@
 # RUN: tandemc %s:chained --emit=ptx --target sm_80 --num-warps 8 --signature '*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=CHAIN
 # RUN: tandemc %s:turned --emit=ptx --target sm_80 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=PTX
+# RUN: tandemc %s:two_tiles --emit=gpu --num-stages 2 --signature '*bf16:16, *bf16:16, *bf16:16, *fp32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=REFILL
+# RUN: tandemc %s:two_tiles --emit=gpu --num-stages 2 --num-warps 8 --signature '*bf16:16, *bf16:16, *bf16:16, *fp32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=KEEP
 # RUN: tandemc %s:gathered --emit=gpu --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, *i32:16, i32:16' \
 # RUN:   --constexpr 'UP=0.0' | FileCheck %s --check-prefix=GATHER
 # RUN: tandemc %s:gathered --emit=gpu --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, *i32:16, i32:16' \
@@ -196,7 +200,7 @@ def counted(a, b, x, o, K):
 # GATHER: scf.yield
 # GATHER: tgpu.wgmma_wait {{.*}} pending 0
 # A value other than zero where the mask is false has to come from registers.
-# OTHER: tgpu.copy_ring 4 ahead 3
+# OTHER: tgpu.copy_ring 3 ahead 3
 # OTHER: %[[X:.*]] = tgpu.local_load
 # OTHER: %[[FILLED:.*]] = arith.select %{{.*}}, %[[X]],
 # OTHER: tgpu.local_store %[[FILLED]],
@@ -249,3 +253,26 @@ def scaled(a, b, c, K):
         x = tl.load(a + m[:, None] * K + (start + k)[None, :])
         acc += tl.dot(x, tl.load(b + n[None, :] * K + (start + k)[:, None]).to(tl.bfloat16))
     tl.store(c + m[:, None] * 128 + n[None, :], acc)
+
+
+# A second slot of 64 KB would cost a multiprocessor its second block of four warps: the only slot is filled again when all threads have read it.
+# REFILL: tgpu.copy_ring 1 ahead 1
+# REFILL: scf.for
+# REFILL: tgpu.await
+# REFILL-NOT: tgpu.copy_async
+# REFILL: tgpu.local_load
+# REFILL: tgpu.local_load
+# REFILL: simt.barrier
+# REFILL-COUNT-2: tgpu.copy_async
+# REFILL: scf.yield
+# KEEP: tgpu.copy_ring 2 ahead 1
+@triton.jit
+def two_tiles(q, k, v, o, length):
+    row, wide, few = tl.arange(0, 16), tl.arange(0, 512), tl.arange(0, 32)
+    a = tl.load(q + row[:, None] * 512 + wide[None, :])
+    total = tl.zeros([16, 512], tl.float32)
+    for at in range(0, length, 32):
+        x = tl.load(k + (at + few)[None, :] * 512 + wide[:, None])
+        y = tl.load(v + (at + few)[:, None] * 512 + wide[None, :])
+        total = tl.dot(tl.dot(a, x).to(tl.bfloat16), y, total)
+    tl.store(o + row[:, None] * 512 + wide[None, :], total)

@@ -57,6 +57,7 @@ struct Values {
       return text.starts_with(function) ? text.substr(function.size(), text.size() - function.size() - 1) : "";
     };
     if (auto m = inside("own("); !m.empty()) return rowsOfRank(named(m), ranks, rank);
+    if (auto k = inside("scales("); !k.empty()) return cdiv(named(k), kScaled);
     bool sends = !inside("sent(").empty();
     if (!sends && inside("received(").empty()) return named(text);
     Counts counts = countsOf(table, numbers, ranks);
@@ -93,12 +94,31 @@ DType typeOf(const Table& table, int64_t number) {
                   ", fp16, bf16 or fp32 is needed");
 }
 
-DType typeOf(const Table& table, const Operand& argument, const std::vector<int64_t>& numbers, DType dtype) {
+DType typeOf(const Table& table, const Operand& argument, const std::vector<int64_t>& numbers, DType dtype,
+             const std::map<std::string, int64_t>& flags) {
   if (argument.always) return *argument.always;
+  if (auto flag = flags.find(argument.quantisedBy); flag != flags.end() && flag->second) return DType::Float8E4NV;
+  if (argument.ofFp8 && isFp8(dtype)) return *argument.ofFp8;
   if (argument.typeBy.empty()) return dtype;
   for (size_t i = 0; i < table.numbers.size(); ++i)
     if (table.numbers[i].name == argument.typeBy) return typeOf(table, numbers[i]);
   return dtype;
+}
+
+// Returns true if the call has the tensor. Throws Error where it has one too many or too few.
+bool isGiven(const Table& table, const Operand& argument, uint64_t address, const std::vector<int64_t>& shape,
+             const std::map<std::string, int64_t>& flags, DType dtype) {
+  const std::string& by = argument.givenBy;
+  if (by.empty()) return true;
+  if (by == "any") return address;
+  bool isWanted = by == "fp8" ? isFp8(dtype) : flags.at(by);
+  bool isEmpty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  std::string type = tandem::name(dtype), quoted = "`" + argument.name + "`";
+  if (isWanted && !address && !isEmpty)
+    fail(table, quoted + " is needed with " + (by == "fp8" ? type : "`" + by + "`"));
+  if (!isWanted && address)
+    fail(table, quoted + " goes with " + (by == "fp8" ? "fp8 alone, not with " + type : "`" + by + "` alone"));
+  return isWanted;
 }
 
 // The operator is made for the largest sizes, so these must fit.
@@ -249,11 +269,12 @@ void Operator::call(const Call& call) {
   for (size_t i = 0; i < table_.tensors.size(); ++i) {
     const Operand& argument = table_.tensors[i];
     const Tensor& t = call.tensors[i];
-    DType wanted = typeOf(table_, argument, call.numbers, dtype_);
+    std::vector<int64_t> shape = values.shape(argument, transposed_[i]);
+    if (!isGiven(table_, argument, t.address, shape, flags_, dtype_)) continue;
+    DType wanted = typeOf(table_, argument, call.numbers, dtype_, flags_);
     if (t.dtype != wanted)
       fail(table_, "`" + argument.name + "` is " + tandem::name(t.dtype) +
                        (argument.always ? ", it must be " : ", the operator was made for ") + tandem::name(wanted));
-    std::vector<int64_t> shape = values.shape(argument, transposed_[i]);
     if (t.shape == shape) continue;
     if (!table_.isFlat)
       fail(table_, "`" + argument.name + "` has shape " + textOf(t.shape) + ", " + textOf(shape) + " is needed");
@@ -275,8 +296,10 @@ Call Operator::at(const std::vector<uint64_t>& addresses, const std::vector<int6
   Call call{{}, numbers, stream};
   for (size_t i = 0; i < addresses.size(); ++i) {
     const Operand& argument = table_.tensors[i];
-    call.tensors.push_back(
-        {addresses[i], values.shape(argument, transposed_[i]), typeOf(table_, argument, numbers, dtype_)});
+    std::vector<int64_t> shape = values.shape(argument, transposed_[i]);
+    bool given = isGiven(table_, argument, addresses[i], shape, flags_, dtype_);
+    call.tensors.push_back(given ? Tensor{addresses[i], shape, typeOf(table_, argument, numbers, dtype_, flags_)}
+                                 : Tensor());
   }
   return call;
 }

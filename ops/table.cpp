@@ -150,7 +150,10 @@ json Table::asJson() const {
                               {"output", t.isOutput},
                               {"transposed_by", t.transposedBy},
                               {"type_by", t.typeBy},
-                              {"type", t.always ? tandem::name(*t.always) : ""}});
+                              {"type", t.always ? tandem::name(*t.always) : ""},
+                              {"type_of_fp8", t.ofFp8 ? tandem::name(*t.ofFp8) : ""},
+                              {"quantised_by", t.quantisedBy},
+                              {"given_by", t.givenBy}});
   for (const Number& n : numbers)
     out["numbers"].push_back({{"name", n.name}, {"kind", kNumbers[int(n.kind)]}, {"what", n.what}});
   for (const Option& o : options)
@@ -184,5 +187,7 @@ const std::vector<DType>& multipliedTypes() {
                                            DType::Float8E5};
   return types;
 }
+
+bool isFp8(DType dtype) { return dtype == DType::Float8E4NV || dtype == DType::Float8E5; }
 
 }  // namespace tandem::ops

@@ -47,8 +47,8 @@ struct Size {
 };
 
 // A tensor of a call, contiguous. A dimension is a sum of products, as `64 + 2*m*n`, of integers, the names of sizes, of
-// numbers of the call and of flags (1 where set); `own(m)`, this rank's rows of m; `sent(counts)` or `received(counts)`,
-// the rows that this rank sends or gets. One dimension `elements`: any shape with this many elements.
+// numbers of the call and of flags (1 where set); `own(m)`, this rank's rows of m; `scales(k)`, of k elements;
+// `sent(counts)` or `received(counts)`, the rows that this rank sends or gets. One dimension `elements`: any shape with this many elements.
 struct Operand {
   std::string name;
   std::vector<std::string> shape;
@@ -56,7 +56,15 @@ struct Operand {
   std::string transposedBy = "";     // the flag with which the two dimensions are swapped
   std::string typeBy = "";           // the number that says the type: fp16, bf16 or fp32; else it is the operator's
   std::optional<DType> always = {};  // the type, whatever the operator's
+  std::optional<DType> ofFp8 = {};   // the type where the operator's is one of fp8
+  std::string quantisedBy = "";      // the flag with which the type is fp8e4nv
+  // A tensor that is there with this flag alone; `fp8`: of an operator of such a type; `any`: where a caller gives it. What
+  // is not there has no address.
+  std::string givenBy = "";
 };
+
+// Elements of an inner dimension that share a scale.
+constexpr int64_t kScaled = 128;
 
 // A number of a call.
 struct Number {
@@ -155,5 +163,6 @@ const Table& tableOf(const std::string& name);
 
 const std::vector<DType>& summedTypes();      // fp16, bf16 and fp32
 const std::vector<DType>& multipliedTypes();  // and both of fp8
+bool isFp8(DType dtype);
 
 }  // namespace tandem::ops

@@ -1,5 +1,6 @@
 // The options that operators of a mixture of experts share.
 #pragma once
+#include "tandem/tensor.h"
 
 namespace tandem::ops {
 
@@ -12,6 +13,12 @@ struct DealConfig {
 struct GroupedConfig : DealConfig {
   int blockN = 0, blockK = 0;
   int numWarps = 0, numStages = 0;
+};
+
+// What a grouped product may have beside its operands; a tensor without an address is left out.
+struct GroupedMore {
+  Tensor bias;              // [experts, n], of twice the columns with `gated`, fp32
+  Tensor xScales, wScales;  // of fp8: of 128 of a row's elements each, and of 128 rows and 128 columns of w, fp32
 };
 
 }  // namespace tandem::ops

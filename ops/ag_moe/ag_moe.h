@@ -8,11 +8,13 @@ namespace tandem::ops {
 class GroupedProduct;
 
 struct AgMoeConfig : GroupedConfig {
-  bool gated = false;  // w has gate rows, then up rows; out = silu(x · gate^T) · (x · up^T)
+  bool gated = false;      // w has gate rows, then up rows; out = silu(x · gate^T) · (x · up^T)
+  bool quantised = false;  // out is fp8e4nv, with a scale for 128 columns of a row
 };
 
 // out = the rows of each expert of gather(x) times that expert's matrix: the first half of a mixture of experts whose
-// matrices are divided among the ranks by their rows. x is sharded by rows. fp16, bf16 or fp32.
+// matrices are divided among the ranks by their rows. x is sharded by rows. fp16, bf16, fp32 or
+// fp8e4nv with scales (out is bf16 then).
 class TANDEM_API AgMoe : public Operator {
  public:
   // `maxM`: tokens of all ranks; `n`: columns of this rank's result; `k`: columns of x.
@@ -22,17 +24,18 @@ class TANDEM_API AgMoe : public Operator {
   // x: [rowsOfRank(m), k]; w: [experts, n, k], of twice the rows with `gated`; route: of all m tokens, made on this rank;
   // out: [m * topK, n], the route's rows. Every rank calls with the same m <= maxM. Queued on `stream`; work queued
   // behind it may overwrite x.
-  void run(const Tensor& x, const Tensor& w, const Tensor& route, const Tensor& out, int64_t m, int stream = 0) {
-    call({{x, w, route, out}, {m}, stream});
+  void run(const Tensor& x, const Tensor& w, const Tensor& route, const Tensor& out, int64_t m, int stream = 0,
+           const GroupedMore& more = {}, const Tensor& outScales = {}) {
+    call({{x, w, route, more.bias, more.xScales, more.wScales, outScales, out}, {m}, stream});
   }
 
  private:
   void queue(const Call& call) override;
-  void push(const Tensor& x, int64_t m, int stream);
+  void push(const Tensor& x, const Tensor& scales, int64_t m, int stream);
 
   int64_t k_;
   std::unique_ptr<GroupedProduct> product_;
-  Tensor gathered_, ready_, done_, ended_, epoch_;
+  Tensor gathered_, gatheredScales_, ready_, done_, ended_, epoch_;
 };
 
 }  // namespace tandem::ops

@@ -11,12 +11,20 @@ const Table& grouped_gemm() {
             .className = "GroupedGemm",
             .what = "out = the rows of each expert of a route times that expert's matrix w[e]^T.",
             .sizes = groupedSizes(),
-            .types = summedTypes(),
-            .typeWords = "fp16, bf16 or fp32",
+            .types = groupedTypes(),
+            .typeWords = kGroupedTypes,
             .tensors = {{.name = "x", .shape = {"m + sorted*m*top_k + -1*sorted*m", "k"}},
                         {.name = "w", .shape = {"experts", "n + gated*n", "k"}},
                         {.name = "route", .shape = {kRouteWords}, .always = DType::Int32},
-                        {.name = "out", .shape = {"m*top_k", "n"}, .isOutput = true}},
+                        biasOperand("bias", "n", true),
+                        scalesOperand("x_scales", {"m + sorted*m*top_k + -1*sorted*m", "scales(k)"}),
+                        scalesOperand("w_scales", {"experts", "scales(n) + gated*scales(n)", "scales(k)"}),
+                        outScalesOperand("n"),
+                        {.name = "out",
+                         .shape = {"m*top_k", "n"},
+                         .isOutput = true,
+                         .ofFp8 = DType::BFloat16,
+                         .quantisedBy = "quantised"}},
             .numbers = {{"m", Number::Kind::Rows, "tokens"}},
             .options = groupedOptions<GroupedGemmConfig>()};
     using Config = GroupedGemmConfig;
@@ -24,6 +32,7 @@ const Table& grouped_gemm() {
     t.options.push_back(option<Config>("sorted", &Config::sorted, "x has the route's rows, else the tokens", 0, 1));
     t.options.push_back(option<Config>("scattered", &Config::scattered, "out has the slots' rows", 0, 1));
     t.options.push_back(option<Config>("weighted", &Config::weighted, "by the route's weights", 0, 1));
+    t.options.push_back(quantisedOption<Config>(&Config::quantised));
     t.make = maker<GroupedGemm, Config, 5>(grouped_gemm);
     return t;
   }();
@@ -35,14 +44,15 @@ const Table& grouped_gemm() {
 GroupedGemm::GroupedGemm(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, int64_t topK, DType dtype,
                          const GroupedGemmConfig& config)
     : Operator(tables::grouped_gemm(), team, {maxM, n, k, experts, topK}, dtype, &config) {
-  GroupedWay way{config.gated, !config.sorted, config.scattered, config.weighted};
+  GroupedWay way{config.gated, !config.sorted, config.scattered, config.weighted, config.quantised};
   product_ = std::make_unique<GroupedProduct>(table_, team, n, k, experts, topK, dtype, config, way);
 }
 
 GroupedGemm::~GroupedGemm() = default;
 
 void GroupedGemm::queue(const Call& call) {
-  product_->launch(call.tensors[0], call.tensors[1], call.tensors[3], call.tensors[2], call.numbers[0], call.stream);
+  const auto& t = call.tensors;
+  product_->launch(t[0], t[1], t[7], t[2], call.numbers[0], call.stream, {{t[3], t[4], t[5]}, t[6]});
 }
 
 }  // namespace tandem::ops

@@ -6,6 +6,9 @@ one another column by column, as they read the same rows of B. Rows of A are rea
 Over ranks, rows of A may be on their way: AWAITED, this rank's stand `apart` elements behind where the others arrive, and `ready` says of
 each shard when it is there. Results may be awaited: COUNTED, tiles of the first columns come first, and `brought` counts the tiles of
 each part of the columns.
+
+Elements of fp8 have scales, 128 of a row of A one, and 128 rows and columns of B one: products of 128 of the inner size are scaled, then
+summed. QUANTISE: so has the result.
 """
 
 import tandem
@@ -15,6 +18,9 @@ from ops.device.calls import end_gathering, is_last
 from ops.device.product import add_product
 from ops.device.routes import BLOCK_WORDS, BLOCKS, ROWS, blocks_of, order_of, place_of, weights_of
 from tandem.simt import __syncthreads
+
+SCALED_ELEMENTS = tl.constexpr(128)
+LARGEST = tl.constexpr(448.0)  # of fp8e4nv
 
 
 @tandem.jit
@@ -31,6 +37,19 @@ def tile_at(tile, words, at, columns, BLOCK_M: tl.constexpr):
     inside = tile - first * columns
     row = tl.load(words + 1) + (first + inside % height - at) * BLOCK_M
     return row, tl.minimum(row + BLOCK_M, tl.load(words + 6)), inside // height
+
+
+@tandem.jit
+def add_scaled(x, b, row, inner, a_scale, b_scale, acc):
+    """acc and the product of the block x with b's block there, its rows by these scales."""
+    product = tl.dot(x, b.load([row, inner]).T, tl.zeros(acc.shape, dtype=tl.float32), input_precision="ieee")
+    return acc + product * (a_scale * b_scale)[:, None]
+
+
+@tandem.jit
+def add_scaled_by_pointers(x, b_ptrs, mask, a_scale, b_scale, acc):
+    product = tl.dot(x, tl.load(b_ptrs, mask=mask, other=0.0), tl.zeros(acc.shape, dtype=tl.float32), input_precision="ieee")
+    return acc + product * (a_scale * b_scale)[:, None]
 
 
 @tandem.jit
@@ -61,12 +80,17 @@ def grouped_gemm(
     ended_ptr,
     epoch_ptr,
     brought_ptr,
+    bias_ptr,
+    a_scales_ptr,
+    b_scales_ptr,
+    out_scales_ptr,
     a_rows,
     n,
     k,
     slots,
     shard_rows,
     apart,
+    apart_scales,
     part_columns,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
@@ -83,10 +107,14 @@ def grouped_gemm(
     WEIGH: tl.constexpr,
     AWAITED: tl.constexpr,
     COUNTED: tl.constexpr,
+    BIASED: tl.constexpr,
+    SCALED: tl.constexpr,
+    QUANTISE: tl.constexpr,
 ):
     """out[rows, n] = A · B[e]^T, of B[E, n, k]. GATED: B[E, 2 n, k] has gate rows, then up rows, and out = silu(A · gate^T) · (A · up^T).
     GATHER: A's rows are tokens, else the route's rows. SCATTER: out's rows are slots, else the route's rows. WEIGH: rows are multiplied
-    with the route's weights. BLOCKS_OF_A, BLOCKS_OF_B: these are read as blocks, for which rows must be whole numbers of 16 bytes."""
+    with the route's weights. BIASED: sums begin with the bias [E, n] of their expert, of 2 n if GATED. BLOCKS_OF_A, BLOCKS_OF_B: these are
+    read as blocks, for which rows must be whole numbers of 16 bytes."""
     blocks = tl.load(route_ptr + BLOCKS)
     blocks_ptr = blocks_of(route_ptr, E, slots)
     order_ptr = order_of(route_ptr, E)
@@ -112,7 +140,8 @@ def grouped_gemm(
         words = blocks_ptr + at * BLOCK_WORDS
         row, end, column = tile_at(tile_of_part, words, at, width, BLOCK_M)
         column = (column + skipped * part) * BLOCK_N
-        of_expert = tl.load(words) * (WIDE * n) + column
+        expert = tl.load(words)
+        of_expert = expert * (WIDE * n) + column
         m_range = row + in_block
         n_range = column + tl.arange(0, BLOCK_N)
         # Rows behind the block's are its last one again, which is there when the others are.
@@ -126,6 +155,20 @@ def grouped_gemm(
         acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
         if GATED:
             up = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        if SCALED:
+            scaled_steps = tl.cdiv(k, SCALED_ELEMENTS)
+            scaled_columns = tl.cdiv(n, SCALED_ELEMENTS)
+            a_scale_row = real_row.to(tl.int64) * scaled_steps
+            if GATHER:
+                a_scale_row = (slot // TOP_K).to(tl.int64) * scaled_steps
+                if AWAITED:
+                    a_scale_row += tl.where(slot // TOP_K // shard_rows == rank, apart_scales, 0)
+            scales = a_scales_ptr
+            if AWAITED:
+                scales = arrived(a_scales_ptr, ready_ptr, rank, ranks, tl.load(words + 3))
+            a_scale_ptrs = scales + a_scale_row
+            b_scale_row = expert * (WIDE * scaled_columns) + column // SCALED_ELEMENTS
+            b_scale_ptr = b_scales_ptr + b_scale_row.to(tl.int64) * scaled_steps
         if not BLOCKS_OF_A:
             a_row = real_row.to(tl.int64) * k
             if GATHER:
@@ -146,7 +189,22 @@ def grouped_gemm(
             else:
                 x = tl.load(a_ptrs, mask=(m_range < end)[:, None] & (in_step[None, :] < k - step * BLOCK_K), other=0.0)
                 a_ptrs += BLOCK_K
-            if BLOCKS_OF_B:
+            if SCALED:
+                a_scale = tl.load(a_scale_ptrs + step)
+                b_scale = tl.load(b_scale_ptr + step)
+                if GATED:
+                    up_scale = tl.load(b_scale_ptr + scaled_columns.to(tl.int64) * scaled_steps + step)
+                if BLOCKS_OF_B:
+                    acc = add_scaled(x, b, of_expert, step * BLOCK_K, a_scale, b_scale, acc)
+                    if GATED:
+                        up = add_scaled(x, b, of_expert + n, step * BLOCK_K, a_scale, up_scale, up)
+                else:
+                    mask = inside & (in_step[:, None] < k - step * BLOCK_K)
+                    acc = add_scaled_by_pointers(x, b_ptrs, mask, a_scale, b_scale, acc)
+                    if GATED:
+                        up = add_scaled_by_pointers(x, b_ptrs + n.to(tl.int64) * k, mask, a_scale, up_scale, up)
+                    b_ptrs += BLOCK_K
+            elif BLOCKS_OF_B:
                 acc = add_product(x, b, of_expert, step * BLOCK_K, acc, True)
                 if GATED:
                     up = add_product(x, b, of_expert + n, step * BLOCK_K, up, True)
@@ -156,11 +214,21 @@ def grouped_gemm(
                 if GATED:
                     up = tl.dot(x, tl.load(b_ptrs + n.to(tl.int64) * k, mask=mask, other=0.0), up, input_precision="ieee")
                 b_ptrs += BLOCK_K
+        if BIASED:
+            bias_ptrs = bias_ptr + expert * (WIDE * n) + n_range
+            acc += tl.load(bias_ptrs, mask=n_range < n, other=0.0)[None, :]
+            if GATED:
+                up += tl.load(bias_ptrs + n, mask=n_range < n, other=0.0)[None, :]
         if GATED:
             acc = silu(acc) * up
         if WEIGH:
             acc *= tl.load(weights_of(route_ptr, E, slots) + slot)[:, None]
         to = slot if SCATTER else m_range
+        if QUANTISE:
+            largest = tl.max(tl.where(n_range[None, :] < n, tl.abs(acc), 0.0), axis=1)
+            acc *= tl.where(largest > 0, LARGEST / largest, 0.0)[:, None]
+            at_scale = to.to(tl.int64) * tl.cdiv(n, SCALED_ELEMENTS) + column // SCALED_ELEMENTS
+            tl.store(out_scales_ptr + at_scale, largest / LARGEST, mask=m_range < end)
         c_ptrs = out_ptr + to[:, None].to(tl.int64) * n + n_range[None, :]
         tl.store(c_ptrs, acc.to(out_ptr.dtype.element_ty), mask=(m_range < end)[:, None] & (n_range[None, :] < n))
         if COUNTED:
@@ -172,9 +240,13 @@ def grouped_gemm(
             for slot in range(tl.program_id(0), slots, PROGRAMS):
                 if tl.load(place_of(route_ptr, E, slots) + slot) < 0:
                     clear_row(out_ptr, slot, n, BLOCK_N)
+                    if QUANTISE:
+                        clear_row(out_scales_ptr, slot, tl.cdiv(n, SCALED_ELEMENTS), BLOCK_N)
     elif not SCATTER:
         for row in range(tl.load(route_ptr + ROWS) + tl.program_id(0), slots, PROGRAMS):
             clear_row(out_ptr, row, n, BLOCK_N)
+            if QUANTISE:
+                clear_row(out_scales_ptr, row, tl.cdiv(n, SCALED_ELEMENTS), BLOCK_N)
     if AWAITED:
         __syncthreads()
         if is_last(ended_ptr, PROGRAMS):

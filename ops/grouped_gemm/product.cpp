@@ -17,6 +17,8 @@ constexpr Tile kSimulated = {16, 32, 32, 2, 3};
 // By the rows of a block; inner sizes are those of 2-byte elements.
 constexpr Tile kByBlocks[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 4}, {16, 128, 128, 4, 4}};
 constexpr Tile kGathered[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 3}, {16, 128, 128, 4, 3}};
+// Products of each 128 of the inner size are scaled before they are summed; a scale of B is of 128 columns.
+constexpr Tile kScaledTiles[] = {{128, 128, 128, 8, 4}, {64, 128, 128, 4, 4}, {16, 128, 128, 4, 4}};
 constexpr Tile kByPointers[] = {{64, 64, 32, 4, 3}, {16, 64, 32, 4, 3}};
 
 template <size_t count>
@@ -30,7 +32,34 @@ void fill(int& value, int chosen) {
   if (!value) value = chosen;
 }
 
+// A tensor that may be left out; the kernel does not look at what stands in its place.
+const Tensor& orRoute(const Tensor& given, const Tensor& route) { return given.address ? given : route; }
+
 }  // namespace
+
+const std::vector<DType>& groupedTypes() {
+  static const std::vector<DType> types = {DType::Float16, DType::BFloat16, DType::Float32, DType::Float8E4NV};
+  return types;
+}
+
+Operand biasOperand(const std::string& name, const std::string& columns, bool gated) {
+  return {.name = name,
+          .shape = {"experts", columns + (gated ? " + gated*" + columns : "")},
+          .always = DType::Float32,
+          .givenBy = "any"};
+}
+
+Operand scalesOperand(const std::string& name, std::vector<std::string> shape) {
+  return {.name = name, .shape = std::move(shape), .always = DType::Float32, .givenBy = "fp8"};
+}
+
+Operand outScalesOperand(const std::string& columns) {
+  return {.name = "out_scales",
+          .shape = {"m*top_k", "scales(" + columns + ")"},
+          .isOutput = true,
+          .always = DType::Float32,
+          .givenBy = "quantised"};
+}
 
 std::vector<Size> groupedSizes() {
   return {{"max_m", "the most tokens of all ranks"},
@@ -44,6 +73,15 @@ GroupedProduct::GroupedProduct(const Table& table, Team& team, int64_t n, int64_
                                DType dtype, const GroupedConfig& config, const GroupedWay& way)
     : team_(team), n_(n), k_(k), experts_(experts), topK_(topK), dtype_(dtype), config_(config), way_(way) {
   checkExperts(table, experts, topK);
+  auto demand = [&](const char* name, int value, bool isRight, const char* why) {
+    if (value && !isRight) throw Error("`" + table.name + "`: `" + name + "` is " + std::to_string(value) + ", " + why);
+  };
+  if (isFp8(dtype)) {
+    demand("block_k", config.blockK, config.blockK == kScaled, "fp8 needs 128, which share a scale");
+    demand("block_n", config.blockN, config.blockN <= kScaled, "fp8 needs at most 128, which share a scale");
+  }
+  if (way.quantise)
+    demand("block_n", config.blockN, config.blockN == kScaled, "`quantised` needs 128, which share a scale");
   fill(config_.programs, team.target() == "sim" ? kSimulatedPrograms : team.residentPrograms());
   config_.programs = std::min(config_.programs, team.residentPrograms());
 }
@@ -54,13 +92,19 @@ GroupedConfig GroupedProduct::tiles(int64_t m) const {
   Tile tile = kSimulated;
   if (team_.target() != "sim") {
     bool blocks = dtype_ != DType::Float32 && k_ * byteSize(dtype_) % 16 == 0;
-    tile = !blocks       ? tileFor(kByPointers, config.blockM)
-           : way_.gather ? tileFor(kGathered, config.blockM)
-                         : tileFor(kByBlocks, config.blockM);
+    tile = !blocks         ? tileFor(kByPointers, config.blockM)
+           : isFp8(dtype_) ? tileFor(kScaledTiles, config.blockM)
+           : way_.gather   ? tileFor(kGathered, config.blockM)
+                           : tileFor(kByBlocks, config.blockM);
     tile.k = blocks ? tile.k * 2 / int(byteSize(dtype_)) : tile.k;
     // Two sums share the registers.
     if (way_.gated) tile.n /= 2;
   }
+  if (isFp8(dtype_)) {
+    tile.k = kScaled;
+    tile.n = std::min<int>(tile.n, kScaled);
+  }
+  if (way_.quantise) tile.n = kScaled;
   fill(config.blockN, tile.n);
   fill(config.blockK, tile.k);
   fill(config.numWarps, tile.warps);
@@ -69,7 +113,8 @@ GroupedConfig GroupedProduct::tiles(int64_t m) const {
 }
 
 void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out, const Tensor& route, int64_t m,
-                            int stream, const Awaited* awaited, const Counted* counted, int programs) const {
+                            int stream, const More& more, const Awaited* awaited, const Counted* counted,
+                            int programs) const {
   GroupedConfig config = tiles(m);
   if (programs) config.programs = programs;
   int64_t slots = m * topK_, rows = way_.gather ? m : slots, bytes = byteSize(dtype_);
@@ -77,19 +122,40 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
   bool blocksOfB = copiesBlocks({{w.address, {experts_ * columnsOfW, k_}, dtype_}}, dtype_, true, team_.target());
   bool blocksOfA =
       !way_.gather && blocksOfB && copiesBlocks({{a.address, {rows, k_}, dtype_}}, dtype_, true, team_.target());
-  // The offset of this rank's tokens in `own`, seen from `a`.
-  int64_t apart = 0, shard = std::max<int64_t>(m, 1);
+  // The offsets of this rank's tokens in `own`, and of their scales, seen from `a`.
+  int64_t apart = 0, apartScales = 0, shard = std::max<int64_t>(m, 1);
   if (awaited) {
     apart = (int64_t(awaited->own.address) - int64_t(a.address)) / bytes - team_.rank() * awaited->shardRows * k_;
     shard = awaited->shardRows;
+    if (isFp8(dtype_))
+      apartScales = (int64_t(awaited->ownScales.address) - int64_t(more.xScales.address)) / 4 -
+                    team_.rank() * shard * cdiv(k_, kScaled);
   }
   const Tensor& none = route;
   LaunchConfig launch{
       .grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream, .numStages = config.numStages};
   team_.launch(kernelOf("ops/grouped_gemm/grouped_gemm.py", "grouped_gemm"), launch,
-               {a, w, out, route, awaited ? awaited->ready : none, awaited ? awaited->done : none,
-                awaited ? awaited->ended : none, awaited ? awaited->epoch : none, counted ? counted->brought : none,
-                rows, n_, k_, slots, shard, apart, counted ? counted->columns / config.blockN : int64_t(1)},
+               {a,
+                w,
+                out,
+                route,
+                awaited ? awaited->ready : none,
+                awaited ? awaited->done : none,
+                awaited ? awaited->ended : none,
+                awaited ? awaited->epoch : none,
+                counted ? counted->brought : none,
+                orRoute(more.bias, none),
+                orRoute(more.xScales, none),
+                orRoute(more.wScales, none),
+                orRoute(more.outScales, none),
+                rows,
+                n_,
+                k_,
+                slots,
+                shard,
+                apart,
+                apartScales,
+                counted ? counted->columns / config.blockN : int64_t(1)},
                {{"BLOCK_M", int64_t(config.blockM)},
                 {"BLOCK_N", int64_t(config.blockN)},
                 {"BLOCK_K", int64_t(config.blockK)},
@@ -104,7 +170,10 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                 {"SCATTER", way_.scatter},
                 {"WEIGH", way_.weigh},
                 {"AWAITED", awaited != nullptr},
-                {"COUNTED", counted != nullptr}});
+                {"COUNTED", counted != nullptr},
+                {"BIASED", more.bias.address != 0},
+                {"SCALED", isFp8(dtype_)},
+                {"QUANTISE", way_.quantise}});
 }
 
 }  // namespace tandem::ops

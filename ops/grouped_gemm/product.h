@@ -7,7 +7,7 @@ namespace tandem::ops {
 
 // The product that is asked for; each kernel of this shape is compiled once.
 struct GroupedWay {
-  bool gated = false, gather = false, scatter = false, weigh = false;
+  bool gated = false, gather = false, scatter = false, weigh = false, quantise = false;
 };
 
 class GroupedProduct {
@@ -17,7 +17,7 @@ class GroupedProduct {
 
   // Over ranks: rows of the other ranks' shards lie in `a`, those of this rank's in `own`; `ready` says which are there.
   struct Awaited {
-    Tensor own, ready, done, ended, epoch;
+    Tensor own, ownScales, ready, done, ended, epoch;
     int64_t shardRows;
   };
   // brought[i] counts the tiles of the i-th part, of `columns` columns.
@@ -25,9 +25,13 @@ class GroupedProduct {
     Tensor brought;
     int64_t columns;
   };
+  struct More : GroupedMore {
+    Tensor outScales;
+  };
   // a: tokens or the route's rows; m: tokens. At most `programs` programs, where that is not 0.
   void launch(const Tensor& a, const Tensor& w, const Tensor& out, const Tensor& route, int64_t m, int stream,
-              const Awaited* awaited = nullptr, const Counted* counted = nullptr, int programs = 0) const;
+              const More& more = {}, const Awaited* awaited = nullptr, const Counted* counted = nullptr,
+              int programs = 0) const;
   // Columns of a tile of a call with m tokens.
   int64_t tileColumns(int64_t m) const { return tiles(m).blockN; }
   int programs() const { return config_.programs; }
@@ -55,7 +59,17 @@ std::vector<Option> groupedOptions() {
   return out;
 }
 
-// The sizes of an operator that multiplies by experts.
+// The sizes of an operator that multiplies by experts, its types, and its tensors that may be left out.
 std::vector<Size> groupedSizes();
+const std::vector<DType>& groupedTypes();
+constexpr const char* kGroupedTypes = "fp16, bf16, fp32 or fp8e4nv";
+Operand biasOperand(const std::string& name, const std::string& columns, bool gated);
+Operand scalesOperand(const std::string& name, std::vector<std::string> shape);
+Operand outScalesOperand(const std::string& columns);
+
+template <class Config>
+Option quantisedOption(bool Config::* member) {
+  return option<Config>("quantised", member, "out is fp8e4nv, with a scale for 128 columns of a row", 0, 1);
+}
 
 }  // namespace tandem::ops

@@ -4,6 +4,7 @@
 #include "ops/cdiv.h"
 #include "ops/grouped_gemm/product.h"
 #include "ops/kernel_text.h"
+#include "ops/plan.h"
 #include <algorithm>
 
 namespace tandem::ops {
@@ -15,12 +16,15 @@ const Table& moe_ar() {
             .className = "MoeAr",
             .what = "out[m, n] = the sum over ranks and slots of h @ w[e]^T, by the route's weights, on every rank.",
             .sizes = groupedSizes(),
-            .types = summedTypes(),
-            .typeWords = "fp16, bf16 or fp32",
+            .types = groupedTypes(),
+            .typeWords = kGroupedTypes,
             .tensors = {{.name = "h", .shape = {"m*top_k", "k"}},
                         {.name = "w", .shape = {"experts", "n", "k"}},
                         {.name = "route", .shape = {kRouteWords}, .always = DType::Int32},
-                        {.name = "out", .shape = {"m", "n"}, .isOutput = true}},
+                        biasOperand("bias", "n", false),
+                        scalesOperand("h_scales", {"m*top_k", "scales(k)"}),
+                        scalesOperand("w_scales", {"experts", "scales(n)", "scales(k)"}),
+                        {.name = "out", .shape = {"m", "n"}, .isOutput = true, .ofFp8 = DType::BFloat16}},
             .numbers = {{"m", Number::Kind::Rows, "tokens"}},
             .options = groupedOptions<GroupedConfig>()};
     t.make = maker<MoeAr, GroupedConfig, 5>(moe_ar);
@@ -37,9 +41,9 @@ MoeAr::MoeAr(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, in
       topK_(topK) {
   product_ = std::make_unique<GroupedProduct>(table_, team, n, k, experts, topK, dtype, config,
                                               GroupedWay{.scatter = true, .weigh = true});
-  reduce_ = std::make_unique<AllReduce>(team, maxM * n, dtype);
-  slots_ = memory_.localZeros({maxM * topK, n}, dtype, "slots");
-  sums_ = memory_.localZeros({maxM, n}, dtype, "sums");
+  reduce_ = std::make_unique<AllReduce>(team, maxM * n, partType(dtype));
+  slots_ = memory_.localZeros({maxM * topK, n}, partType(dtype), "slots");
+  sums_ = memory_.localZeros({maxM, n}, partType(dtype), "sums");
 }
 
 MoeAr::~MoeAr() = default;
@@ -47,14 +51,17 @@ MoeAr::~MoeAr() = default;
 void MoeAr::closeParts() { reduce_->close(); }
 
 void MoeAr::queue(const Call& call) {
-  const Tensor &h = call.tensors[0], &w = call.tensors[1], &route = call.tensors[2], &out = call.tensors[3];
+  const Tensor &h = call.tensors[0], &w = call.tensors[1], &route = call.tensors[2], &out = call.tensors[6];
+  // The ranks' results are summed.
+  const Tensor none, &bias = team_.rank() ? none : call.tensors[3];
+  GroupedProduct::More more{{bias, call.tensors[4], call.tensors[5]}, {}};
   int64_t m = call.numbers[0];
   bool simulated = team_.target() == "sim";
   int64_t rows = simulated ? 16 : 8, columns = simulated ? 32 : 256;
   int programs =
       int(std::min<int64_t>(cdiv(m, rows) * cdiv(n_, columns), simulated ? 4 : 2 * team_.residentPrograms()));
-  product_->launch(h, w, slots_, route, m, call.stream);
-  Tensor sums{sums_.address, {m, n_}, dtype_};
+  product_->launch(h, w, slots_, route, m, call.stream, more);
+  Tensor sums{sums_.address, {m, n_}, partType(dtype_)};
   const Tensor& into = team_.size() > 1 ? sums : out;
   team_.launch(
       kernelOf("ops/moe_ar/moe_ar.py", "sum_slots"),

@@ -9,7 +9,8 @@ class AllReduce;
 class GroupedProduct;
 
 // out = the sum over ranks and slots of h · w[e]^T, by the route's weights, on every rank: the second half of a mixture
-// of experts of few tokens. fp16, bf16 or fp32; sums run in fp32, over slots, then over ranks, in their order.
+// of experts of few tokens. fp16, bf16, fp32 or fp8e4nv with scales (what is
+// summed, and out, is bf16 then); sums run in fp32, over slots, then over ranks, in their order.
 class TANDEM_API MoeAr : public Operator {
  public:
   // `maxM`: tokens; `n`: columns of the result; `k`: this rank's columns of h.
@@ -18,8 +19,10 @@ class TANDEM_API MoeAr : public Operator {
   ~MoeAr() override;
   // h: [m * topK, k], the route's rows; w: [experts, n, k]; route: of all m tokens, made on this rank; out: [m, n].
   // Every rank calls with the same m <= maxM. Queued on `stream`.
-  void run(const Tensor& h, const Tensor& w, const Tensor& route, const Tensor& out, int64_t m, int stream = 0) {
-    call({{h, w, route, out}, {m}, stream});
+  // A bias [experts, n] is the same on all ranks and counts once.
+  void run(const Tensor& h, const Tensor& w, const Tensor& route, const Tensor& out, int64_t m, int stream = 0,
+           const GroupedMore& more = {}) {
+    call({{h, w, route, more.bias, more.xScales, more.wScales, out}, {m}, stream});
   }
 
  private:

@@ -4,6 +4,7 @@
 #include "ops/cdiv.h"
 #include "ops/grouped_gemm/product.h"
 #include "ops/kernel_text.h"
+#include "ops/plan.h"
 #include <algorithm>
 
 namespace tandem::ops {
@@ -29,12 +30,15 @@ const Table& moe_rs() {
             .className = "MoeRs",
             .what = "out = this rank's tokens of the sum over ranks and slots of h @ w[e]^T, by the route's weights.",
             .sizes = groupedSizes(),
-            .types = summedTypes(),
-            .typeWords = "fp16, bf16 or fp32",
+            .types = groupedTypes(),
+            .typeWords = kGroupedTypes,
             .tensors = {{.name = "h", .shape = {"m*top_k", "k"}},
                         {.name = "w", .shape = {"experts", "n", "k"}},
                         {.name = "route", .shape = {kRouteWords}, .always = DType::Int32},
-                        {.name = "out", .shape = {"own(m)", "n"}, .isOutput = true}},
+                        biasOperand("bias", "n", false),
+                        scalesOperand("h_scales", {"m*top_k", "scales(k)"}),
+                        scalesOperand("w_scales", {"experts", "scales(n)", "scales(k)"}),
+                        {.name = "out", .shape = {"own(m)", "n"}, .isOutput = true, .ofFp8 = DType::BFloat16}},
             .numbers = {{"m", Number::Kind::Rows, "tokens of all ranks"}},
             .options = groupedOptions<MoeRsConfig>()};
     t.options.push_back(
@@ -60,8 +64,8 @@ MoeRs::MoeRs(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, in
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
   // The last columns of every part may fill a tile in part.
   int64_t places = cdiv(shard, s.rows) * (cdiv(n, s.columns) + kMostParts);
-  slots_ = memory_.localZeros({maxM * topK, n}, dtype, "slots");
-  parts_ = memory_.symmetricEmpty({std::max<int64_t>(peers * shard, 1), n}, dtype, "parts");
+  slots_ = memory_.localZeros({maxM * topK, n}, partType(dtype), "slots");
+  parts_ = memory_.symmetricEmpty({std::max<int64_t>(peers * shard, 1), n}, partType(dtype), "parts");
   brought_ = memory_.symmetricZeros({kMostParts}, DType::Int64, "brought");
   ready_ = memory_.symmetricZeros({std::max<int64_t>(peers * places, 1)}, DType::Int64, "ready");
   begun_ = memory_.symmetricZeros({team.size()}, DType::Int64, "begun");
@@ -86,7 +90,10 @@ void MoeRs::combine(const Tensor& route, const Tensor& out, int64_t m, int64_t p
 }
 
 void MoeRs::queue(const Call& call) {
-  const Tensor &h = call.tensors[0], &w = call.tensors[1], &route = call.tensors[2], &out = call.tensors[3];
+  const Tensor &h = call.tensors[0], &w = call.tensors[1], &route = call.tensors[2], &out = call.tensors[6];
+  // The ranks' results are summed.
+  const Tensor none, &bias = team_.rank() ? none : call.tensors[3];
+  GroupedProduct::More more{{bias, call.tensors[4], call.tensors[5]}, {}};
   int64_t m = call.numbers[0], tile = product_->tileColumns(m), tiles = cdiv(n_, tile);
   const Sums& s = sums(team_);
   int resident = team_.residentPrograms(), beside = config_.combiners < 0 ? s.beside : config_.combiners;
@@ -95,12 +102,12 @@ void MoeRs::queue(const Call& call) {
   if (parts == 1) beside = 0;
   GroupedProduct::Counted counted{brought_, cdiv(tiles, parts) * tile};
   if (!beside) {
-    product_->launch(h, w, slots_, route, m, call.stream, nullptr, &counted);
+    product_->launch(h, w, slots_, route, m, call.stream, more, nullptr, &counted);
     return combine(route, out, m, counted.columns, std::min(resident, s.behind), call.stream);
   }
   int stream = team_.streamBeside(call.stream);
   team_.waitEvent(team_.recordEvent(call.stream), stream);
-  product_->launch(h, w, slots_, route, m, call.stream, nullptr, &counted,
+  product_->launch(h, w, slots_, route, m, call.stream, more, nullptr, &counted,
                    std::min(product_->programs(), resident - beside));
   combine(route, out, m, counted.columns, beside, stream);
   team_.waitEvent(team_.recordEvent(stream), call.stream);

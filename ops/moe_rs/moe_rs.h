@@ -13,7 +13,8 @@ struct MoeRsConfig : GroupedConfig {
 };
 
 // out = this rank's tokens of the sum over ranks and slots of h · w[e]^T, by the route's weights: the second half of a
-// mixture of experts whose matrices are divided among the ranks by their columns. fp16, bf16 or fp32; sums run in fp32,
+// mixture of experts whose matrices are divided among the ranks by their columns. fp16, bf16, fp32 or fp8e4nv with scales (what is
+// summed, and out, is bf16 then); sums run in fp32,
 // over slots, then over ranks, in their order: the same bits in every run.
 class TANDEM_API MoeRs : public Operator {
  public:
@@ -23,8 +24,10 @@ class TANDEM_API MoeRs : public Operator {
   ~MoeRs() override;
   // h: [m * topK, k], the route's rows; w: [experts, n, k]; route: of all m tokens, made on this rank; out:
   // [rowsOfRank(m), n]. Every rank calls with the same m <= maxM. Queued on `stream`.
-  void run(const Tensor& h, const Tensor& w, const Tensor& route, const Tensor& out, int64_t m, int stream = 0) {
-    call({{h, w, route, out}, {m}, stream});
+  // A bias [experts, n] is the same on all ranks and counts once.
+  void run(const Tensor& h, const Tensor& w, const Tensor& route, const Tensor& out, int64_t m, int stream = 0,
+           const GroupedMore& more = {}) {
+    call({{h, w, route, more.bias, more.xScales, more.wScales, out}, {m}, stream});
   }
 
  private:

@@ -42,10 +42,9 @@ def combine(
     rank = dl.rank()
     ranks = dl.num_ranks()
     call = tl.load(epoch_ptr) + 1
-    if tl.program_id(0) == 0:
-        for distance in range(1, ranks):
+    if (ranks > 1) & (tl.program_id(0) == 0):
+        for distance in range(1, ranks + 1):
             dl.notify(begun_ptr + rank, (rank + distance) % ranks, signal=call, sig_op="set", comm_scope="intra_node")
-        dl.notify(begun_ptr + rank, rank, signal=call, sig_op="set", comm_scope="intra_node")
     blocks = tl.load(route_ptr + BLOCKS)
     bands = tl.cdiv(shard_rows, ROWS)
     across = tl.cdiv(part_columns, COLUMNS)

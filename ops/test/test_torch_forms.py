@@ -90,6 +90,7 @@ class SolvedWorld(World):
         ("moe_rs", [(20, 4), (6, 8, 4), (204,)], {"m": 10, "parts": 2}, (10, 8, 4, 6, 2), (3, 8)),
         ("moe_ar", [(20, 4), (6, 8, 4), (204,)], {"m": 10}, (10, 8, 4, 6, 2), (10, 8)),
         ("moe_mlp", [(3, 8), (6, 8, 8), (6, 8, 4), (204,)], {"m": 10, "gated": True}, (10, 8, 4, 6, 2), (3, 8)),
+        ("grouped_outer", [(20, 4), (10, 8), (204,)], {"weighted": True}, (10, 4, 8, 6, 2), (6, 4, 8)),
     ],
 )
 def test_sizes_that_follow_from_several_shapes(monkeypatch, name, shapes, told, sizes, shape):
@@ -111,6 +112,36 @@ def test_sizes_that_follow_from_several_shapes(monkeypatch, name, shapes, told, 
     with FakeTensorMode():
         out = called()
     assert tuple(out.shape) == shape and out.dtype == (torch.int32 if name.startswith("route") else torch.bfloat16)
+
+
+def test_tensors_that_only_some_calls_have(monkeypatch):
+    from torch._dynamo.testing import CompileCounter
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    world = SolvedWorld()
+    monkeypatch.setattr(worlds._of_thread, "world", world, raising=False)
+
+    def called():
+        x, w = torch.empty(3, 200, dtype=torch.float8_e4m3fn), torch.empty(6, 8, 200, dtype=torch.float8_e4m3fn)
+        more = {"x_scales": torch.empty(3, 2), "w_scales": torch.empty(6, 2, 2), "bias": torch.empty(6, 8)}
+        route = torch.empty(204, dtype=torch.int32)
+        plain = tt.ag_moe(x, w, route, m=10, gated=True, **more)
+        return plain, *tt.ag_moe(x, w, route, m=10, gated=True, quantised=True, **more)
+
+    def check(out, rounded, scales):
+        assert out.shape == rounded.shape == (20, 4) and out.dtype == torch.bfloat16 and rounded.dtype == torch.float8_e4m3fn
+        assert scales.shape == (20, 1) and scales.dtype == torch.float32
+
+    check(*called())
+    assert [dict(told[3]) for told in world.told] == [{"gated": True}, {"gated": True, "quantised": True}]
+    with FakeTensorMode():
+        check(*called())
+    counter = CompileCounter()
+    check(*torch.compile(called, backend=counter, fullgraph=True)())
+    assert counter.frame_count == 1
+    with pytest.raises(ValueError, match="`ag_moe`: `w_scales` is needed with fp8e4nv"):
+        x, w = torch.empty(3, 8, dtype=torch.float8_e4m3fn), torch.empty(6, 4, 8, dtype=torch.float8_e4m3fn)
+        tt.ag_moe(x, w, torch.empty(204, dtype=torch.int32), m=10, x_scales=torch.empty(3, 1))
 
 
 def test_wrong_shapes_of_several_inputs(monkeypatch):

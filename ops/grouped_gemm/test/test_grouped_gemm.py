@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "route/test"))
 
-from moe_reference import drawn_ids, drawn_weights, integers, up_projected
+from moe_reference import drawn_ids, drawn_weights, integers, scaled_matrices, scaled_rows, scales, silu, up_projected
 
 import tandem
 from tandem.kernel.element_types import as_dtype
@@ -61,6 +61,63 @@ def test_types_and_results(options, dtype):
     run(50, 41, 47, 6, 2, dtype, "zipf", **options)
 
 
+def run_more(m, n, k, experts, top_k, dtype, kind="dropped", seed=0, bias=True, quantised=False, **options):
+    """With a bias, and what fp8 needs."""
+    ids, weights = drawn_ids(m, experts, top_k, kind, seed), drawn_weights(m, top_k, seed)
+    gated, is_sorted = options.get("gated", False), options.get("sorted", False)
+    x, w = integers((m * top_k if is_sorted else m, k), dtype, seed, 1), integers((experts, n * (1 + gated), k), dtype, seed, 2)
+    parts, fp8 = 1 + gated, dtype == "fp8e4nv"
+    more = {"bias": integers((experts, n * parts), "fp32", seed, 3).astype(np.float32)} if bias else {}
+    blocks = -(-k // 128)
+    if fp8:
+        more |= {"x_scales": scales(len(x), blocks, seed=seed), "w_scales": scales(experts, parts * -(-n // 128), blocks, seed=seed + 1)}
+
+    def main(team):
+        route = RouteIds(team, m, experts, top_k, "i32")(ids, weights, m)
+        with GroupedGemm(team, m, n, k, experts, top_k, dtype, quantised=quantised, **options) as op:
+            found = op(x, w, route, m, **more)
+            return route_parts(route, m, experts, top_k), *(np.array(a) for a in (found if quantised else (found,)))
+
+    result = tandem.launch(main, ranks=1, seed=seed, check=True)
+    assert result.reports == []
+    route, found, *out_scales = result.values[0]
+    exact_x = scaled_rows(x, more["x_scales"]) if fp8 else x.astype(np.float64)
+    exact_w = scaled_matrices(w, more["w_scales"], parts) if fp8 else w.astype(np.float64)
+    want = np.zeros((m * top_k, n))
+    for row, slot in enumerate(route.order):
+        expert = ids.ravel()[slot]
+        y = exact_w[expert] @ exact_x[row if is_sorted else slot // top_k] + (more["bias"][expert] if bias else 0)
+        y = silu(y[:n]) * y[n:] if gated else y
+        want[slot if options.get("scattered") else row] = y * (weights.ravel()[slot] if options.get("weighted") else 1)
+    if quantised:
+        largest = np.stack([np.abs(want[:, at : at + 128]).max(1) for at in range(0, n, 128)], axis=1)
+        np.testing.assert_allclose(out_scales[0], largest / 448, rtol=1e-5, atol=1e-30)
+        assert found.dtype == as_dtype("fp8e4nv") and np.abs(found.astype(np.float64)).max() == 448
+        found = scaled_rows(found, out_scales[0])
+    assert np.isfinite(found.astype(np.float64)).all()
+    tolerance = 4e-2 if quantised else 8e-3 if fp8 else TOLERANCE[dtype]
+    assert np.linalg.norm(found.astype(np.float64) - want) <= tolerance * np.linalg.norm(want)
+    assert (found[(want == 0).all(1)] == 0).all()
+
+
+MORE = [{}, {"gated": True}, {"scattered": True, "weighted": True}, {"sorted": True}, {"sorted": True, "gated": True, "scattered": True}]
+
+
+@pytest.mark.parametrize("options", MORE)
+@pytest.mark.parametrize("n, k", [(24, 40), (200, 300), (130, 256), (128, 16)])
+def test_fp8(n, k, options):
+    run_more(30, n, k, 5, 2, "fp8e4nv", seed=n, **options)
+    run_more(30, n, k, 5, 2, "fp8e4nv", "zipf", seed=n, bias=False, quantised=True, **options)
+
+
+@pytest.mark.parametrize("options", MORE)
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+def test_bias_and_quantised_results(dtype, options):
+    run_more(30, 41, 47, 5, 2, dtype, seed=1, **options)
+    run_more(30, 41, 48, 5, 2, dtype, seed=1, quantised=True, **options)
+    run_more(20, 200, 32, 3, 2, dtype, seed=2, quantised=True, **options)
+
+
 def test_tiles():
     run(300, 40, 48, 5, 2, kind="zipf", block_m=64, block_n=16, block_k=16, programs=3, num_warps=4)
     run(300, 40, 48, 5, 2, block_m=32, programs=1, sorted=True)
@@ -98,7 +155,29 @@ def test_wrong_arguments():
     failing(r"`w` has shape \[4, 8, 16\], \[4, 16, 16\] is needed", gated=True, words=168)
     failing(r"`route` has shape \[232\], \[168\] is needed")
     failing("`x` is fp32, the operator was made for bf16", dtype="bf16")
-    failing("`grouped_gemm`: fp16, bf16 or fp32 is needed, not fp64", dtype="fp64")
+    failing("`grouped_gemm`: fp16, bf16, fp32 or fp8e4nv is needed, not fp64", dtype="fp64")
+
+
+def test_wrong_scales_and_biases():
+    def failing(message, dtype="fp32", given=(), **options):
+        shapes = {"bias": (4, 8), "x_scales": (8, 1), "w_scales": (4, 1, 1)}
+
+        def main(team):
+            op = GroupedGemm(team, 8, 8, 16, 4, 2, dtype, **options)
+            x, w = np.zeros((8, 16), as_dtype(dtype)), np.zeros((4, 8, 16), as_dtype(dtype))
+            op(x, w, np.zeros(168, np.int32), 8, **{name: np.zeros(shape or shapes[name], np.float32) for name, shape in given})
+
+        with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
+            tandem.launch(main, ranks=1)
+
+    failing("`grouped_gemm`: `x_scales` is needed with fp8e4nv", "fp8e4nv")
+    failing("`grouped_gemm`: `w_scales` is needed with fp8e4nv", "fp8e4nv", [("x_scales", ())])
+    failing("`grouped_gemm`: `x_scales` goes with fp8 alone, not with fp32", given=[("x_scales", ())])
+    failing(r"`w_scales` has shape \[4, 2, 1\], \[4, 1, 1\] is needed", "fp8e4nv", [("x_scales", ()), ("w_scales", (4, 2, 1))])
+    failing(r"`bias` has shape \[4, 16\], \[4, 8\] is needed", given=[("bias", (4, 16))])
+    failing("`out_scales` goes with `quantised` alone", given=[("out_scales", (16, 1))])
+    failing("`grouped_gemm`: `block_k` is 64, fp8 needs 128, which share a scale", "fp8e4nv", block_k=64)
+    failing("`grouped_gemm`: `block_n` is 64, `quantised` needs 128, which share a scale", quantised=True, block_n=64)
 
 
 def test_readme_example():

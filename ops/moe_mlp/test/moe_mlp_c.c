@@ -9,7 +9,7 @@ int mixtureFromC(td_session* session, int rank, uint64_t ids, uint64_t weights, 
   int failed = td_route_ids_create(session, rank, m, experts, topK, int32, "{}", &dealt) ||
                td_moe_mlp_create(session, rank, m, n, k, experts, topK, fp32, "{}", &op) ||
                td_route_ids_run(dealt, 0, ids, weights, route, m) ||
-               td_moe_mlp_run(op, 0, x, up, down, route, out, m) || td_moe_mlp_close(op) || td_route_ids_close(dealt);
+               td_moe_mlp_run(op, 0, x, up, down, route, 0, 0, 0, 0, 0, out, m) || td_moe_mlp_close(op) || td_route_ids_close(dealt);
   td_moe_mlp_destroy(op);
   td_route_ids_destroy(dealt);
   return failed;

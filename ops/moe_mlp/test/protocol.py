@@ -64,6 +64,7 @@ class Layer:
     def _constants(self):
         _, _, _, experts, top_k = self.case.sizes
         tiles = {"BLOCK_M": BLOCK, "BLOCK_N": 16, "BLOCK_K": 16, "E": experts, "TOP_K": top_k, "BLOCKS_OF_B": False}
+        tiles |= {"BIASED": False, "SCALED": False, "QUANTISE": False}
         return {**tiles, "BLOCKS_OF_A": False, "EVEN_K": self.case.sizes[1] % 16 == 0, "GATED": False}
 
     def deal(self, ids, weights):
@@ -82,8 +83,9 @@ class Layer:
         self.beside.wait_event(team.stream.record_event())
         apart = (x.address - self.gathered.address) // x.itemsize - rank * self.shard * hidden
         arguments = (self.gathered, w, self.h, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
+        arguments += (self.route,) * 4  # no bias and no scales
         ways = {"GATHER": True, "SCATTER": False, "WEIGH": False, "AWAITED": True, "COUNTED": False}
-        sizes = (m, inner, hidden, m * top_k, self.shard, apart, 1)
+        sizes = (m, inner, hidden, m * top_k, self.shard, apart, 0, 1)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
         for distance in range(1, ranks):
             peer = (rank + distance) % ranks
@@ -103,8 +105,9 @@ class Layer:
         if "combines early" not in self.host:
             self.beside.wait_event(team.stream.record_event())
         arguments = (self.h, w, self.slots, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
+        arguments += (self.route,) * 4  # no bias and no scales
         ways = {"GATHER": False, "SCATTER": True, "WEIGH": True, "AWAITED": False, "COUNTED": True}
-        sizes = (m * top_k, hidden, inner, m * top_k, m, 0, 1)
+        sizes = (m * top_k, hidden, inner, m * top_k, m, 0, 0, 1)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
         arguments = (self.slots, self.route, out, self.parts, self.brought, self.signals, self.begun, self.combined, self.calls)
         constants = {"E": experts, "TOP_K": top_k, "PROGRAMS": COMBINERS, "ROWS": 16, "COLUMNS": 16, "TILE_N": 16}

@@ -10,7 +10,18 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "route/test"))
 
-from moe_reference import down_projected, drawn_ids, drawn_weights, integers, rows_of, up_projected
+from moe_reference import (
+    down_projected,
+    drawn_ids,
+    drawn_weights,
+    integers,
+    rows_of,
+    scaled_matrices,
+    scaled_rows,
+    scales,
+    silu,
+    up_projected,
+)
 
 import tandem
 from tandem.ops import AgMoe, MoeAr, MoeMlp, MoeRs, RouteIds, route_parts, rows_of_rank, shard_rows
@@ -190,6 +201,51 @@ def test_same_bits_whatever_the_schedule():
 
     found = [launched(main, 3, seed) for seed in range(6)]
     assert all(values == found[0] for values in found)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_fp8_and_biases(ranks):
+    """A whole layer, and its halves by AllReduce, of fp8 with scales, and of fp32 with biases."""
+    m, hidden, inner, experts, top_k = 37, 136, 40, 5, 2
+    for seed, dtype in enumerate(["fp8e4nv", "fp32", "fp8e4nv"]):
+        case, fp8 = Case(ranks, m, hidden, inner, experts, top_k, KINDS[seed], seed, dtype, gated=True), dtype == "fp8e4nv"
+        up_bias = [integers((experts, 2 * inner), "fp32", seed, 4, r) for r in range(ranks)]
+        down_bias = integers((experts, hidden), "fp32", seed, 5)
+        x_scales = scales(m, 2, seed=seed)
+        up_scales, down_scales = [[scales(experts, 2, 2 - way, seed=2 * r + way) for r in range(ranks)] for way in (0, 1)]
+
+        def main(team, case=case, fp8=fp8):
+            r, route = team.rank, case.route(team)
+            up_more, down_more = {"bias": up_bias[r]}, {"bias": down_bias}
+            more = {"up_bias": up_bias[r], "down_bias": down_bias}
+            if fp8:
+                up_more |= {"x_scales": rows_of(x_scales, team), "w_scales": up_scales[r]}
+                more |= {"x_scales": up_more["x_scales"], "up_scales": up_scales[r], "down_scales": down_scales[r]}
+                down_more |= {"w_scales": down_scales[r]}
+            whole = made(MoeMlp, team, case, swapped=True, gated=True)
+            up = made(AgMoe, team, case, gated=True, quantised=fp8)
+            down = made(MoeAr, team, case, swapped=True)
+            x = rows_of(case.x, team)
+            out = whole(x, case.up[r], case.down[r], route, m, **more)
+            inner = up(x, case.up[r], route, m, **up_more)
+            if fp8:
+                inner, down_more["h_scales"] = inner
+            return np.array(out), np.array(down(inner, case.down[r], route, m, **down_more))
+
+        want = np.zeros((m, hidden))
+        x = scaled_rows(case.x, x_scales) if fp8 else case.x.astype(np.float64)
+        for r in range(ranks):
+            up = scaled_matrices(case.up[r], up_scales[r], 2) if fp8 else case.up[r]
+            down = scaled_matrices(case.down[r], down_scales[r]) if fp8 else case.down[r]
+            for slot, e in enumerate(case.ids.ravel()):
+                if e >= 0:
+                    y = up[e] @ x[slot // top_k] + up_bias[r][e]
+                    result = down[e] @ (silu(y[:inner]) * y[inner:]) + (down_bias[e] if r == 0 else 0)
+                    want[slot // top_k] += case.weights.ravel()[slot] * result
+        for rank, (out, reduced) in enumerate(launched(main, ranks, seed)):
+            for found, exact in ((out, rows_on(rank, m, ranks, want)), (reduced, want)):
+                off = np.linalg.norm(found.astype(np.float64) - exact)
+                assert off <= (4e-2 if fp8 else 1e-5) * np.linalg.norm(exact)
 
 
 def test_wrong_arguments():

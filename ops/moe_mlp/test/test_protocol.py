@@ -35,7 +35,7 @@ OF_PART = '            token = dl.wait(brought_ptr + part, 1, "gpu", "acquire", 
 # The name; the change of the kernels or what the host does; words of the kinds of reports; texts of lines that reports name.
 GATHER = {
     "wait dropped": ((GEMM, SOURCE, "            source = a_ptr\n"), "race", ["tl.load(a_ptrs"]),
-    "one shard too few": ((GEMM, "ranks, tl.load(words + 3))", "ranks, tl.load(words + 3) - 1)"), "race", ["tl.load(a_ptrs"]),
+    "one shard too few": ((GEMM, SOURCE, SOURCE.replace("words + 3)", "words + 3) - 1")), "race", ["tl.load(a_ptrs"]),
     "first instead of last shard": ((ROUTE, BLOCKS, "tl.cdiv(here, BLOCK)"), "race", ["tl.load(a_ptrs"]),
     "relaxed wait": ((GEMM, ARRIVED, ARRIVED.replace("acquire", "relaxed")), "race", ["tl.load(a_ptrs"]),
     "narrow wait": ((GEMM, ARRIVED, ARRIVED.replace("sys", "gpu")), "scope|race", ["tl.minimum(turn, rank)"]),

@@ -79,6 +79,23 @@ def integers(shape, dtype, *seed, most=2):
     return np.random.default_rng(seed).integers(-most, most + 1, shape).astype(as_dtype(dtype))
 
 
+def scales(*shape, seed=0):
+    """Scales of fp8: powers of two, so that what they multiply stays exact."""
+    return np.random.default_rng([seed, 7]).choice([0.25, 0.5, 1.0, 2.0], shape).astype(np.float32)
+
+
+def scaled_rows(x, of):
+    """Rows whose elements have a scale for each 128, in float64."""
+    return x.astype(np.float64) * np.repeat(of, 128, axis=-1)[..., : x.shape[-1]]
+
+
+def scaled_matrices(w, of, parts=1):
+    """Matrices [experts, rows, columns] with a scale for each 128 x 128; `parts`: of the rows, each with scales of its own."""
+    rows = w.shape[1] // parts
+    each = np.concatenate([np.repeat(part, 128, axis=1)[:, :rows] for part in np.split(of, parts, axis=1)], axis=1)
+    return scaled_rows(w, each)
+
+
 def rows_of(x, team):
     shard = shard_rows(len(x), team.size)
     return x[team.rank * shard : (team.rank + 1) * shard]

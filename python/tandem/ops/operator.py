@@ -10,7 +10,7 @@ from .. import _tandem
 from ..host.arrays import Tensor
 from ..host.team import Stream
 from ..kernel.element_types import ELEMENT_TYPES, as_dtype, type_word
-from .table import counts_of, flags_of, inputs, is_free, output, shape_of, words_of
+from .table import check_given, counts_of, extras, flags_of, inputs, is_free, output, shape_of, type_of, words_of
 
 NUMBER = {e.word: i for i, e in enumerate(ELEMENT_TYPES)}  # of tandem::DType, for the types that it has
 # The kernel language's words, which NumPy reads otherwise: its "i8" has 8 bytes.
@@ -49,8 +49,8 @@ class Operator:
     def _make(self, team, sizes, dtype, options):
         if len(team.members) != team._session.ranks:
             raise ValueError("operators run on the whole world's team")
-        self.team, self._type = team, as_dtype(_INTEGERS.get(dtype, dtype) if isinstance(dtype, str) else dtype)
-        self.dtype = type_word(self._type)
+        self.team = team
+        self.dtype = type_word(as_dtype(_INTEGERS.get(dtype, dtype) if isinstance(dtype, str) else dtype))
         self._sizes = {size["name"]: value for size, value in zip(self.table["sizes"], sizes)}
         vars(self).update(self._sizes)
         self._options = [name for name, value in options.items() if value]
@@ -95,8 +95,9 @@ class Operator:
         name = argument["name"]
         if _shape_of(array, name) != (shape or tuple(array.shape)):
             raise ValueError(f"`{name}` has shape {list(array.shape)}, {list(shape)} is needed")
-        if type_word(array.dtype) != (argument["type"] or self.dtype):
-            wanted = f"it must be {argument['type']}" if argument["type"] else f"the operator was made for {self.dtype}"
+        needed = type_of(argument, self.dtype, self._options)
+        if type_word(array.dtype) != needed:
+            wanted = f"it must be {needed}" if argument["type"] else f"the operator was made for {needed}"
             raise TypeError(f"`{name}` is {type_word(array.dtype)}, {wanted}")
         return self._contiguous(name, array)
 
@@ -106,29 +107,33 @@ class Operator:
         return array
 
     def _output(self, argument, tensor, shape):
+        name, needed = argument["name"], type_of(argument, self.dtype, self._options)
         if tensor is None:
-            dtype = "bf16" if argument["type_by"] and self.dtype.startswith("fp8") else self._type_of(argument)
-            return self.team.local_empty(shape, dtype, name=f"{self.table['name']} out")
+            if argument["type_by"] and self.dtype.startswith("fp8"):
+                needed = "bf16"
+            return self.team.local_empty(shape, as_dtype(_INTEGERS.get(needed, needed)), name=f"{self.table['name']} {name}")
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"`out` must be a tensor of the team, not `{type(tensor).__name__}`")
+            raise TypeError(f"`{name}` must be a tensor of the team, not `{type(tensor).__name__}`")
         if tuple(tensor.shape) != shape:
-            raise ValueError(f"`out` has shape {list(tensor.shape)}, {list(shape)} is needed")
-        if not argument["type_by"] and type_word(tensor.dtype) != (argument["type"] or self.dtype):
-            raise TypeError(f"`out` is {type_word(tensor.dtype)}, the operator was made for {argument['type'] or self.dtype}")
-        return self._contiguous("out", tensor)
-
-    def _type_of(self, argument):
-        word = argument["type"]
-        return as_dtype(_INTEGERS.get(word, word)) if word else self._type
+            raise ValueError(f"`{name}` has shape {list(tensor.shape)}, {list(shape)} is needed")
+        if not argument["type_by"] and type_word(tensor.dtype) != needed:
+            raise TypeError(f"`{name}` is {type_word(tensor.dtype)}, the operator was made for {needed}")
+        return self._contiguous(name, tensor)
 
     def _checked(self, arrays, given, out):
-        """The inputs, the output and the numbers of a call."""
-        values, team = self._values(arrays, given), self.team
-        shapes = [shape_of(t, values, team.size, team.rank, self._options) for t in self.table["tensors"]]
-        arrays = [self._input(t, array, shape) for t, array, shape in zip(self.table["tensors"], arrays, shapes)]
-        result = output(self.table)
-        out = self._output(result, out, tuple(arrays[0].shape) if is_free(result) else shapes[-1])
-        return arrays, out, self._numbers(values, given, out)
+        """The tensors but for the output, None for those that the call has not, the output and the numbers."""
+        values, team, options = self._values(arrays, given), self.team, self._options
+        *others, result = self.table["tensors"]
+        checked = []
+        for t, array in zip(others, arrays):
+            if not check_given(self.table, t, self.dtype, options, array):
+                checked.append(None)
+                continue
+            shape = shape_of(t, values, team.size, team.rank, options)
+            checked.append(self._output(t, array, shape) if t["output"] else self._input(t, array, shape))
+        shape = tuple(checked[0].shape) if is_free(result) else shape_of(result, values, team.size, team.rank, options)
+        out = self._output(result, out, shape)
+        return checked, out, self._numbers(values, given, out)
 
     def _stream_of(self, given):
         """The stream of a call: the team's own one, one of the team, or a CUDA stream."""
@@ -138,8 +143,9 @@ class Operator:
 
     def _give(self, function, stream, arrays, out, numbers):
         stream = self._stream_of(stream)
-        on_device = [x if isinstance(x, Tensor) else self.team.local_from_array(x, name="host array") for x in arrays]
-        words = ([*(x.address for x in on_device), out.address], len(arrays) + 1, numbers, len(numbers))
+        is_here = [x is None or isinstance(x, Tensor) for x in arrays]
+        on_device = [x if here else self.team.local_from_array(x, name="host array") for x, here in zip(arrays, is_here)]
+        words = ([*(x.address if x is not None else 0 for x in on_device), out.address], len(arrays) + 1, numbers, len(numbers))
         answer = self.team._call(lambda *_: function(self._op, stream.index, *words))
         for given, copy in zip(arrays, on_device):
             if copy is not given:
@@ -149,7 +155,8 @@ class Operator:
     def _run(self, arrays, given, out, stream):
         arrays, out, numbers = self._checked(arrays, given, out)
         self._give(_tandem.op_run, stream, arrays, out, numbers)
-        return out
+        made = [array for t, array in zip(self.table["tensors"], arrays) if t["output"] and array is not None]
+        return (out, *made) if made else out
 
     def _tuned(self, arrays, given, out, stream):
         arrays, result, numbers = self._checked(arrays, given, out)
@@ -169,7 +176,9 @@ def _call(table):
     needed = [n["name"] for n in given if n["kind"] != "flag"]
     flags = [f"{n['name']}=False" for n in given if n["kind"] == "flag"]
     numbers = ", ".join(f'"{n["name"]}": {n["name"]}' for n in given)
-    return ", ".join(["self", *names, *needed, "out=None", "stream=None", *flags]), f"[{', '.join(names)}], {{{numbers}}}, out, stream"
+    more = [t["name"] for t in extras(table)]
+    parameters = ["self", *names, *needed, "out=None", "stream=None", *flags, *(f"{name}=None" for name in more)]
+    return ", ".join(parameters), f"[{', '.join(names + more)}], {{{numbers}}}, out, stream"
 
 
 def _described(rows):

@@ -22,11 +22,44 @@ def rows_of_rank(m, ranks, rank, least=min, most=max):
 
 
 def inputs(table):
-    return [t for t in table["tensors"] if not t["output"]]
+    """The tensors that every call takes."""
+    return [t for t in table["tensors"] if not t["output"] and not t["given_by"]]
+
+
+def extras(table):
+    """The tensors, behind these, that only some calls take."""
+    return [t for t in table["tensors"] if t["given_by"]]
 
 
 def output(table):
-    return next(t for t in table["tensors"] if t["output"])
+    """What a call gives: the last tensor."""
+    return table["tensors"][-1]
+
+
+def is_given(argument, dtype, options, tensor):
+    """Returns true if a call has this tensor. `dtype`: the operator's; `options`: those that are set."""
+    by = argument["given_by"]
+    if by == "any":
+        return tensor is not None
+    return not by or (dtype.startswith("fp8") if by == "fp8" else by in options)
+
+
+def type_of(argument, dtype, options):
+    """The word of a tensor's type."""
+    if argument["quantised_by"] in options:
+        return "fp8e4nv"
+    return argument["type"] or (argument["type_of_fp8"] if dtype.startswith("fp8") else "") or dtype
+
+
+def check_given(table, argument, dtype, options, tensor):
+    """Raises ValueError where a call has a tensor that it has no use for, or lacks one that it needs. Returns true if it has it."""
+    given, by = is_given(argument, dtype, options, tensor), argument["given_by"]
+    if given and tensor is None and not argument["output"]:
+        raise ValueError(f"`{table['name']}`: `{argument['name']}` is needed with {dtype if by == 'fp8' else f'`{by}`'}")
+    if not given and tensor is not None:
+        where = f"fp8 alone, not with {dtype}" if by == "fp8" else f"`{by}` alone"
+        raise ValueError(f"`{table['name']}`: `{argument['name']}` goes with {where}")
+    return given
 
 
 def number(table, kind):
@@ -53,6 +86,8 @@ def factor(text, values, ranks, rank, rows):
     value = int(name) if name.lstrip("-").isdigit() else values[name]
     if function == "own":
         return rows(value, ranks, rank)
+    if function == "scales":
+        return -(-value // 128)
     if function == "sent":
         return sum(value[rank])
     return sum(row[rank] for row in value) if function == "received" else value

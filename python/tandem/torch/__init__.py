@@ -1,7 +1,8 @@
 """Tandem's operators for PyTorch: CUDA tensors in and out, on PyTorch's current stream, under torch.compile and in CUDA graphs.
 
 `init()` joins the run on this process's GPU. Functions: one for each operator (`ag_gemm`, `all_reduce`, ...), made from its table;
-modules likewise: `ColumnParallelLinear`, `RowParallelLinear`. See docs/guide/pytorch.md.
+modules likewise: `ColumnParallelLinear`, `RowParallelLinear`; and
+`MixtureOfExperts`. See docs/guide/pytorch.md.
 """
 
 try:
@@ -12,10 +13,11 @@ except ModuleNotFoundError as error:
 from . import library  # noqa: F401  registers torch.ops.tandem
 from .functions import FUNCTIONS
 from .linear import LAYERS
+from .mixture import MixtureOfExperts
 from .prepare import prepare
 from .world import init, rank, release, size
 
 globals().update(FUNCTIONS)
 globals().update(LAYERS)
 
-__all__ = ["init", "prepare", "rank", "release", "size", *LAYERS, *FUNCTIONS]
+__all__ = ["MixtureOfExperts", "init", "prepare", "rank", "release", "size", *LAYERS, *FUNCTIONS]

@@ -1,8 +1,6 @@
 """The public functions, one for each operator's table. Plain tensors outside of a trace go straight to the operators; everything else
 goes through torch.library."""
 
-import json
-
 import torch
 
 from ..ops.table import words_of
@@ -101,23 +99,38 @@ def made(operation):
     return function
 
 
-def _queue_solved(name, tensors, told, options, out):
-    text = json.dumps({option: value for option, value in options.items() if value is not None})
-    if _is_plain(*(tensors if out is None else (*tensors, out))):
-        return solved.call(name, worlds.of(tensors[0]), tensors, told, text, out)
-    if out is None:
-        return getattr(torch.ops.tandem, name)(*tensors, *told, text)
-    getattr(torch.ops.tandem, name + "_out")(*tensors, *told, text, out)
-    return out
+def _json(options):
+    """Words, flags and numbers as JSON; PyTorch does not trace the module's."""
+    words = [f'"{k}": "{v}"' if isinstance(v, str) else f'"{k}": {str(v).lower()}' for k, v in options.items()]
+    return "{" + ", ".join(words) + "}"
+
+
+def _queue_solved(name, tensors, more, told, options, out):
+    options = {option: value for option, value in options.items() if value is not None}
+    text, written = _json(options), solved.OPERATIONS[name].makes(options)
+    if written and isinstance(tensors[0], torch.Tensor):
+        made = solved.results(name, tensors, told, options)
+        out = made[0] if out is None else out
+        kept = len(more) - len(written)
+        more = (*more[:kept], *(new if given is None else given for given, new in zip(more[kept:], made[1:])))
+    given = [t for t in (*more, out) if t is not None]
+    if _is_plain(*tensors, *given):
+        out = solved.call(name, worlds.of(tensors[0]), tensors, more, told, text, out)
+    elif out is None:
+        out = getattr(torch.ops.tandem, name)(*tensors, *told, text, *more[: len(solved.OPERATIONS[name].more)])
+    else:
+        getattr(torch.ops.tandem, name + "_out")(*tensors, *told, text, out, *more)
+    return (out, *more[len(more) - len(written) :]) if written else out
 
 
 def made_solved(operation):
     """The function of an operator whose sizes follow from several shapes: with its options as keywords."""
     tensors, told = ", ".join(operation.inputs), ", ".join(operation.told)
     options = [name for name in operation.options if name not in operation.told]
-    parameters = [*operation.inputs, *operation.needed, "m=None", "*", *(f"{name}=None" for name in options), "out=None"]
+    more = [*operation.more, *(t["name"] for t in operation.written)]
+    parameters = [*operation.inputs, *operation.needed, "m=None", "*", *(f"{name}=None" for name in (*more, *options)), "out=None"]
     given = ", ".join(f'"{name}": {name}' for name in options)
-    passed = f'"{operation.name}", ({tensors},), ({told},), {{{given}}}, out'
+    passed = f'"{operation.name}", ({tensors},), ({"".join(f"{name}, " for name in more)}), ({told},), {{{given}}}, out'
     members = {"_queue": _queue_solved}
     exec(compile(f"def {operation.name}({', '.join(parameters)}):\n    return _queue({passed})", f"<{operation.name}>", "exec"), members)
     function = members[operation.name]

@@ -63,26 +63,30 @@ def _define_solved(operation):
     name, count = operation.name, len(operation.inputs)
     inputs = ", ".join(f"Tensor {name}" for name in operation.inputs)
     needed = "".join(f", SymInt {name}" for name in operation.needed)
-    _library.define(f"{name}({inputs}{needed}, SymInt? m=None, str options='{{}}') -> Tensor", tags=_TAGS)
-    _library.define(f"{name}_out({inputs}{needed}, SymInt? m, str options, Tensor(a!) out) -> ()", tags=_TAGS)
+    more = "".join(f", Tensor? {name}=None" for name in operation.more)
+    written = "".join(f", Tensor({chr(ord('b') + i)}!)? {t['name']}=None" for i, t in enumerate(operation.written))
+    _library.define(f"{name}({inputs}{needed}, SymInt? m=None, str options='{{}}'{more}) -> Tensor", tags=_TAGS)
+    _library.define(f"{name}_out({inputs}{needed}, SymInt? m, str options, Tensor(a!) out{more}{written}) -> ()", tags=_TAGS)
+    behind, extra = count + len(operation.needed), len(operation.more) + len(operation.written)
+
+    def padded(tensors):
+        return (*tensors, *[None] * (extra - len(tensors)))
 
     def split(given):
-        told = given[count:]
-        needed = told[: len(operation.needed)]
-        m, options = [*told[len(operation.needed) :], *(None, "{}")[len(told) - len(operation.needed) :]]
-        return given[:count], (*needed, m), options
+        m, options, *tensors = [*given[behind:], *(None, "{}")[len(given) - behind :]]
+        return given[:count], (*given[count:behind], m), options, padded(tensors)
 
     def kernel(*args):
-        tensors, told, options = split(args)
-        return solved.call(name, worlds.of(tensors[0]), tensors, told, options)
+        tensors, told, options, more = split(args)
+        return solved.call(name, worlds.of(tensors[0]), tensors, more, told, options)
 
     def kernel_out(*args):
-        tensors, told, options = split(args[:-1])
-        solved.call(name, worlds.of(tensors[0]), tensors, told, options, args[-1])
+        tensors, told, options, _ = split(args[: behind + 2])
+        solved.call(name, worlds.of(tensors[0]), tensors, padded(args[behind + 3 :]), told, options, args[behind + 2])
 
     _library.impl(name, kernel, "CompositeExplicitAutograd")
     _library.impl(f"{name}_out", kernel_out, "CompositeExplicitAutograd")
-    torch.library.register_fake(f"tandem::{name}", lambda *args: solved.fake(name, *split(args)), lib=_library)
+    torch.library.register_fake(f"tandem::{name}", lambda *args: solved.fake(name, *split(args)[:3]), lib=_library)
     torch.library.register_fake(f"tandem::{name}_out", lambda *args: None, lib=_library)
 
 
@@ -90,5 +94,5 @@ for _operation in OPERATIONS.values():
     _define(_operation)
 for _operation in solved.OPERATIONS.values():
     _define_solved(_operation)
-for _name in OPERATIONS:
+for _name in (*OPERATIONS, *solved.OPERATIONS):
     _gradient(_name)

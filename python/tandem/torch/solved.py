@@ -5,12 +5,13 @@ import re
 
 import torch
 
-from ..ops.table import TABLES, dimension, flags_of, inputs, output
+from ..kernel.element_types import element_word
+from ..ops.table import TABLES, check_given, dimension, extras, flags_of, inputs, output, type_of
 from . import world as worlds
 from .arguments import check_contiguous, check_shape
 from .shapes import rows_of_rank
 
-_TYPES = {"i32": torch.int32, "fp32": torch.float32}
+_TYPES = {"i32": torch.int32, "fp32": torch.float32, "bf16": torch.bfloat16, "fp8e4nv": torch.float8_e4m3fn}
 
 
 def is_solved(table):
@@ -18,16 +19,18 @@ def is_solved(table):
 
 
 def _names(text):
-    return set(re.findall(r"[a-z_]+", text)) - {"own"}
+    return set(re.findall(r"[a-z_]+", text)) - {"own", "scales"}
 
 
 class Solved:
-    """`told`: the sizes that no input's shape has, then `m`, which may be left out where an input is this rank's rows or all of them."""
+    """`inputs`: what every call takes; `more`: what only some take; `written`: results beside the output that only some have. `told`:
+    the sizes that no input's shape has, then `m`, which may be left out where an input is this rank's rows or all of them."""
 
     def __init__(self, table):
         self.table, self.name = table, table["name"]
         self.tensors, self.output = inputs(table), output(table)
-        self.inputs = [t["name"] for t in self.tensors]
+        self.inputs, self.more = [t["name"] for t in self.tensors], [t["name"] for t in extras(table) if not t["output"]]
+        self.written = [t for t in extras(table) if t["output"]]
         shown = set().union(*(_names(text) for t in self.tensors for text in t["shape"]))
         self.needed = [s["name"] for s in table["sizes"][1:] if s["name"] not in shown]
         self.told = [*self.needed, "m"]
@@ -73,8 +76,17 @@ class Solved:
     def sizes(self, values):
         return (values["m"], *(values[s["name"]] for s in self.table["sizes"][1:]))
 
-    def type_of(self, tensor, x):
-        return _TYPES.get(tensor["type"], x.dtype)
+    def type_of(self, tensor, x, options):
+        own = element_word(x.dtype)
+        word = type_of(tensor, own, [name for name, value in options.items() if value])
+        return x.dtype if word == own else _TYPES[word]
+
+    def empty(self, tensor, values, options, x, world):
+        return x.new_empty(self.shape_of(tensor, values, world), dtype=self.type_of(tensor, x, options))
+
+    def makes(self, options):
+        """The results beside the output of a call with these options."""
+        return [t for t in self.written if options.get(t["given_by"])]
 
 
 OPERATIONS = {name: Solved(table) for name, table in TABLES.items() if is_solved(table)}
@@ -83,7 +95,14 @@ OPERATIONS = {name: Solved(table) for name, table in TABLES.items() if is_solved
 def fake(name, tensors, told, options):
     operation, world = OPERATIONS[name], worlds.of(tensors[0])
     values = operation.values([t.shape for t in tensors], told, json.loads(options), world.size)
-    return tensors[0].new_empty(operation.shape_of(operation.output, values, world), dtype=operation.type_of(operation.output, tensors[0]))
+    return operation.empty(operation.output, values, json.loads(options), tensors[0], world)
+
+
+def results(name, tensors, told, options):
+    """Memory for the output and what is written beside it."""
+    operation, world = OPERATIONS[name], worlds.of(tensors[0])
+    values = operation.values([t.shape for t in tensors], told, options, world.size)
+    return [operation.empty(t, values, options, tensors[0], world) for t in (operation.output, *operation.makes(options))]
 
 
 def _check(operation, tensor, x, world, shape, name, wanted):
@@ -97,22 +116,28 @@ def _check(operation, tensor, x, world, shape, name, wanted):
     check_shape(operation.name, name, x, shape)
 
 
-def call(name, world, tensors, told, options, out=None):
-    """Checks the arguments, allocates the output and queues the operator. `options`: JSON."""
+def call(name, world, tensors, more, told, options, out=None):
+    """Checks the arguments, allocates the output and queues the operator. `more`: tensors that only some calls have, None where this
+    one has not; `options`: JSON."""
     operation, given = OPERATIONS[name], json.loads(options)
+    chosen = [option for option, value in given.items() if value]
     for tensor, x in zip(operation.tensors, tensors):
         if not isinstance(x, torch.Tensor):
             raise TypeError(f"`{name}`: `{tensor['name']}` is a `{type(x).__name__}`, not a tensor")
     values = operation.values([t.shape for t in tensors], told, given, world.size)
     for tensor, x in zip(operation.tensors, tensors):
-        wanted = operation.type_of(tensor, tensors[0])
+        wanted = operation.type_of(tensor, tensors[0], given)
         _check(operation, tensor, x, world, operation.shape_of(tensor, values, world), tensor["name"], wanted)
-    shape, dtype = operation.shape_of(operation.output, values, world), operation.type_of(operation.output, tensors[0])
+    for tensor, x in zip(extras(operation.table), more):
+        if check_given(operation.table, tensor, element_word(tensors[0].dtype), chosen, x):
+            wanted = operation.type_of(tensor, tensors[0], given)
+            _check(operation, tensor, x, world, operation.shape_of(tensor, values, world), tensor["name"], wanted)
     if out is None:
-        out = torch.empty(shape, dtype=dtype, device=tensors[0].device)
+        out = operation.empty(operation.output, values, given, tensors[0], world)
     else:
-        _check(operation, operation.output, out, world, shape, "out", dtype)
-    addresses = [t.data_ptr() for t in (*tensors, out)]
-    more = tuple(sorted(given.items()))
-    world.operators.run(name, operation.sizes(values), tensors[0].dtype, False, addresses, [values["m"]], out.dtype, more)
+        dtype = operation.type_of(operation.output, tensors[0], given)
+        _check(operation, operation.output, out, world, operation.shape_of(operation.output, values, world), "out", dtype)
+    addresses = [0 if t is None else t.data_ptr() for t in (*tensors, *more, out)]
+    passed = tuple(sorted(given.items()))
+    world.operators.run(name, operation.sizes(values), tensors[0].dtype, False, addresses, [values["m"]], out.dtype, passed)
     return out

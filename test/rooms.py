@@ -152,7 +152,7 @@ WINGS = {
     "gpu": ["host", "kernel"],
     "trace": [],
     "check": ["trace", "host"],
-    "testing": ["gpu"],
+    "testing": ["gpu", "host"],
     "jit": ["gpu", "host", "kernel"],
     "session": ["gpu", "host"],
     **dict.fromkeys(["dist", "libdevice", "shmem", "simt"], ["kernel"]),

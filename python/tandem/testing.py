@@ -3,16 +3,17 @@
 import contextlib
 import csv
 import functools
-import math
 import os
 import statistics
 import subprocess
+import time
 
 import numpy as np
 
 from . import _tandem
 from .gpu.device import current_device, devices
 from .gpu.streams import stream_handle
+from .host.current import current_team, is_simulating
 
 _FLUSH_BYTES = 256 << 20  # more than any L2
 
@@ -42,18 +43,9 @@ class _Events:
         return times
 
 
-def _quantile(times, q):
-    times = sorted(times)
-    if not 0 <= q <= 1:
-        raise ValueError(f"a quantile is between 0 and 1, not {q}")
-    at = q * (len(times) - 1)
-    low = math.floor(at)
-    return times[low] + (times[min(low + 1, len(times) - 1)] - times[low]) * (at - low)
-
-
 def _summary(times, quantiles, return_mode):
     if quantiles is not None:
-        found = [_quantile(times, q) for q in quantiles]
+        found = np.quantile(times, quantiles).tolist()
         return found[0] if len(found) == 1 else found
     if return_mode == "all":
         return times
@@ -77,13 +69,28 @@ def _estimate(fn, device, stream, flush):
     return max(events.milliseconds()[0] / 5, 1e-4)
 
 
+def _simulated_times(fn, grad_to_none):
+    """Milliseconds of the host for each of two calls."""
+    team, times = current_team(), []
+    for _ in range(2):
+        for x in grad_to_none or ():
+            x.grad = None
+        begin = time.perf_counter()
+        fn()
+        team.synchronize()
+        times.append((time.perf_counter() - begin) * 1e3)
+    return times
+
+
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
     """Milliseconds of `fn()` on the current device and stream, with a cold L2.
 
     `warmup` and `rep` are milliseconds to spend. Gives the `quantiles` (a list, or one number for one), else what `return_mode` says:
-    "min", "max", "mean", "median" or "all".
+    "min", "max", "mean", "median" or "all". On a simulated rank, which has no clock, `fn` is called twice, and the time is the host's.
     """
     _check_mode(return_mode)
+    if is_simulating():
+        return _summary(_simulated_times(fn, grad_to_none), quantiles, return_mode)
     device = current_device()
     stream = stream_handle(None, device)
     fn()
@@ -105,6 +112,8 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
     """Like `do_bench`, from replays of a CUDA graph that PyTorch captures: without the host's overhead and with a warm L2."""
     _check_mode(return_mode)
+    if is_simulating():
+        return _summary(_simulated_times(fn, grad_to_none), quantiles, return_mode)
     try:
         import torch
     except ImportError:

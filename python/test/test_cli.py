@@ -108,7 +108,7 @@ def test_wrong_command_line(folder, line, code, words):
     status, _, errors = run(folder, *line.split())
     assert status == code, errors
     assert words in errors
-    assert f"tandem{os.sep}session.py" not in errors and f"tandem{os.sep}cli.py" not in errors
+    assert f"tandem{os.sep}session.py" not in errors and f"tandem{os.sep}cli{os.sep}" not in errors
 
 
 def test_good_command_lines(folder):

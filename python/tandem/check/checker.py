@@ -151,6 +151,8 @@ def replay_command(
     words += ["--max-steps", str(max_steps)] if max_steps else []
     words += ["--timeout", f"{timeout:g}"] if timeout else []
     words += ["--main"] if main else []
+    for name, value in script.values.items():
+        words += ["--set", f"{name}={value!r}"]
     return shlex.join([*words, script.name, *script.arguments])
 
 
@@ -223,8 +225,8 @@ def _exit_code(findings):
     return CLEAN | (FOUND if FOUND in codes else 0) | (BROKEN if BROKEN in codes else 0)
 
 
-def check_script(options):
-    """Runs the command; returns its exit code."""
+def check_script(options, prepare):
+    """Runs the command; returns its exit code. `prepare(script)` comes before the runs."""
     files = list(filter(None, (options.json, options.sarif, options.html)))
     if len({os.path.realpath(file) for file in files}) < len(files):
         print("tandem: `--json`, `--sarif` and `--html` need a file each", file=sys.stderr)
@@ -239,6 +241,7 @@ def check_script(options):
         print(error, file=sys.stderr)
         return BROKEN
     script.install()
+    prepare(script)
     limit = (options.limit or LIMIT) if options.exhaustive else None
     seed, runs = options.seed or 0, options.explore or DEFAULT_RUNS
     limits = {"max_steps": options.max_steps or DEFAULT_LIMITS["max_steps"], "timeout": options.timeout or DEFAULT_LIMITS["timeout"]}

@@ -1,6 +1,7 @@
 """Makes `import triton` and `import triton_dist` mean Tandem, so that existing kernels, and libraries of them, run without an edit."""
 
 import importlib.machinery
+import importlib.util
 import sys
 import types
 
@@ -164,7 +165,20 @@ def _modules():
 
 def install():
     """Registers the modules. A real Triton that is already imported stays what it is and is an error here."""
-    for name, module in _modules().items():
+    _register(_modules())
+
+
+def give_host_side(script):
+    """Gives a script that runs on simulated ranks the host API of scripts for several GPUs, if it uses one and PyTorch is here:
+    `torch.cuda`, `torch.distributed`, `nvshmem.core`, `cuda.bindings`, Triton-distributed's host modules."""
+    if script.imports("torch", "triton_dist", "nvshmem") and importlib.util.find_spec("torch"):
+        from . import ranks
+
+        script.as_rank = ranks.install(_register, sys.modules["triton_dist"])
+
+
+def _register(modules):
+    for name, module in modules.items():
         present = sys.modules.get(name)
         if present is not None and not getattr(present, "__tandem_compat__", False):
             raise ImportError(f"`{name}` is already imported; install the compatibility modules first")

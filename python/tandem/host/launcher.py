@@ -16,6 +16,7 @@ from .current import current_team
 from .frames import host_place
 from .host_arrays import HostArrays
 from .memory import host_array
+from .shown import shown_at
 from .team import Stream
 
 
@@ -53,6 +54,9 @@ class _Packer:
                 raise ValueError(f"argument `{name}` of kernel `{self.kernel.__name__}` is a tensor of another run")
             self.words.append(lambda: value.address)
             return {"name": name, "type": "*" + type_word(value.dtype)}
+        if array is not None and shown_at(array.address) is not None:
+            self.words.append(lambda: array.address)
+            return {"name": name, "type": "*" + self.told(name, array.word)}
         if array is not None:
             self.host.add(name, array)
             self.words.append(lambda: self.host.address(array))
@@ -97,6 +101,7 @@ def launch_kernel(kernel, grid, args, kwargs):
     if kwargs.get("stream") is not None and not isinstance(kwargs["stream"], Stream) and "stream" not in kernel.arg_names:
         raise TypeError(f"`stream` of kernel `{kernel.__name__}` is a `{type(kwargs['stream']).__name__}`, not a stream of the team")
     arguments, options, stream = bind_call(kernel, args, kwargs)
+    stream = stream or team.queue
     packer = _Packer(kernel, team, stream or team.stream)
     for parameter in kernel.parameters:
         packer.add(parameter, arguments[parameter.name])
@@ -108,6 +113,7 @@ def launch_kernel(kernel, grid, args, kwargs):
         return compiled
     packer.host.plan()
     target = packer.host.stream
+    target.pending = True
     flags = COOPERATIVE if kwargs.get("launch_cooperative_grid") else 0
     try:
         packer.host.place()

@@ -48,12 +48,16 @@ def host_array(value):
 
 
 def _of_tensor(tensor):
-    device = getattr(tensor, "device", None)
-    if getattr(device, "type", "cpu") != "cpu":
-        raise TypeError(f"a tensor on `{device}` is no array of the host")
+    if not _is_on_host(tensor):
+        raise TypeError(f"a tensor on `{tensor.device}` is no array of the host")
     address, strides = tensor.data_ptr(), [stride * tensor.element_size() for stride in tensor.stride()]
     reach = _storage(tensor) or _bounds(address, tensor.shape, strides, tensor.element_size())
     return HostArray(tensor, tensor.dtype, address, tensor.shape, strides, reach)
+
+
+def _is_on_host(tensor):
+    """Returns true if a framework's tensor lies in the host's memory, whatever device it says it is on."""
+    return getattr(tensor, "is_cpu", getattr(getattr(tensor, "device", None), "type", "cpu") == "cpu")
 
 
 def _storage(tensor):
@@ -136,7 +140,7 @@ def storage_at(address):
     known = (reference() for reference in _found)
     tensors = (thing for thing in gc.get_objects() if issubclass(type(thing), torch.Tensor))
     for tensor in itertools.chain(known, tensors):
-        if tensor is None or tensor.device.type != "cpu":
+        if tensor is None or not _is_on_host(tensor):
             continue
         try:
             begin, end = _storage(tensor)

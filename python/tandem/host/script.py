@@ -1,6 +1,7 @@
 """A script as the commands run it: read once, executed on each rank."""
 
 import ast
+import contextlib
 import os
 import sys
 import traceback
@@ -18,16 +19,45 @@ class ScriptError(Exception):
     """The file cannot be run; the message says why."""
 
 
+class _Sizes(ast.NodeTransformer):
+    """Gives names other values where the script assigns them a constant."""
+
+    def __init__(self, values):
+        self.values = values
+        self.used = set()
+
+    def visit_Assign(self, node):
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                node.value = self._changed(target, node.value)
+            elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple) and len(target.elts) == len(node.value.elts):
+                node.value.elts = [self._changed(name, value) for name, value in zip(target.elts, node.value.elts)]
+        return node
+
+    def _changed(self, target, value):
+        if not (isinstance(target, ast.Name) and target.id in self.values and isinstance(value, ast.Constant)):
+            return value
+        self.used.add(target.id)
+        return ast.copy_location(ast.Constant(self.values[target.id]), value)
+
+
 class Script:
-    def __init__(self, name, arguments):
+    """`values`: constants by the names that the script assigns them to, instead of the script's own."""
+
+    def __init__(self, name, arguments, values=None):
         self.name = name
+        self.values = values or {}
+        self.as_rank = contextlib.nullcontext  # the context of a team that a rank's thread enters
         self.path = os.path.abspath(name)
         self.arguments = arguments
         try:
             with open(self.path, "rb") as file:
                 source = file.read()
             self._tree = ast.parse(source, self.path)
-            self._code = compile(source, self.path, "exec")
+            sizes = _Sizes(self.values)
+            self._code = compile(sizes.visit(ast.parse(source, self.path)) if values else source, self.path, "exec")
+            if missing := sorted(set(self.values) - sizes.used):
+                raise ScriptError(f"tandem: {name} assigns no constant to `{missing[0]}`, which `--set` would change")
         except OSError as error:
             raise ScriptError(f"tandem: cannot read {name}: {error.strerror}") from None
         except SyntaxError as error:
@@ -45,6 +75,12 @@ class Script:
     def names(self, option):
         """Returns true if a text in the script begins with the option."""
         return any(isinstance(n, ast.Constant) and isinstance(n.value, str) and n.value.startswith(option) for n in ast.walk(self._tree))
+
+    def imports(self, *packages):
+        """Returns true if the script itself imports one of the packages or something in one."""
+        found = [a.name for n in ast.walk(self._tree) if isinstance(n, ast.Import) for a in n.names]
+        found += [n.module or "" for n in ast.walk(self._tree) if isinstance(n, ast.ImportFrom)]
+        return any(name.split(".")[0] in packages for name in found)
 
     def offers_main(self):
         """Returns true if it has a `main(team)` of its own to call: one that takes the team, in a script that never
@@ -77,6 +113,9 @@ class Script:
 
     def entry(self, call_main):
         """Returns the function that a rank runs: `main(team)` of the script, or the whole script as `__main__`."""
-        if call_main:
-            return lambda team: self.main()(team)
-        return lambda team: self.run() and None
+
+        def body(team):
+            with self.as_rank(team):
+                return self.main()(team) if call_main else self.run() and None
+
+        return body

@@ -22,13 +22,16 @@ class Stream:
         self.team = team
         self.index = index
         self.cuda_stream = cuda_stream
+        self.pending = False  # something may be queued that `synchronize` has not waited for
 
     def _queue(self, function, *args):
+        self.pending = True
         self.team._session.note_queued(self.team, self)
         return self.team._call(function, self.index, *args)
 
     def synchronize(self):
         self.team._call(_tandem.synchronize, self.index)
+        self.pending = False
 
     def copy(self, dest, source):
         """Copy engine: copies one contiguous tensor into another (either may be a peer's)."""
@@ -93,6 +96,8 @@ class Team:
         self.device = session.device_of(world_rank)
         self._thread = threading.get_ident()
         self._held = []
+        self.queue = None  # the stream of launches that name none and do not wait; without one they take `stream`, and wait for host arrays
+        self.resumed = None  # called when the rank goes on after a call, at which others may have run
         self.stream = session.default_stream(self)
 
     def _call(self, function, *args):
@@ -100,7 +105,10 @@ class Team:
             raise RuntimeError(f"the team of rank {self.world_rank} is used from another thread than the rank's")
         if self._session.tells_places:
             _tandem.host_place(self._session.handle, self.world_rank, *host_place())
-        return self._session.guarded(function, self.world_rank, *args)
+        result = self._session.guarded(function, self.world_rank, *args)
+        if self.resumed is not None:
+            self.resumed()
+        return result
 
     def world_rank_of(self, rank):
         if not 0 <= rank < self.size:

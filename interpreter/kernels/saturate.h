@@ -10,8 +10,8 @@ template <class Float, class I, bool isSigned> struct FloatToInt {
   using V = std::conditional_t<isSigned, typename I::Signed, typename I::Unsigned>;
   static constexpr V least = isSigned ? static_cast<V>(I::least) : 0,
                      largest = isSigned ? static_cast<V>(I::largest) : static_cast<V>(I::mask);
-  static constexpr Float end = static_cast<Float>(largest / 2 + 1) * (largest == 0 ? 1 : 2),
-                         begin = static_cast<Float>(least);
+  static constexpr V half = largest / 2 + 1;  // rounded up
+  static constexpr Float end = static_cast<Float>(half) * (largest == 0 ? 1 : 2), begin = static_cast<Float>(least);
   static typename I::U apply(Float x) {
     Float whole = std::trunc(x);
     bool fits = (whole >= begin) & (whole < end);

@@ -76,7 +76,7 @@ ProgramPtr spinLanes() {
 }
 
 TEST(Deadlock, ASpinSleepsAndIsReported) {
-  for (ProgramPtr program : {spinUniform(), spinLanes()}) {
+  for (const ProgramPtr& program : {spinUniform(), spinLanes()}) {
     World world({.rankCount = 1});
     Address flag = world.allocate(0, 8, MemoryKind::Symmetric, true, "flag");
     EXPECT_EQ(launchAll(world, program, {1, 1, 1}, {{flag}}), World::Stop::Stuck) << renderAll(world);
@@ -87,7 +87,7 @@ TEST(Deadlock, ASpinSleepsAndIsReported) {
 }
 
 TEST(Deadlock, ASpinWakesWhenMemoryChanges) {
-  for (ProgramPtr program : {spinUniform(), spinLanes()})
+  for (const ProgramPtr& program : {spinUniform(), spinLanes()})
     for (uint64_t seed = 0; seed < 10; ++seed) {
       World world({.rankCount = 1, .seed = seed});
       Address flag = world.allocate(0, 8, MemoryKind::Symmetric, true, "flag");

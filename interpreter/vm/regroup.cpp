@@ -37,7 +37,7 @@ ThreadGroup partOf(const std::vector<MaskEntry>& stack, size_t depth, LaneMask m
 // Parts the threads of entry `depth` that are not inside: they start the second branch, or have done theirs and wait at
 // the end.
 void split(Run& run, const std::vector<MaskEntry>& stack, const LaneMask& mask, uint32_t file, size_t depth) {
-  MaskEntry entry = stack[depth];
+  const MaskEntry& entry = stack[depth];
   LaneMask others = without(entry.mask, insideOf(stack, mask, depth), run.lanes);
   bool starts = isInFirst(entry);
   ThreadGroup g = partOf(stack, depth + 1, std::move(others), file);

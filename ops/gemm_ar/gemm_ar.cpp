@@ -50,7 +50,7 @@ const Table& gemm_ar() {
     Table t = gemmTable("gemm_ar", "GemmAllReduce",
                         "out[m, n] = the sum over ranks of a[m, k] @ b[k, n], on every rank: for few rows.", "m", "m");
     t.options = gemmOptions<Config>({});
-    for (Option o :
+    for (const Option& o :
          {option<Config>("splits", &Config::splits, "programs that share the inner size of a tile", 0, kMostSplits),
           option<Config>("one_shot_bytes", &Config::oneShotBytes,
                          "results up to so many are summed by every rank for itself", 0, kNoLimit, -1),

@@ -49,12 +49,21 @@ void Rendezvous::handle(int rank, Packet packet) {
   Kind kind = in.get<Kind>();
   packet.bytes = in.rest();
   std::unique_lock lock(mutex_);
-  if (kind == Kind::Data) peer.inbox.push_back(std::move(packet));
-  if (kind == Kind::Goodbye) peer.left = true;
-  if (kind == Kind::Stop) peer.heard = decodeReport(packet.bytes);
-  lock.unlock();
-  if (kind == Kind::Calls) hearCalls(rank, packet.bytes);
-  if (kind == Kind::Stop) stop(*peer.heard);  // the answer, too: every rank tells its reason
+  switch (kind) {
+    case Kind::Data: peer.inbox.push_back(std::move(packet)); break;
+    case Kind::Goodbye: peer.left = true; break;
+    case Kind::Calls:
+      lock.unlock();
+      hearCalls(rank, packet.bytes);
+      break;
+    case Kind::Stop:
+      peer.heard = decodeReport(packet.bytes);
+      lock.unlock();
+      stop(*peer.heard);  // the answer, too: every rank tells its reason
+      break;
+    default: break;
+  }
+  if (lock.owns_lock()) lock.unlock();
   changed_.notify_all();
 }
 

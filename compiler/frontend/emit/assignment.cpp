@@ -61,7 +61,8 @@ void Emitter::assignName(const Expr& target, const Value& value, bool declaredCo
 void Emitter::assignSequence(const Expr& target, const Value& value) {
   if (!value.isTuple())
     cx.failAt(target.range, "type-error", "cannot unpack " + describe(value) + " into several variables");
-  const Positional values = value.elements();
+  std::shared_ptr<Tuple> held = value.as<std::shared_ptr<Tuple>>();  // the targets may name the variable that has it
+  const Positional& values = held->elements;
   size_t count = target.children.size(), star = count;
   for (size_t i = 0; i < count; ++i)
     if (target.children[i]->kind == ExprKind::Starred) star = i;

@@ -7,7 +7,6 @@
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
-using layout::Dim;
 namespace {
 
 ptx::Element elementOf(mlir::Type type) {

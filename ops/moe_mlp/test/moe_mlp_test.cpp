@@ -28,7 +28,7 @@ TEST(MoeMlp, FromCppAndC) {
         ids.data<int>()[t * kTopK + slot] = int((t + slot) % kExperts);
         weights.data<float>()[t * kTopK + slot] = float(slot + 1);
       }
-    for (int64_t i = 0; i < x.size(); ++i) x.data<float>()[i] = float(team.rank() * shard + i / kColumns);
+    for (int64_t i = 0; i < x.size(); ++i) x.data<float>()[i] = float(team.rank() * shard + int64_t(i / kColumns));
     for (int64_t e = 0; e < kExperts; ++e)
       for (int64_t i = 0; i < kInner; ++i) {
         up.data<float>()[(e * kInner + i) * kColumns + i] = float(e + 1);

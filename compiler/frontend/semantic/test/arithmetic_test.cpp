@@ -145,7 +145,7 @@ TEST_F(Arithmetic, Casts) {
                           {"int32", "*fp16", "tile.int_to_ptr"}, {"*fp16", "*int8", "tile.bitcast"},
                           {"*fp16", "int1", "arith.cmpi"}};
   for (const CastRow& row : rows)
-    for (std::vector<int64_t> shape : {std::vector<int64_t>{}, {4, 8}}) {
+    for (const std::vector<int64_t>& shape : {std::vector<int64_t>{}, {4, 8}}) {
       Tensor result = cast(context, arg(row.from, shape), *DType::parse(row.to));
       EXPECT_EQ(opOf(result), row.op) << row.from << " to " << row.to;
       EXPECT_EQ(result.value.getType(), (Type{*DType::parse(row.to), shape, 0}.toMLIR(&mlir)));

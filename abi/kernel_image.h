@@ -41,6 +41,10 @@ struct KernelImage {
   std::string target;  // "sm_90a"
   std::string cubin;   // empty: load `ptx` through the driver
   std::string ptx;
+  // Code that spends registers, for launches whose blocks a GPU holds all at once although it has room for fewer of them
+  // then: `roomyBlocks` on a multiprocessor. Empty: `cubin` is for all launches.
+  std::string roomyCubin;
+  int roomyBlocks = 0;
   int threads = 128;    // a program's threads, warps the compiler added included
   int sharedBytes = 0;  // dynamic shared memory
   std::array<int, 3> cluster{1, 1, 1};

@@ -46,6 +46,8 @@ std::string problemOf(const KernelImage& image) {
   std::string who = "kernel `" + image.name + "` ";
   if (image.name.empty() || image.name.find('\0') != std::string::npos) return "a kernel image without a proper name";
   if (image.cubin.empty() && image.ptx.empty()) return who + "has no code";
+  if (!image.roomyCubin.empty() && (image.cubin.empty() || image.roomyBlocks < 1))
+    return who + "has code for launches of few blocks alone";
   if (image.threads < 1 || image.threads > 1024)
     return who + "has " + std::to_string(image.threads) + " threads, not 1 to 1024";
   if (image.sharedBytes < 0) return who + "has a negative size of shared memory";

@@ -1,4 +1,4 @@
-// The file: magic, sizes of the three parts, a checksum; then a JSON header, the cubin, the PTX.
+// The file: magic, sizes of the four parts, a checksum; then a JSON header, the cubin, the PTX, the roomy cubin.
 #include "abi/kernel_image_io.h"
 #include <algorithm>
 #include <cstring>
@@ -11,10 +11,10 @@ using nlohmann::json;
 
 struct Prefix {
   char magic[8];
-  uint64_t headerBytes, cubinBytes, ptxBytes;
+  uint64_t headerBytes, cubinBytes, ptxBytes, roomyBytes;
   uint64_t checksum;  // over all bytes after the prefix
 };
-static_assert(sizeof(Prefix) == 40);
+static_assert(sizeof(Prefix) == 48);
 
 uint64_t checksumOf(std::string_view bytes) {  // FNV-1a: finds damage, not malice
   uint64_t hash = 0xcbf29ce484222325;
@@ -64,6 +64,7 @@ json headerOf(const KernelImage& image) {
           {"registers", image.registers},
           {"tensor_maps", maps},
           {"spill_bytes", image.spillBytes},
+          {"roomy_blocks", image.roomyBlocks},
           {"uses_ranks", image.usesRanks},
           {"uses_grid_barrier", image.usesGridBarrier},
           {"remarks", remarks}};
@@ -145,6 +146,7 @@ KernelImage imageOf(const json& header) {
   for (const json& r : header.at("tensor_maps")) image.tensorMaps.push_back(recipeOf(r));
   image.registers = intOf(header.at("registers"));
   image.spillBytes = intOf(header.at("spill_bytes"));
+  image.roomyBlocks = intOf(header.at("roomy_blocks"));
   image.usesRanks = header.at("uses_ranks").get<bool>();
   for (const json& r : header.at("remarks")) image.remarks.push_back(remarkOf(r));
   image.usesGridBarrier = header.at("uses_grid_barrier").get<bool>();
@@ -160,8 +162,10 @@ std::string writeImage(const KernelImage& image) {
   prefix.headerBytes = body.size();
   prefix.cubinBytes = image.cubin.size();
   prefix.ptxBytes = image.ptx.size();
+  prefix.roomyBytes = image.roomyCubin.size();
   body += image.cubin;
   body += image.ptx;
+  body += image.roomyCubin;
   prefix.checksum = checksumOf(body);
   return std::string(reinterpret_cast<const char*>(&prefix), sizeof prefix) + body;
 }
@@ -180,16 +184,20 @@ std::optional<KernelImage> readImage(std::string_view bytes, std::string& error)
   }
   std::string_view body = bytes.substr(sizeof prefix);
   uint64_t rest = body.size();
-  bool fits = prefix.headerBytes <= rest && prefix.cubinBytes <= rest - prefix.headerBytes &&
-              prefix.ptxBytes == rest - prefix.headerBytes - prefix.cubinBytes;
-  if (!fits || checksumOf(body) != prefix.checksum) {
+  bool fits = true;
+  for (uint64_t part : {prefix.headerBytes, prefix.cubinBytes, prefix.ptxBytes, prefix.roomyBytes}) {
+    fits &= part <= rest;
+    rest -= std::min(part, rest);
+  }
+  if (!fits || rest || checksumOf(body) != prefix.checksum) {
     error = "the kernel image is damaged";
     return std::nullopt;
   }
   try {
     KernelImage image = imageOf(json::parse(body.substr(0, prefix.headerBytes)));
     image.cubin = body.substr(prefix.headerBytes, prefix.cubinBytes);
-    image.ptx = body.substr(prefix.headerBytes + prefix.cubinBytes);
+    image.ptx = body.substr(prefix.headerBytes + prefix.cubinBytes, prefix.ptxBytes);
+    image.roomyCubin = body.substr(prefix.headerBytes + prefix.cubinBytes + prefix.ptxBytes);
     error = problemOf(image);
     if (error.empty()) return image;
   } catch (const std::exception& e) {

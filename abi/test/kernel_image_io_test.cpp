@@ -18,6 +18,8 @@ KernelImage sample() {
       "ELF\0\xff",
       6);
   image.ptx = ".version 8.6\n";
+  image.roomyCubin = "more registers";
+  image.roomyBlocks = 1;
   image.threads = 384;
   image.sharedBytes = 200000;
   image.cluster = {2, 1, 1};
@@ -53,6 +55,8 @@ TEST(KernelImageIo, RoundTrip) {
   EXPECT_EQ(writeImage(*read), bytes);
   EXPECT_EQ(read->cubin, sample().cubin);
   EXPECT_EQ(read->ptx, sample().ptx);
+  EXPECT_EQ(read->roomyCubin, sample().roomyCubin);
+  EXPECT_EQ(read->roomyBlocks, 1);
   EXPECT_EQ(read->cluster, sample().cluster);
   EXPECT_EQ(read->tensorMaps[0].base.steps[1].value, -16);
   EXPECT_TRUE(read->tensorMaps[0].nanFill);
@@ -78,7 +82,7 @@ TEST(KernelImageIo, EveryShortFileIsNoticed) {
 TEST(KernelImageIo, AnotherVersionIsNamed) {
   std::string bytes = writeImage(sample());
   bytes[7] = '9';
-  EXPECT_EQ(errorOf(bytes), "the kernel image is of version `09`, this library reads version `02`");
+  EXPECT_EQ(errorOf(bytes), "the kernel image is of version `09`, this library reads version `03`");
   EXPECT_EQ(errorOf("hello"), "these 5 bytes are not a kernel image");
 }
 
@@ -105,6 +109,8 @@ TEST(KernelImageCheck, SaysWhatIsWrong) {
             "kernel `matmul` tensor map 0 has 2 box sizes, 1 shape sizes and 2 strides");
   EXPECT_EQ(problemAfter([](KernelImage& i) { i.threads = 0; }), "kernel `matmul` has 0 threads, not 1 to 1024");
   EXPECT_EQ(problemAfter([](KernelImage& i) { i.cubin = i.ptx = ""; }), "kernel `matmul` has no code");
+  EXPECT_EQ(problemAfter([](KernelImage& i) { i.roomyBlocks = 0; }),
+            "kernel `matmul` has code for launches of few blocks alone");
   EXPECT_EQ(problemAfter([](KernelImage& i) { i.cluster[2] = 0; }),
             "kernel `matmul` has a cluster size of 0, not 1 to 16");
 }

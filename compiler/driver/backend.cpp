@@ -19,13 +19,15 @@ std::string toPtx(llvm::Module& module, const target::TargetInfo& target) {
 std::optional<codegen::Cubin> assembleCubin(abi::KernelImage& image, const target::TargetInfo& target) {
   codegen::CubinOptions options;
   options.lineInfo = true;
-  std::optional<codegen::Cubin> cubin =
-      codegen::toCubin(image.ptx, target, {image.threads, image.sharedBytes}, options);
-  if (!cubin) return std::nullopt;
-  image.cubin = cubin->image;
-  image.registers = cubin->registers;
-  image.spillBytes = cubin->spillBytes;
-  return cubin;
+  std::optional<codegen::Assembled> code =
+      codegen::assemble(image.ptx, target, {image.threads, image.sharedBytes}, options);
+  if (!code) return std::nullopt;
+  image.cubin = code->cubin.image;
+  image.registers = code->cubin.registers;
+  image.spillBytes = code->cubin.spillBytes;
+  if (code->roomy) image.roomyCubin = code->roomy->image;
+  image.roomyBlocks = code->roomyBlocks;
+  return code->cubin;
 }
 
 constexpr Backend kBackends[] = {

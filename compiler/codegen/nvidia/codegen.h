@@ -60,11 +60,19 @@ struct Cubin {
 // Errors: "ptxas-failed" with ptxas' text.
 std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const CubinOptions& options = {});
 
+// A kernel's code, and where it has fewer registers than would be quickest, so that more blocks fit on a multiprocessor,
+// the code with all of them, `roomyBlocks` of which fit.
+struct Assembled {
+  Cubin cubin;
+  std::optional<Cubin> roomy;
+  int roomyBlocks = 0;
+};
+
 // Assembles the PTX of one kernel. Where it does not bound its registers or blocks itself (.maxnreg, .minnctapersm),
 // ptxas first may spend registers as if one block were enough. If that keeps a multiprocessor from holding half of its
 // threads, ptxas weighs registers against blocks itself, and then makes room for a second or third block; each result
 // is taken if more blocks fit and no more spills.
-std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const BlockNeeds& block,
-                             const CubinOptions& options = {});
+std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo& target, const BlockNeeds& block,
+                                  const CubinOptions& options = {});
 
 }  // namespace tandem::codegen

@@ -88,24 +88,30 @@ std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& tar
   return cubin;
 }
 
-std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const BlockNeeds& block,
-                             const CubinOptions& options) {
+std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo& target, const BlockNeeds& block,
+                                  const CubinOptions& options) {
   constexpr int kMostBlocks = 3;  // beside three blocks, another one gives little
-  if (boundsItself(ptx)) return toCubin(ptx, target, options);
-  std::optional<Cubin> best = toCubin(withBlocks(ptx, 1), target, options);
-  if (!best || isLong(ptx)) return best;
+  bool isBound = boundsItself(ptx);
+  std::optional<Cubin> first = toCubin(isBound ? std::string(ptx) : withBlocks(ptx, 1), target, options);
+  if (!first) return std::nullopt;
+  Assembled out{*first, {}, 0};
+  if (isBound || isLong(ptx)) return out;
   auto occupancy = [&](const Cubin& c) {
     return target::occupancyOf(target, block.threads, c.registers, block.sharedBytes);
   };
   // Takes the result if it leaves room for more blocks and spills no more.
   auto consider = [&](const std::string& text) {
     std::optional<Cubin> other = toCubin(text, target, options);
-    if (occupancy(*other).blocks > occupancy(*best).blocks && other->spillBytes <= best->spillBytes) best = other;
+    if (occupancy(*other).blocks <= occupancy(out.cubin).blocks || other->spillBytes > out.cubin.spillBytes) return;
+    out.cubin = *other;
+    out.roomy = first;
+    out.roomyBlocks = occupancy(*first).blocks;
   };
-  if (areFew(occupancy(*best), target, block)) consider(std::string(ptx));
-  target::Occupancy now = occupancy(*best);
+  if (areFew(occupancy(out.cubin), target, block)) consider(std::string(ptx));
+  target::Occupancy now = occupancy(out.cubin);
   if (now.blocks && now.blocks < kMostBlocks && areFew(now, target, block)) consider(withBlocks(ptx, now.blocks + 1));
-  return best;
+  if (!out.roomyBlocks) out.roomy.reset();
+  return out;
 }
 
 }  // namespace tandem::codegen

@@ -13,7 +13,8 @@ namespace tandem::runtime::cuda {
 // The image's code in one context.
 struct LoadedKernel {
   Context context = nullptr;
-  Function function = nullptr;
+  Function function = nullptr, roomy = nullptr;  // roomy: for launches of up to `roomyBlocks` blocks
+  int64_t roomyBlocks = 0;
   int registers = 0, localBytes = 0;  // as the driver says
   LoadedKernel* next = nullptr;
 };

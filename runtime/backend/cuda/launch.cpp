@@ -49,14 +49,17 @@ void Kernel::run(const OnDevice& scope, const LaunchShape& shape, void** params)
   if (shape.cooperative || image_->usesGridBarrier) attributes.add(LaunchAttribute::Cooperative).flag = 1;
   if (shape.dependent) attributes.add(LaunchAttribute::ProgrammaticStreamSerialization).flag = 1;
   DriverLaunch launch{};
-  for (size_t i = 0; i < 3; ++i) launch.grid[i] = unsigned(shape.grid[i]) * unsigned(cluster[i]);
+  int64_t blocks = 1;
+  for (size_t i = 0; i < 3; ++i) blocks *= launch.grid[i] = unsigned(shape.grid[i]) * unsigned(cluster[i]);
   launch.block[0] = unsigned(image_->threads);
   launch.block[1] = launch.block[2] = 1;
   launch.sharedBytes = unsigned(image_->sharedBytes);
   launch.stream = shape.stream;
   launch.attributes = attributes.list;
   launch.attributeCount = attributes.count;
-  check(driver().launchKernelEx(&launch, loaded(scope).function, params, nullptr), "cuLaunchKernelEx");
+  const LoadedKernel& kernel = loaded(scope);
+  Function function = blocks <= kernel.roomyBlocks ? kernel.roomy : kernel.function;
+  check(driver().launchKernelEx(&launch, function, params, nullptr), "cuLaunchKernelEx");
 }
 
 // Code for the other way to reach peers would read another meaning into the context.

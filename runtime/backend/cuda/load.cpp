@@ -11,13 +11,15 @@ namespace {
 constexpr int kDefaultSharedBytes = 48 * 1024;  // more must be asked for
 constexpr int kPortableClusterSize = 8;
 
-Module loadModule(const abi::KernelImage& image, int device) {
+// PTX runs on later devices.
+bool isForeign(const abi::KernelImage& image, int device) {
+  return image.target.substr(0, image.target.find('+')) != propertiesOf(device).target;
+}
+
+Module loadModule(const abi::KernelImage& image, int device, const std::string& code) {
   char log[8192] = "";
   JitOption options[] = {JitOption::ErrorLogBuffer, JitOption::ErrorLogBufferSizeBytes};
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
-  // PTX runs on later devices
-  bool isForeign = image.target.substr(0, image.target.find('+')) != propertiesOf(device).target;
-  const std::string& code = image.cubin.empty() || (isForeign && !image.ptx.empty()) ? image.ptx : image.cubin;
   Module module = nullptr;
   Result r = driver().moduleLoadDataEx(&module, code.c_str(), 2, options, values);
   if (r == kSuccess) return module;
@@ -81,11 +83,21 @@ const LoadedKernel& Kernel::loaded(const OnDevice& scope) {
     if (at->context == scope.context()) return *at;
   auto made = std::make_unique<LoadedKernel>();
   made->context = scope.context();
-  Module module = loadModule(*image_, scope.device());
-  if (callsNvshmem_) nvshmem().prepare(module);
-  check(driver().moduleGetFunction(&made->function, module, image_->name.c_str()), "cuModuleGetFunction");
-  checkSize(*image_, made->function, propertiesOf(scope.device()));
-  prepare(*image_, made->function);
+  auto load = [&](const std::string& code) {
+    Module module = loadModule(*image_, scope.device(), code);
+    if (callsNvshmem_) nvshmem().prepare(module);
+    Function function = nullptr;
+    check(driver().moduleGetFunction(&function, module, image_->name.c_str()), "cuModuleGetFunction");
+    checkSize(*image_, function, propertiesOf(scope.device()));
+    prepare(*image_, function);
+    return function;
+  };
+  bool usesPtx = image_->cubin.empty() || (isForeign(*image_, scope.device()) && !image_->ptx.empty());
+  made->function = load(usesPtx ? image_->ptx : image_->cubin);
+  if (!usesPtx && !image_->roomyCubin.empty()) {
+    made->roomy = load(image_->roomyCubin);
+    made->roomyBlocks = int64_t(image_->roomyBlocks) * propertiesOf(scope.device()).multiprocessors;
+  }
   made->registers = attribute(made->function, FunctionAttribute::NumRegs);
   made->localBytes = attribute(made->function, FunctionAttribute::LocalSizeBytes);
   made->next = loaded_.load(std::memory_order_relaxed);

@@ -94,7 +94,7 @@ while [ "$1" != -o ]; do shift; done; echo code > "$2")");
 // leave; with fewer than 120 for more blocks it spills.
 class Occupying : public testing::Test {
  protected:
-  std::optional<Cubin> assembled(int spent, int weighed, const BlockNeeds& block, const std::string& bound = "") {
+  std::optional<Assembled> assembled(int spent, int weighed, const BlockNeeds& block, const std::string& bound = "") {
     std::string ptxas = script(folder_, "ptxas", R"(
 while [ "$1" != -o ]; do shift; done; echo code > "$2"
 blocks=$(sed -n 's/^.minnctapersm //p' "$3"); threads=$(sed -n 's/^.reqntid \([0-9]*\).*/\1/p' "$3")
@@ -107,32 +107,40 @@ esac
 echo "    0 bytes stack frame, $spilt bytes spill stores, 0 bytes spill loads"
 echo "ptxas info    : Used $used registers")");
     std::string ptx = ".entry k()\n.reqntid " + std::to_string(block.threads) + ", 1, 1\n" + bound + "{\n}\n";
-    return toCubin(ptx, hopper(), block, {.paths = {.ptxas = ptxas}});
+    return assemble(ptx, hopper(), block, {.paths = {.ptxas = ptxas}});
   }
   TemporaryFolder folder_;
 };
 
 TEST_F(Occupying, RegistersAreSpentWhereHalfOfTheThreadsFit) {
-  EXPECT_EQ(assembled(64, 32, {256, 0})->registers, 64) << "four blocks";
+  EXPECT_EQ(assembled(64, 32, {256, 0})->cubin.registers, 64) << "four blocks";
 }
 
 TEST_F(Occupying, FewerRegistersAreTakenForMoreBlocks) {
-  EXPECT_EQ(assembled(72, 40, {512, 0})->registers, 40) << "three blocks instead of one";
-  EXPECT_EQ(assembled(72, 82, {512, 0})->registers, 72) << "one block in both ways, and two spill";
+  EXPECT_EQ(assembled(72, 40, {512, 0})->cubin.registers, 40) << "three blocks instead of one";
+  EXPECT_EQ(assembled(72, 82, {512, 0})->cubin.registers, 72) << "one block in both ways, and two spill";
+}
+
+TEST_F(Occupying, TheCodeThatSpendsRegistersIsKeptForLaunchesOfFewBlocks) {
+  std::optional<Assembled> code = assembled(72, 40, {512, 0});
+  ASSERT_TRUE(code && code->roomy);
+  EXPECT_EQ(code->roomy->registers, 72);
+  EXPECT_EQ(code->roomyBlocks, 1);
+  EXPECT_FALSE(assembled(64, 32, {256, 0})->roomy) << "it is the code for all launches";
 }
 
 TEST_F(Occupying, OneBlockMoreIsMadeRoomFor) {
-  EXPECT_EQ(assembled(160, 157, {256, 0})->registers, 128) << "two blocks of 256 threads";
-  EXPECT_EQ(assembled(240, 200, {128, 0})->registers, 168) << "three blocks of 128 threads";
-  EXPECT_EQ(assembled(160, 160, {128, 0})->registers, 160) << "three blocks fit";
+  EXPECT_EQ(assembled(160, 157, {256, 0})->cubin.registers, 128) << "two blocks of 256 threads";
+  EXPECT_EQ(assembled(240, 200, {128, 0})->cubin.registers, 168) << "three blocks of 128 threads";
+  EXPECT_EQ(assembled(160, 160, {128, 0})->cubin.registers, 160) << "three blocks fit";
 }
 
-TEST_F(Occupying, ABlockMoreThatSpillsIsNotTaken) { EXPECT_EQ(assembled(96, 96, {384, 0})->registers, 96); }
+TEST_F(Occupying, ABlockMoreThatSpillsIsNotTaken) { EXPECT_EQ(assembled(96, 96, {384, 0})->cubin.registers, 96); }
 
 TEST_F(Occupying, NoBlockIsSoughtThatCannotBeHad) {
-  EXPECT_EQ(assembled(160, 100, {256, 200 << 10})->registers, 160) << "shared memory holds one block";
-  EXPECT_EQ(assembled(160, 157, {256, 0}, ".minnctapersm 1\n")->registers, 160) << "the text bounds its blocks";
-  EXPECT_EQ(assembled(160, 157, {256, 0}, ".maxnreg 168\n")->registers, 157) << "the text bounds its registers";
+  EXPECT_EQ(assembled(160, 100, {256, 200 << 10})->cubin.registers, 160) << "shared memory holds one block";
+  EXPECT_EQ(assembled(160, 157, {256, 0}, ".minnctapersm 1\n")->cubin.registers, 160) << "the text bounds its blocks";
+  EXPECT_EQ(assembled(160, 157, {256, 0}, ".maxnreg 168\n")->cubin.registers, 157) << "the text bounds its registers";
 }
 
 TEST(Cubin, LongProgramsTakeLessEffort) {

@@ -55,6 +55,20 @@ TEST_F(Launch, ArgumentsAreReadWithTheirOwnSizes) {
   EXPECT_EQ(kernel->on(0).localBytes, 16);
 }
 
+// The GPU has 132 multiprocessors. The roomy code shows by reading one argument as four bytes.
+TEST_F(Launch, BlocksThatAllFitAtOnceGetTheCodeWithMoreRegisters) {
+  abi::KernelImage image = plain();
+  image.roomyCubin = "FAKE add 8,4,4 80 0";
+  image.roomyBlocks = 2;
+  auto kernel = make(image);
+  for (int rows : {24, 25}) {
+    clear();
+    kernel->launch(0, {.grid = {11, rows, 1}}, kArguments);
+    EXPECT_NE(log().find(rows == 24 ? " 40000000 003c0000\n" : " 40000000 003c\n"), std::string::npos) << log();
+  }
+  EXPECT_EQ(kernel->on(0).registers, 40);
+}
+
 // The address of the context follows the arguments and maps; without a session it is that of a world of one.
 TEST_F(Launch, KernelsThatNameRanksGetAContext) {
   abi::KernelImage image = withMaps();

@@ -11,9 +11,9 @@ struct RingSize {
 
 // Gives `loop` a ring, which copies fill for the iteration that is `ahead` ahead, and reads its slots where the loads
 // were. With as many slots as iterations ahead a slot is filled again behind its iteration, when all threads have read
-// it; with one more, when the iteration begins. Loads that addresses need come ahead too; `reasons` has no reason for them then. `sums`, all of
-// the loop's products or none, stay under way. The loop is replaced by one that also carries the values from which
-// addresses are computed, as they will be some iterations later.
+// it; with one more, when the iteration begins. Loads that addresses need come ahead too; `reasons` has no reason for
+// them then. `sums`, all of the loop's products or none, stay under way. The loop is replaced by one that also carries
+// the values from which addresses are computed, as they will be some iterations later.
 void copyAhead(mlir::scf::ForOp loop, const CopiedLoads& copied, RingSize size, const SlotSums& sums, Reasons& reasons);
 
 }  // namespace tandem::transform::nvidia

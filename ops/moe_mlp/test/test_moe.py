@@ -214,8 +214,10 @@ def test_fp8_and_biases(ranks):
         x_scales = scales(m, 2, seed=seed)
         up_scales, down_scales = [[scales(experts, 2, 2 - way, seed=2 * r + way) for r in range(ranks)] for way in (0, 1)]
 
-        def main(team, case=case, fp8=fp8):
-            r, route = team.rank, case.route(team)
+        scaling = (x_scales, up_scales, down_scales)
+
+        def main(team, case=case, fp8=fp8, up_bias=up_bias, down_bias=down_bias, scaling=scaling):
+            (x_scales, up_scales, down_scales), r, route = scaling, team.rank, case.route(team)
             up_more, down_more = {"bias": up_bias[r]}, {"bias": down_bias}
             more = {"up_bias": up_bias[r], "down_bias": down_bias}
             if fp8:

@@ -10,7 +10,7 @@ from .. import _tandem
 from ..host.arrays import Tensor
 from ..host.team import Stream
 from ..kernel.element_types import ELEMENT_TYPES, as_dtype, type_word
-from .table import check_given, counts_of, extras, flags_of, inputs, is_free, output, shape_of, type_of, words_of
+from .table import check_given, counts_of, extras, flags_of, inputs, is_free, shape_of, type_of, words_of
 
 NUMBER = {e.word: i for i, e in enumerate(ELEMENT_TYPES)}  # of tandem::DType, for the types that it has
 # The kernel language's words, which NumPy reads otherwise: its "i8" has 8 bytes.

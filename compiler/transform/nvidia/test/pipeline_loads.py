@@ -255,7 +255,8 @@ def scaled(a, b, c, K):
     tl.store(c + m[:, None] * 128 + n[None, :], acc)
 
 
-# A second slot of 64 KB would cost a multiprocessor its second block of four warps: the only slot is filled again when all threads have read it.
+# A second slot of 64 KB would cost a multiprocessor its second block of four warps: the only slot is filled again when all threads
+# have read it.
 # REFILL: tgpu.copy_ring 1 ahead 1
 # REFILL: scf.for
 # REFILL: tgpu.await

@@ -104,6 +104,7 @@ def image_bytes(request, shared=0, registers=40):
             "registers": registers,
             "tensor_maps": [],
             "spill_bytes": 8,
+            "roomy_blocks": 0,
             "uses_ranks": False,
             "uses_grid_barrier": False,
             "remarks": [],
@@ -113,8 +114,8 @@ def image_bytes(request, shared=0, registers=40):
     checksum = 0xCBF29CE484222325
     for byte in body:
         checksum = (checksum ^ byte) * 0x100000001B3 % 2**64
-    sizes = b"".join(n.to_bytes(8, "little") for n in (len(header), len(cubin), 12, checksum))
-    return b"TDIMG\x0002" + sizes + body
+    sizes = b"".join(n.to_bytes(8, "little") for n in (len(header), len(cubin), 12, 0, checksum))
+    return b"TDIMG\x0003" + sizes + body
 
 
 class Gpu:

@@ -4,6 +4,8 @@
 #include "base/diagnostic.h"
 #include "runtime/session.h"
 #include "tandem/c_api.h"
+#include <map>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -12,8 +14,19 @@ struct td_program {
   tandem::runtime::Code code;
   std::vector<tandem::Diagnostic> warnings;
 };
+// Memory of a rank that its operators share, by its name.
+struct SharedMemory {
+  uint64_t address = 0;
+  int64_t bytes = 0;
+  bool isSymmetric = false;
+  int users = 0;
+  bool isOutgrown = false;  // its users keep it; later ones get a larger one
+};
+
 struct td_session {
   std::unique_ptr<tandem::runtime::Session> session;
+  std::mutex sharing;                                                   // guards the next one
+  std::map<int, std::multimap<std::string, SharedMemory>> shared = {};  // by rank
 };
 
 namespace tandem {

@@ -91,6 +91,14 @@ int td_op_close(td_op* h) {
 }
 void td_op_destroy(td_op* h) { delete h; }
 
+int td_op_workspace(td_session* s, int rank, char** out) {
+  return guarded([&] {
+    auto& place = required(out, "json");
+    Team team(s, rank, rankCount(s));
+    place = copyOut(json::parse(ops::workspaceReport(team)));
+  });
+}
+
 int td_op_choices(const char* request, char** out) {
   return guarded([&] {
     auto& place = required(out, "json");

@@ -2,6 +2,7 @@
 #include "tandem/operator.h"
 #include "ops/cdiv.h"
 #include "ops/table.h"
+#include "ops/workspace.h"
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
@@ -334,7 +335,19 @@ Tensor Memory::localZeros(const std::vector<int64_t>& shape, DType dtype, const 
 }
 void Memory::release() {
   for (const Tensor& t : all_) team_.release(t);
+  for (const Tensor& t : shared_) leaveWorkspace(team_, t);
   all_.clear();
+  shared_.clear();
+}
+Tensor Memory::symmetricScratch(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
+  return scratch(shape, dtype, name, true);
+}
+Tensor Memory::localScratch(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
+  return scratch(shape, dtype, name, false);
+}
+Tensor Memory::scratch(const std::vector<int64_t>& shape, DType dtype, const std::string& name, bool isSymmetric) {
+  if (isShared_) return shared_.emplace_back(fromWorkspace(team_, shape, dtype, owner_ + " " + name, isSymmetric));
+  return isSymmetric ? symmetricEmpty(shape, dtype, name) : localZeros(shape, dtype, name);
 }
 
 }  // namespace tandem::ops

@@ -13,6 +13,7 @@ struct DealConfig {
 struct GroupedConfig : DealConfig {
   int blockN = 0, blockK = 0;
   int numWarps = 0, numStages = 0;
+  bool shared = false;  // memory for the time of a call is that of all operators of this kind that say so
 };
 
 // What a grouped product may have beside its operands; a tensor without an address is left out.

@@ -41,6 +41,9 @@ TANDEM_API void td_op_destroy(td_op*);
  * the way that is taken. */
 TANDEM_API int td_op_choices(const char* request, char** json);
 
+/* The memory that a rank's operators with the option `shared` share: [{"name", "bytes", "symmetric", "users"}]. */
+TANDEM_API int td_op_workspace(td_session*, int rank, char** json);
+
 #ifdef __cplusplus
 }
 #endif

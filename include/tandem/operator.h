@@ -29,13 +29,24 @@ class TANDEM_API Memory {
   Tensor symmetricEmpty(const std::vector<int64_t>& shape, DType dtype, const std::string& name);
   Tensor symmetricZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name);
   Tensor localZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name);
+  // What nobody reads after the call: with `isShared`, of the workspace that the rank's operators of this kind share.
+  Tensor symmetricScratch(const std::vector<int64_t>& shape, DType dtype, const std::string& name);
+  Tensor localScratch(const std::vector<int64_t>& shape, DType dtype, const std::string& name);
+  void share(bool isShared) { isShared_ = isShared; }
   void release();
 
  private:
+  Tensor scratch(const std::vector<int64_t>& shape, DType dtype, const std::string& name, bool isSymmetric);
+
   Team& team_;
   std::string owner_;
-  std::vector<Tensor> all_;
+  bool isShared_ = false;
+  std::vector<Tensor> all_, shared_;
 };
+
+// The memory that a rank's operators share, as JSON: for each piece its name, bytes, whether it is symmetric, and how many
+// operators use it.
+TANDEM_API std::string workspaceReport(Team& team);
 
 // Construction and close() are collective and may wait for other ranks; without close() the memory lives until the run
 // ends. One operator serves one stream at a time. Calls are safe to capture once and replay: state that changes from

@@ -36,6 +36,7 @@ const Table& ag_moe() {
     t.options.push_back(
         option<AgMoeConfig>("gated", &AgMoeConfig::gated, "w has gate rows, then up rows; SwiGLU of both", 0, 1));
     t.options.push_back(quantisedOption<AgMoeConfig>(&AgMoeConfig::quantised));
+    t.options.push_back(sharedOption<AgMoeConfig>());
     t.make = maker<AgMoe, AgMoeConfig, 5>(ag_moe);
     return t;
   }();
@@ -50,10 +51,11 @@ AgMoe::AgMoe(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, in
   product_ =
       std::make_unique<GroupedProduct>(table_, team, n, k, experts, topK, dtype, config,
                                        GroupedWay{.gated = config.gated, .gather = true, .quantise = config.quantised});
-  gathered_ = memory_.symmetricZeros({team.size() * shardRows(maxM, team.size()), k}, dtype, "gathered");
+  memory_.share(config.shared);
+  gathered_ = memory_.symmetricScratch({team.size() * shardRows(maxM, team.size()), k}, dtype, "gathered");
   if (isFp8(dtype))
-    gatheredScales_ = memory_.symmetricZeros({team.size() * shardRows(maxM, team.size()), cdiv(k, kScaled)},
-                                             DType::Float32, "gathered scales");
+    gatheredScales_ = memory_.symmetricScratch({team.size() * shardRows(maxM, team.size()), cdiv(k, kScaled)},
+                                               DType::Float32, "gathered scales");
   ready_ = memory_.symmetricZeros({team.size()}, DType::Int64, "ready");
   done_ = memory_.symmetricZeros({team.size()}, DType::Int64, "done");
   ended_ = memory_.localZeros({1}, DType::Int32, "ended");

@@ -59,6 +59,12 @@ std::vector<Option> groupedOptions() {
   return out;
 }
 
+template <class Config>
+Option sharedOption() {
+  return option<Config>("shared", &GroupedConfig::shared, "memory for a call with others of its kind, on one stream", 0,
+                        1);
+}
+
 // The sizes of an operator that multiplies by experts, its types, and its tensors that may be left out.
 std::vector<Size> groupedSizes();
 const std::vector<DType>& groupedTypes();

@@ -27,6 +27,7 @@ const Table& moe_ar() {
                         {.name = "out", .shape = {"m", "n"}, .isOutput = true, .ofFp8 = DType::BFloat16}},
             .numbers = {{"m", Number::Kind::Rows, "tokens"}},
             .options = groupedOptions<GroupedConfig>()};
+    t.options.push_back(sharedOption<GroupedConfig>());
     t.make = maker<MoeAr, GroupedConfig, 5>(moe_ar);
     return t;
   }();
@@ -42,8 +43,9 @@ MoeAr::MoeAr(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, in
   product_ = std::make_unique<GroupedProduct>(table_, team, n, k, experts, topK, dtype, config,
                                               GroupedWay{.scatter = true, .weigh = true});
   reduce_ = std::make_unique<AllReduce>(team, maxM * n, partType(dtype));
-  slots_ = memory_.localZeros({maxM * topK, n}, partType(dtype), "slots");
-  sums_ = memory_.localZeros({maxM, n}, partType(dtype), "sums");
+  memory_.share(config.shared);
+  slots_ = memory_.localScratch({maxM * topK, n}, partType(dtype), "slots");
+  sums_ = memory_.localScratch({maxM, n}, partType(dtype), "sums");
 }
 
 MoeAr::~MoeAr() = default;

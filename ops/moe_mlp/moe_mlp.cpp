@@ -34,6 +34,7 @@ const Table& moe_mlp() {
     t.sizes[2].what = "inner columns of this rank";
     t.options.push_back(
         option<MoeMlpConfig>("gated", &MoeMlpConfig::gated, "up has gate rows, then up rows; SwiGLU of both", 0, 1));
+    t.options.push_back(sharedOption<MoeMlpConfig>());
     t.make = maker<MoeMlp, MoeMlpConfig, 5>(moe_mlp);
     return t;
   }();
@@ -53,8 +54,10 @@ MoeMlp::MoeMlp(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, 
   static_cast<GroupedConfig&>(down) = config;
   up_ = std::make_unique<AgMoe>(team, maxM, k, n, experts, topK, dtype, up);
   down_ = std::make_unique<MoeRs>(team, maxM, n, k, experts, topK, dtype, down);
-  if (isFp8(dtype)) innerScales_ = memory_.localZeros({maxM * topK, cdiv(k, kScaled)}, DType::Float32, "inner scales");
-  inner_ = memory_.localZeros({maxM * topK, k}, dtype, "inner");
+  memory_.share(config.shared);
+  if (isFp8(dtype))
+    innerScales_ = memory_.localScratch({maxM * topK, cdiv(k, kScaled)}, DType::Float32, "inner scales");
+  inner_ = memory_.localScratch({maxM * topK, k}, dtype, "inner");
 }
 
 MoeMlp::~MoeMlp() = default;

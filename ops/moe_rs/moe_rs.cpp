@@ -46,6 +46,7 @@ const Table& moe_rs() {
     t.options.push_back(option<MoeRsConfig>("combiners", &MoeRsConfig::combiners,
                                             "programs that sum and send beside the product; 0: behind it", 0, kNoLimit,
                                             -1));
+    t.options.push_back(sharedOption<MoeRsConfig>());
     t.make = maker<MoeRs, MoeRsConfig, 5>(moe_rs);
     return t;
   }();
@@ -64,8 +65,9 @@ MoeRs::MoeRs(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, in
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
   // The last columns of every part may fill a tile in part.
   int64_t places = cdiv(shard, s.rows) * (cdiv(n, s.columns) + kMostParts);
-  slots_ = memory_.localZeros({maxM * topK, n}, partType(dtype), "slots");
-  parts_ = memory_.symmetricEmpty({std::max<int64_t>(peers * shard, 1), n}, partType(dtype), "parts");
+  memory_.share(config.shared);
+  slots_ = memory_.localScratch({maxM * topK, n}, partType(dtype), "slots");
+  parts_ = memory_.symmetricScratch({std::max<int64_t>(peers * shard, 1), n}, partType(dtype), "parts");
   brought_ = memory_.symmetricZeros({kMostParts}, DType::Int64, "brought");
   ready_ = memory_.symmetricZeros({std::max<int64_t>(peers * places, 1)}, DType::Int64, "ready");
   begun_ = memory_.symmetricZeros({team.size()}, DType::Int64, "begun");

@@ -29,9 +29,9 @@ SMALL = [(16, 128, 128, 4, 4), (16, 64, 128, 4, 4), (16, 64, 256, 4, 3), (16, 12
 
 
 def call(op, tensors, numbers):
-    """Queues an operator's call on PyTorch's current stream."""
+    """Queues an operator's call on PyTorch's current stream. None: a tensor that the call has not."""
     world = worlds.current()
-    words = ([t.data_ptr() for t in tensors], len(tensors), numbers, len(numbers))
+    words = ([0 if t is None else t.data_ptr() for t in tensors], len(tensors), numbers, len(numbers))
     stream = world.operators._stream(torch.cuda.current_stream().cuda_stream)
     world.team._session.guarded(lambda _: _tandem.op_run(op._op, stream, *words))
 
@@ -146,7 +146,7 @@ def grouped(layers=LAYERS, few=False):
                 op = GroupedGemm(worlds.current().team, m, n, k, experts, top_k, "bf16", sorted=kind == "sorted", **config)
 
                 def ours():
-                    call(op, [x, w, dealt, out], [m])
+                    call(op, [x, w, dealt, None, None, None, None, out], [m])
 
                 out.fill_(float("nan"))
                 us = tried(in_graph, ours, 5, 6)

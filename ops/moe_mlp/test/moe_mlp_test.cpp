@@ -43,12 +43,16 @@ TEST(MoeMlp, FromCppAndC) {
       }
     };
     ops::RouteIds dealt(team, kTokens, kExperts, kTopK, DType::Int32);
-    ops::MoeMlp op(team, kTokens, kColumns, kInner, kExperts, kTopK, DType::Float32);
+    ops::MoeMlpConfig config;
+    config.shared = true;
+    ops::MoeMlp op(team, kTokens, kColumns, kInner, kExperts, kTopK, DType::Float32, config);
+    EXPECT_NE(ops::workspaceReport(team).find("moe_rs slots"), std::string::npos);
     dealt.run(ids, weights, route, kTokens);
     op.run(x, up, down, route, out, kTokens);
     team.synchronize();
     expectTokens();
     op.close();
+    EXPECT_EQ(ops::workspaceReport(team), "[]");
     dealt.close();
     team.fill(out, 0);
     EXPECT_EQ(mixtureFromC(team.session(), team.rank(), ids.address, weights.address, route.address, x.address,

@@ -36,6 +36,12 @@ def choices(op, m, n, k, ranks, dtype="bf16", target="sm_90a", programs=132, pro
     return json.loads(_tandem.op_choices(json.dumps(request)))
 
 
+def workspace(team):
+    """The memory that this rank's operators with the option `shared` share: for each piece its name, bytes, whether it is symmetric, and
+    how many operators use it."""
+    return json.loads(team._call(_tandem.op_workspace))
+
+
 def all_reduce_way(bytes, ranks):
     """The way that `AllReduce` takes when it may choose: one_shot, two_shot_packets or two_shot."""
     return json.loads(_tandem.op_choices(json.dumps({"op": "all_reduce", "bytes": bytes, "ranks": ranks})))[0]["config"]["way"]
@@ -52,4 +58,5 @@ __all__ = [
     "route_words",
     "rows_of_rank",
     "shard_rows",
+    "workspace",
 ]

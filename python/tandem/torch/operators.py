@@ -27,7 +27,7 @@ class Made:
 
     def __init__(self, operator, max_m):
         self.operator, self.max_m = operator, max_m
-        self.has_type = ops.number(operator.table, "type") is not None
+        self.has_type = operator is not None and ops.number(operator.table, "type") is not None
         self.ran = set()
         self.stream = None
 
@@ -37,6 +37,7 @@ class Operators:
         self.team, self.device = team, device
         self._made, self._outgrown = {}, []  # graphs may have captured what is too small for later calls
         self._streams = {}
+        self._sharing = Made(None, 0)  # the operators with memory in common serve one stream at a time together
 
     def run(self, operation, sizes, dtype, transposed, addresses, numbers, out_dtype, options=()):
         """Queues a call on PyTorch's current stream. `sizes`: those that it must be made for; `addresses`: of the
@@ -50,8 +51,9 @@ class Operators:
             made = self._make(key, m)
         if (m, out_dtype) not in made.ran:
             self._first(made, key, m, out_dtype)
-        if handle != made.stream:
-            self._change_stream(made, handle)
+        user = self._sharing if ("shared", True) in options else made
+        if handle != user.stream:
+            self._change_stream(user, handle)
         if made.has_type:
             numbers = [*numbers, number(out_dtype)]
         op, words = made.operator._op, (self._stream(handle), addresses, len(addresses), numbers, len(numbers))

@@ -72,7 +72,7 @@ Dealer::Ranges Dealer::rangesFor(int64_t m) const {
   int64_t columns = paddedExperts(experts_), each = columns * (out.isMany ? 1 : ranks);
   auto words = [&](int warps) {
     int64_t lanes = lanesFor(columns, out.tokens, warps);
-    return warps * (each + (scores_ ? 32 / lanes * (2 * (columns + lanes) + columns / 2) : 0)) + 2 * each + 6 * columns;
+    return warps * (each + (scores_ ? 32 / lanes * (2 * (columns + lanes) + columns / 2) : 0)) + 2 * each + 5 * columns;
   };
   while (out.warps > 1 && words(out.warps) > kMostSharedWords) out.warps /= 2;
   return out;

@@ -12,7 +12,7 @@ from tandem.ops import RouteIds, route_parts, route_words, shard_rows
 
 OPS = pathlib.Path(__file__).parents[2]
 FILES = ["device/calls.py", "device/product.py", "device/routes.py", "device/slots.py", "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py"]
-FILES += ["route/route.py"]
+FILES += ["route/blocks.py", "route/route.py", "route/score.py"]
 BLOCK, PROGRAMS, COMBINERS = 16, 3, 2
 
 

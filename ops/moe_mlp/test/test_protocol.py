@@ -16,7 +16,7 @@ from test_moe import Case, rows_on
 
 import tandem
 
-GEMM, RS, CALLS, ROUTE = "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py", "device/calls.py", "route/route.py"
+GEMM, RS, CALLS, ROUTE = "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py", "device/calls.py", "route/blocks.py"
 STORE = "        tl.store(c_ptrs, acc.to(out_ptr.dtype.element_ty), mask=(m_range < end)[:, None] & (n_range[None, :] < n))\n"
 BROUGHT = '            dl.notify(brought_ptr + skipped, rank, signal=1, sig_op="add", comm_scope="gpu")\n'
 SENT = "                tl.store(there + at, total.to(parts_ptr.dtype.element_ty), mask=inside)\n"

@@ -1,0 +1,70 @@
+"""The table of blocks of a route."""
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+from ops.device.routes import BLOCK_WORDS, BLOCKS, blocks_of
+from tandem.simt import __syncthreads, st, tid
+
+
+@tandem.jit
+def write_blocks(
+    counts_ptr,
+    route_ptr,
+    firsts,
+    runs,
+    total,
+    slots,
+    parts,
+    E: tl.constexpr,
+    PADDED: tl.constexpr,
+    R: tl.constexpr,
+    WARPS: tl.constexpr,
+    ROWS_AT_ONCE: tl.constexpr,
+    BLOCK: tl.constexpr,
+    GROUP: tl.constexpr,
+):
+    """The table of blocks. A run is an expert's blocks of one turn; `runs` says of each its first block, how many blocks of the expert
+    come before, and how many it has. Eight lanes write a run. `firsts`: each expert's first row, and the number of rows."""
+    expert = tl.arange(0, PADDED)
+    all_blocks = tl.cdiv(total, BLOCK)
+    here = tl.zeros((PADDED,), tl.int32)
+    before = tl.zeros((PADDED,), tl.int32)
+    blocks = 0
+    runs_ptr = dl.smem_get_ptr(runs, 0)
+    for turn in tl.static_range(R):
+        if turn + 1 < R:
+            for begin in range(turn * parts, (turn + 1) * parts, ROWS_AT_ONCE):
+                program = begin + tl.arange(0, ROWS_AT_ONCE)[:, None]
+                mask = (program < (turn + 1) * parts) & (expert < E)[None, :]
+                here += tl.sum(tl.load(counts_ptr + program * E + expert[None, :], mask=mask, other=0), axis=0)
+            behind = tl.where(here == total, all_blocks, here // BLOCK)
+        else:
+            behind = all_blocks
+        count = behind - before
+        tl.store(runs_ptr + expert, blocks + tl.cumsum(count, 0) - count)
+        tl.store(runs_ptr + PADDED + expert, before)
+        tl.store(runs_ptr + 2 * PADDED + expert, count)
+        blocks += tl.sum(count)
+        before = behind
+        __syncthreads()
+        for of in range(tid(0) // 8, E, WARPS * 4):
+            start = dl.smem_load(runs, of)
+            above = dl.smem_load(runs, PADDED + of)
+            count_of = dl.smem_load(runs, 2 * PADDED + of)
+            row_of = dl.smem_load(firsts, of)
+            end = dl.smem_load(firsts, of + 1)
+            for nth in range(tid(0) % 8, count_of, 8):
+                words = blocks_of(route_ptr, E, slots) + (start + nth) * BLOCK_WORDS
+                row = row_of + (above + nth) * BLOCK
+                group = nth // GROUP * GROUP
+                st(words, of, semantic="weak")
+                st(words + 1, row, semantic="weak")
+                st(words + 2, tl.minimum(row + BLOCK, end), semantic="weak")
+                st(words + 3, turn, semantic="weak")
+                st(words + 4, start + group, semantic="weak")
+                st(words + 5, tl.minimum(count_of - group, GROUP), semantic="weak")
+                st(words + 6, end, semantic="weak")
+                st(words + 7, 0, semantic="weak")
+        __syncthreads()
+    tl.store(route_ptr + BLOCKS, blocks)

@@ -31,6 +31,9 @@ class Specialization:
         self.program = program
         self.info = info
 
+    def _init_handles(self):
+        """Triton loads a kernel so before its first launch; there is nothing to load."""
+
 
 _Kernel = typing.TypeVar("_Kernel")
 

@@ -14,6 +14,7 @@ from ..errors import CompileError, RunError
 
 _HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _NUMPY = os.path.join(os.path.dirname(np.__file__), "")
+_TORCH = os.path.join(os.path.dirname(os.path.dirname(np.__file__)), "torch", "")  # beside NumPy, where it is installed
 
 
 def in_package(code):
@@ -22,9 +23,9 @@ def in_package(code):
 
 
 def host_place():
-    """(file, line) of the nearest caller outside this package and NumPy, whose functions read tensors, too."""
+    """(file, line) of the nearest caller outside this package, NumPy and PyTorch, whose functions read tensors, too."""
     frame = sys._getframe(1)
-    while frame and (in_package(frame.f_code) or frame.f_code.co_filename.startswith(_NUMPY)):
+    while frame and (in_package(frame.f_code) or frame.f_code.co_filename.startswith((_NUMPY, _TORCH))):
         frame = frame.f_back
     return (frame.f_code.co_filename, frame.f_lineno) if frame else ("", 0)
 

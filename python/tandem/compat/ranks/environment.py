@@ -21,6 +21,7 @@ _OF_RANK = {
     "LOCAL_WORLD_SIZE": lambda me: me.local_size,
     "GROUP_RANK": lambda me: me.team.rank // me.local_size,
     "NODE_RANK": lambda me: me.team.rank // me.local_size,
+    "TORCHELASTIC_RUN_ID": lambda me: "simulated",
     "MASTER_ADDR": lambda me: "localhost",
     "MASTER_PORT": lambda me: 29500,
 }

@@ -203,6 +203,17 @@ def _to_cuda(tensor, device=None, non_blocking=False, memory_format=None):
     return _eager(_Tensor.clone, (tensor,), {})
 
 
+def _shown(function):
+    """Printing shows what is there, written or not."""
+
+    def call(tensor, *args, **kwargs):
+        state().current.settle()
+        with torch._C.DisableTorchFunction():
+            return function(tensor, *args, **kwargs)
+
+    return call
+
+
 def _to_host(tensor, memory_format=None):
     return _eager(_Tensor.clone, (tensor,), {})
 
@@ -229,6 +240,8 @@ _MEANINGS = {
     _Tensor.pin_memory: lambda tensor, device=None: tensor,
     _Tensor.is_pinned: lambda tensor, device=None: False,
     _Tensor.record_stream: lambda tensor, stream: None,
+    _Tensor.__repr__: _shown(_Tensor.__repr__),
+    _Tensor.__format__: _shown(_Tensor.__format__),
     _Tensor.is_cuda.__get__: lambda tensor, *_: True,
     _Tensor.device.__get__: lambda tensor, *_: torch.device("cuda", state().local_rank),
     _Tensor.get_device: lambda tensor: state().local_rank,

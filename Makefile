@@ -50,8 +50,10 @@ sanitize: setup
 	@ninja -C build-sanitize --quiet
 	@ASAN_OPTIONS=allow_user_poisoning=0 ctest --test-dir build-sanitize --output-on-failure -j 2 -LE needs_python
 
+# The dialects' pages, and the site in build/site, which pages open from the disk (its search needs `python3 -m http.server -d build/site`).
 docs: build
 	@ninja -C build docs
+	@PYTHONPATH=build/python NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --quiet
 
 bench: build
 	@ninja -C build --quiet tandem_interpreter_bench

@@ -1,0 +1,74 @@
+"""The site of the documentation: it builds without a link that leads nowhere, fetches nothing, and its notebooks hold the tutorials."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("mkdocs")
+
+import tandem
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "docs"))
+import site_hooks
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(pathlib.Path(tandem.__file__).parent.parent)}
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    return folder
+
+
+def test_pages_fetch_nothing(site):
+    for page in site.rglob("*.html"):
+        fetched = re.findall(r'(?:src|<link[^>]* href)="?(https?:[^">]*)', page.read_text())
+        assert not fetched, f"{page.name} fetches {fetched}"
+
+
+def test_the_reference_has_the_names_of_the_stubs(site):
+    page = (site / "reference" / "kernel_functions.html").read_text()
+    for name in ("tandem.language.load", "tandem.dist.wait", "tandem.shmem.putmem_signal_block", "tandem.simt.tid"):
+        assert f'id="{name}"' in page
+    assert 'id="tandem.launch"' in (site / "reference" / "host.html").read_text()
+
+
+def test_notebooks_run_the_programs_of_their_pages(site):
+    names = sorted(path.stem for path in (site / "notebooks").iterdir())
+    assert len(names) == 8
+    for name in names:
+        book = json.loads((site / "notebooks" / f"{name}.ipynb").read_text())
+        cells = ["".join(cell["source"]) for cell in book["cells"] if cell["cell_type"] == "code"]
+        page = (ROOT / "docs" / "tutorials" / f"{name}.md").read_text()
+        assert [cell + "\n" for cell in cells] == re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+
+
+@pytest.mark.parametrize(
+    "text,found",
+    [
+        ("[x](../guide/gpu.md#ranks)", "[x](../guide/gpu.md#ranks)"),
+        ("[`f`](../../examples/all_gather.py)", "`f`"),
+        ("[op](../../ops/route/README.md)", "[op](../ops/route.md)"),
+        ("[home](../../README.md)", "[home](../index.md)"),
+        ("[out](https://a.b/c)", "[out](https://a.b/c)"),
+        ("```text\n[x](../../examples/all_gather.py)\n```", "```text\n[x](../../examples/all_gather.py)\n```"),
+    ],
+)
+def test_links_that_leave_the_pages(text, found):
+    assert site_hooks._relinked(text, "docs/tutorials/01_first_kernel.md", "tutorials/01_first_kernel.md") == found
+
+
+def test_a_link_that_leads_nowhere_is_an_error(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("# A\n\n[b](#nowhere)\n")
+    (tmp_path / "mkdocs.yml").write_text("site_name: A\nstrict: true\nvalidation: {links: {anchors: warn}}\n")
+    done = subprocess.run([sys.executable, "-m", "mkdocs", "build"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode != 0 and "nowhere" in done.stderr

@@ -2,6 +2,7 @@
 
 import importlib.util
 import pathlib
+import statistics
 import sys
 
 import torch
@@ -66,5 +67,5 @@ def microseconds(*functions, repetitions=100):
             end.record()
             own.append((start, end))
     torch.cuda.synchronize()
-    medians = [sorted(s.elapsed_time(e) * 1e3 for s, e in own)[repetitions // 2] for own in times]
+    medians = [statistics.median_high(s.elapsed_time(e) * 1e3 for s, e in own) for own in times]
     return medians if len(medians) > 1 else medians[0]

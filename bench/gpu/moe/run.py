@@ -4,6 +4,7 @@ python -m torch.distributed.run --nproc-per-node 1 bench/gpu/moe/run.py [route] 
 """
 
 import json
+import statistics
 import sys
 
 import torch
@@ -53,7 +54,7 @@ def in_graph(function, calls=10, replays=10):
         end.record()
         torch.cuda.synchronize()
         times.append(begin.elapsed_time(end) * 1000 / calls)
-    return round(sorted(times)[len(times) // 2], 2)
+    return round(statistics.median_high(times), 2)
 
 
 def tried(function, *args):

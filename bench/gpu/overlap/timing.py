@@ -55,10 +55,6 @@ class Timer:
         return {name: ([s.elapsed_time(e) * 1e3 for s, e in events[name]], host[name]) for name in calls}
 
 
-def median(values):
-    return sorted(values)[len(values) // 2]
-
-
 def captured(call):
     """The call as a CUDA graph. It must have run before."""
     graph = torch.cuda.CUDAGraph()

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ import torch.distributed as dist
 
 from cases import derived, flop
 from contenders import Case, Ranks, first_line, relative_error
-from timing import Timer, captured, median
+from timing import Timer, captured
 
 BROKEN = 3
 TOLERANCE = 1e-2
@@ -222,7 +223,7 @@ class Worker:
         measured = self.timer.measure(
             {k: c.call for k, c in active.items()}, repetitions, {k: c.reset for k, c in active.items() if c.reset}
         )
-        own = {k: [median(v) for v in values] for k, values in measured.items()}
+        own = {k: [statistics.median_high(v) for v in values] for k, values in measured.items()}
         everyone = self.agree.all(own)
         return {k: [max(each[k][i] for each in everyone) for i in (0, 1)] for k in own}
 

@@ -14,6 +14,7 @@ from . import _tandem
 from .gpu.device import current_device, devices
 from .gpu.streams import stream_handle
 from .host.current import current_team, is_simulating
+from .host.simulated_gpu import SIMULATED_GPU
 
 _FLUSH_BYTES = 256 << 20  # more than any L2
 
@@ -241,15 +242,19 @@ def _host(x):
     return np.asarray(x)
 
 
+def _device(number):
+    return SIMULATED_GPU if is_simulating() else devices()[current_device() if number is None else number]
+
+
 def get_dram_gbps(device=None):
     """The memory's bandwidth by its clock and width, in GB/s."""
-    properties = devices()[current_device() if device is None else device]
+    properties = _device(device)
     return properties["memory_clock_khz"] * properties["memory_bus_bits"] * 2 / 8 / 1e6
 
 
 def get_max_tensorcore_tflops(dtype, clock_rate, device=None):
     """Returns the speed of all tensor cores at `clock_rate` kHz, in TFLOP/s (or T operations of integers), without sparsity."""
-    properties = devices()[current_device() if device is None else device]
+    properties = _device(device)
     word = str(dtype).rpartition(".")[2]
     bits = next((bits for bits, words in _TENSOR_CORE_TYPES.items() if word in words), None)
     if bits is None:
@@ -274,7 +279,7 @@ def nvsmi(attributes):
 def get_max_simd_tflops(dtype, clock_rate, device=None):
     """Returns the speed of all cores at `clock_rate` kHz without tensor cores, in TFLOP/s; 16-bit types go two at a
     time where they may."""
-    properties = devices()[current_device() if device is None else device]
+    properties = _device(device)
     halves = 2 if str(dtype).rpartition(".")[2] in ("float16", "fp16", "bfloat16", "bf16") else 1
     fused_a_clock = 64 if properties["target"] == "sm_80" else 128
     return properties["multiprocessors"] * fused_a_clock * halves * 2 * clock_rate * 1e-9
@@ -283,5 +288,5 @@ def get_max_simd_tflops(dtype, clock_rate, device=None):
 @contextlib.contextmanager
 def set_gpu_clock(ref_sm_clock=None, ref_mem_clock=None):
     """Clocks are the machine's business: nothing is set, the maxima are given."""
-    properties = devices()[current_device()]
+    properties = _device(None)
     yield properties["clock_khz"] // 1000, properties["memory_clock_khz"] // 1000

@@ -54,7 +54,8 @@ assert (rank, size) == (int(os.environ["RANK"]), int(os.getenv("WORLD_SIZE"))) a
 mine = torch.full((64,), rank, dtype=torch.float32, device="cuda")
 source, inbox = (nvshmem_create_tensor((64,), torch.float32) for _ in range(2))
 signal = nvshmem_create_tensor((1,), NVSHMEM_SIGNAL_DTYPE)
-source.copy_(mine)
+source.to(torch.float32)[:64].copy_(mine)                 # the tensor itself: nothing is read
+str(inbox)
 signal.zero_()
 nvshmem_barrier_all_on_stream(torch.cuda.current_stream())
 ring[(1,)](source, inbox, signal, source.nbytes)
@@ -161,6 +162,7 @@ def test_collectives(tmp_path):
 import torch.distributed as dist
 
 group = initialize_distributed()
+assert dist.group.WORLD is dist.GroupMember.WORLD is group
 rank, size = dist.get_rank(), dist.get_world_size(group)
 x = torch.arange(size, device="cuda") + 10 * rank
 every = torch.arange(size)[:, None] * 10 + torch.arange(size)
@@ -231,6 +233,8 @@ assert core.team_n_pes(core.Teams.TEAM_NODE) == 2 and core.team_my_pe(core.Teams
 tensors = nvshmem_create_tensors((1,), torch.int64, group.rank(), 2)
 tensors[torch.cuda.current_device()].fill_(group.rank())
 core.barrier(core.Teams.TEAM_NODE, stream=torch.cuda.current_stream())
+row, column = core.team_split_2d(core.Teams.TEAM_WORLD, 2, core.TeamConfig(), 0, core.TeamConfig(), 0)
+assert (core.team_my_pe(row), core.team_my_pe(column)) == (group.rank() % 2, group.rank() // 2) and core.team_n_pes(column) == 2
 dist_print([int(t) for t in (tensor.cpu() for tensor in tensors)], need_sync=True, allowed_ranks="all")
 """,
         LOCAL_WORLD_SIZE="2",
@@ -278,6 +282,7 @@ assert milliseconds > 0 and (result == x + 1).all()
 assert triton.testing.do_bench(lambda: x + 1) > 0
 low, high = triton.testing.do_bench(lambda: x + 1, quantiles=[0.2, 0.8])
 assert low <= high
+assert triton.testing.get_dram_gbps() > 3000 and triton.runtime.driver.active.get_current_target().arch == 90
 assert torch.cuda.get_device_capability() == (9, 0) and torch.cuda.get_device_properties("cuda").multi_processor_count == 132
 """,
         ranks=2,

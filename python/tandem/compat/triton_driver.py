@@ -7,14 +7,21 @@ from .. import testing
 from ..gpu.device import current_device, devices, target_of
 from ..gpu.streams import stream_handle
 from ..host.current import is_simulating
+from ..host.simulated_gpu import SIMULATED_GPU
 from .backends import GPUTarget
+
+
+def _device(number):
+    if is_simulating():
+        return SIMULATED_GPU
+    target_of(number)  # raises the reason when there is no GPU
+    return devices()[number]
 
 
 class _Utils:
     @staticmethod
     def get_device_properties(device=0):
-        target_of(device)  # raises the reason when there is no GPU
-        d = devices()[device]
+        d = _device(device)
         return {
             "max_shared_mem": d["max_shared_bytes"],
             "max_num_regs": d["max_registers"],
@@ -30,7 +37,7 @@ class _Active:
     utils = _Utils()
 
     def get_current_device(self):
-        return current_device()
+        return 0 if is_simulating() else current_device()
 
     def set_current_device(self, device):
         self.get_device_interface().set_device(device)
@@ -39,8 +46,7 @@ class _Active:
         return stream_handle(None, current_device() if device is None else device)
 
     def get_current_target(self):
-        target_of(current_device())
-        d = devices()[current_device()]
+        d = _device(self.get_current_device())
         return GPUTarget("cuda", d["major"] * 10 + d["minor"], d["warp_size"])
 
     def get_active_torch_device(self):

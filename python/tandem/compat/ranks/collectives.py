@@ -79,14 +79,14 @@ class Group(torch.distributed.ProcessGroup):
         return f"<group of {self.size()} simulated ranks, rank {self.rank()}>"
 
 
-class GroupMember:
-    NON_GROUP_MEMBER = object()
-
-
 class _World(type):
     @property
     def WORLD(cls):
         return state().world
+
+
+class GroupMember(metaclass=_World):
+    NON_GROUP_MEMBER = object()
 
 
 class group(metaclass=_World):

@@ -5,6 +5,7 @@ import enum
 import types
 
 from ... import _tandem
+from ...host.simulated_gpu import SIMULATED_GPU
 from .rank import mapped, state
 from .streams import properties, synchronize
 from .tensors import copy_async
@@ -132,8 +133,8 @@ def _synchronous(queue):
 
 def _attribute(success):
     def get(attribute, device=0):
-        value = {16: 132, 97: 227 << 10, 75: 9, 76: 0}.get(int(attribute), 0)
-        return success, value
+        word = {16: "multiprocessors", 97: "max_shared_bytes", 75: "major", 76: "minor"}.get(int(attribute))
+        return success, SIMULATED_GPU[word] if word else 0
 
     return get
 
@@ -235,7 +236,7 @@ class Device:
 
     @property
     def compute_capability(self):
-        return types.SimpleNamespace(major=9, minor=0)
+        return types.SimpleNamespace(major=SIMULATED_GPU["major"], minor=SIMULATED_GPU["minor"])
 
 
 def modules(module):

@@ -11,6 +11,7 @@ import sys
 import numpy as np
 import torch
 
+from ...host.simulated_gpu import SIMULATED_GPU
 from ...jit import JITFunction, jit
 from . import cuda_bindings, nvshmem, streams
 from .rank import state
@@ -33,6 +34,8 @@ def initialize_distributed(seed=None, initialize_shmem=True):
 
 
 def init_nvshmem_by_torch_process_group(group):
+    if group.size() != state().team.size:
+        raise NotImplementedError("NVSHMEM of simulated ranks is of all ranks; a part of them is a team (`team_split_strided`)")
     state().shmem_group = group
 
 
@@ -320,10 +323,10 @@ _ANSWERS = {
     "get_numa_node_count_in_group": lambda group: 1,
     "get_group_numa_world_size": lambda group: group.size(),
     "get_device_property": lambda device=0: streams.properties(),
-    "get_max_gpu_clock_rate_in_khz": lambda device=0: 1_980_000,
-    "get_current_gpu_clock_rate_in_khz": lambda device=0: 1_980_000,
+    "get_max_gpu_clock_rate_in_khz": lambda device=0: SIMULATED_GPU["clock_khz"],
+    "get_current_gpu_clock_rate_in_khz": lambda device=0: SIMULATED_GPU["clock_khz"],
     "get_intranode_max_speed_gbps": lambda device=0, with_scale=False: 450.0,
-    "get_device_name": lambda device=0: streams.properties().name,
+    "get_device_name": lambda device=0: SIMULATED_GPU["name"],
     "torch_stream_max_priority": lambda: -1,
     "wait_until_max_gpu_clock_or_warning": _nothing,
     "warn_if_cuda_launch_blocking": _nothing,

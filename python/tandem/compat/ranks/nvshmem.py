@@ -48,6 +48,7 @@ class NvshmemError(RuntimeError):
 def _members(team):
     """World ranks of a team."""
     me = state()
+    team = getattr(team, "value", team)  # a kernel's constant
     if team is None or team == Teams.TEAM_WORLD:
         return list(range(me.team.size))
     if team in (Teams.TEAM_NODE, Teams.TEAM_SHARED):
@@ -128,6 +129,18 @@ def team_split_strided(parent, start, stride, size, *_, **__):
     return _SplitTeam(members) if state().team.rank in members else Teams.TEAM_INVALID
 
 
+class TeamConfig:
+    """Options of a new team, of which simulated ranks need none."""
+
+
+def team_split_2d(parent, xrange, *_, **__):
+    """The teams of a rank's row and of its column in rows of `xrange` ranks [collective]."""
+    size, me = team_n_pes(parent), team_my_pe(parent)
+    row = team_split_strided(parent, me - me % xrange, 1, min(xrange, size - (me - me % xrange)))
+    column = team_split_strided(parent, me % xrange, xrange, (size - me % xrange - 1) // xrange + 1)
+    return row, column
+
+
 def tensor(shape, dtype=None, release=False, morder=None, except_on_del=True, **_):
     """Symmetric memory as a tensor [collective]."""
     result = symmetric(shape, dtype or torch.get_default_dtype())
@@ -206,7 +219,8 @@ def _ptr(address, pe):
 
 _CORE = (
     "Teams SignalOp ComparisonType InitStatus NvshmemError init finalize get_unique_id is_initialized my_pe n_pes team_my_pe team_n_pes "
-    "tensor bytetensor free_tensor get_peer_tensor barrier barrier_all quiet put get put_signal signal_wait team_split_strided"
+    "tensor bytetensor free_tensor get_peer_tensor barrier barrier_all quiet put get put_signal signal_wait team_split_strided "
+    "team_split_2d TeamConfig"
 ).split()
 
 
@@ -218,5 +232,5 @@ def modules(module):
     yield module("nvshmem", __version__="3.4.5")
     yield module("nvshmem.core", **core)
     yield module("nvshmem.core.utils", _configure_logging=lambda *_: None)
-    yield module("nvshmem.bindings")
+    yield module("nvshmem.bindings", **bindings)
     yield module("nvshmem.bindings.nvshmem", **bindings)

@@ -2,13 +2,14 @@
 that it models."""
 
 import contextlib
+import functools
 import time
 import types
 
+from ...host.simulated_gpu import SIMULATED_GPU
 from .rank import state
 
 _FIRST_HANDLE = 0x1000
-_NAME = "NVIDIA H100 80GB HBM3 (simulated)"
 
 
 class Stream:
@@ -150,23 +151,24 @@ def synchronize(device=None):
 
 def properties(device=None):
     """The machine that the simulator models, in the form of `torch.cuda.get_device_properties`."""
+    gpu = SIMULATED_GPU
     return types.SimpleNamespace(
-        name=_NAME,
-        major=9,
-        minor=0,
-        multi_processor_count=132,
-        total_memory=80 << 30,
-        warp_size=32,
-        L2_cache_size=50 << 20,
+        name=gpu["name"],
+        major=gpu["major"],
+        minor=gpu["minor"],
+        multi_processor_count=gpu["multiprocessors"],
+        total_memory=gpu["memory_bytes"],
+        warp_size=gpu["warp_size"],
+        L2_cache_size=gpu["l2_bytes"],
         max_threads_per_block=1024,
         max_threads_per_multi_processor=2048,
-        regs_per_multiprocessor=65536,
+        regs_per_multiprocessor=gpu["max_registers"],
         shared_memory_per_block=48 << 10,
-        shared_memory_per_block_optin=227 << 10,
-        shared_memory_per_multiprocessor=228 << 10,
-        clock_rate=1_980_000,
-        memory_clock_rate=2_619_000,
-        memory_bus_width=5120,
+        shared_memory_per_block_optin=gpu["max_shared_bytes"],
+        shared_memory_per_multiprocessor=gpu["max_shared_bytes"] + 1024,
+        clock_rate=gpu["clock_khz"],
+        memory_clock_rate=gpu["memory_clock_khz"],
+        memory_bus_width=gpu["memory_bus_bits"],
         gcnArchName="",
         is_integrated=False,
         is_multi_gpu_board=False,
@@ -197,12 +199,27 @@ _MEMORY = (
 ).split()
 
 
+def _of_its_own(function):
+    """A function that is no other's: PyTorch's compiler knows functions of `torch.cuda` by identity."""
+    return functools.wraps(function)(lambda *args, **kwargs: function(*args, **kwargs))
+
+
 def install(torch):
     """Makes `torch.cuda` speak of simulated ranks."""
     cuda = torch.cuda
-    nothing = {name: lambda *_, **__: 0 for name in _MEMORY}
-    cuda.__dict__.update(
-        nothing,
+    names = _names(torch)
+    classes = {name: value for name, value in names.items() if isinstance(value, type)}
+    cuda.__dict__.update({name: _of_its_own(value) for name, value in names.items()}, **classes)
+    cuda.streams.Stream, cuda.streams.Event, cuda.streams.ExternalStream = Stream, Event, ExternalStream
+    for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
+        setattr(cuda.nvtx, name, _of_its_own(_no_more))
+    cuda.nvtx.range = lambda *_, **__: contextlib.nullcontext()
+
+
+def _names(torch):
+    """What `torch.cuda` has for simulated ranks, by name."""
+    return dict(
+        {name: lambda *_, **__: 0 for name in _MEMORY},
         Stream=Stream,
         ExternalStream=ExternalStream,
         Event=Event,
@@ -221,12 +238,12 @@ def install(torch):
         device=_on,
         device_of=_on,
         get_device_properties=properties,
-        get_device_capability=lambda device=None: (9, 0),
-        get_device_name=lambda device=None: _NAME,
+        get_device_capability=lambda device=None: (SIMULATED_GPU["major"], SIMULATED_GPU["minor"]),
+        get_device_name=lambda device=None: SIMULATED_GPU["name"],
         can_device_access_peer=lambda device, peer: True,
-        mem_get_info=lambda device=None: (80 << 30, 80 << 30),
+        mem_get_info=lambda device=None: (SIMULATED_GPU["memory_bytes"],) * 2,
         memory_stats=lambda device=None: {},
-        clock_rate=lambda device=None: 1980,
+        clock_rate=lambda device=None: SIMULATED_GPU["clock_khz"] // 1000,
         manual_seed=_no_more,
         manual_seed_all=_no_more,
         get_rng_state=lambda device=None: torch.get_rng_state(),
@@ -239,7 +256,3 @@ def install(torch):
         make_graphed_callables=_no_graphs,
         _sleep=_sleep,
     )
-    cuda.streams.Stream, cuda.streams.Event, cuda.streams.ExternalStream = Stream, Event, ExternalStream
-    for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
-        setattr(cuda.nvtx, name, _no_more)
-    cuda.nvtx.range = lambda *_, **__: contextlib.nullcontext()

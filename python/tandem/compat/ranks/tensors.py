@@ -173,13 +173,17 @@ def _eager(function, args, kwargs):
     if not given:
         return function(*args, **kwargs)
     state().current.settle()
-    shown = [tensor for tensor in given if shown_at(tensor.data_ptr()) is not None] if given else ()
+    shown = [tensor for tensor in given if shown_at(tensor.data_ptr()) is not None]
     name = getattr(function, "__name__", "")
     changes = _changed(name, args, kwargs)
-    for tensor in shown:
-        if not any(tensor is changed for changed in changes) or name not in _OVERWRITES:
-            note(tensor, READ)
     result = function(*args, **kwargs)
+    for tensor in shown:
+        if any(tensor is changed for changed in changes):
+            unread = name in _OVERWRITES
+        else:
+            unread = result is tensor  # as `to` of the type that it has
+        if not unread:
+            note(tensor, READ)
     for tensor in changes:
         if shown_at(tensor.data_ptr()) is not None:
             note(tensor, WRITE)

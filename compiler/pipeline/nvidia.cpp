@@ -26,6 +26,7 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   // While tiles are free of layouts, which operands decide.
   passes.addPass(createSelectProducts({target}));
   passes.addPass(createOverlapProducts());        // For products that are asynchronous now.
+  passes.addPass(createKeepOperands({target}));   // Of the others; before rings take the shared memory.
   passes.addPass(createPipelineLoads({target}));  // For loads that no ring has taken.
   // When all products and the events of their rings are there.
   passes.addPass(createScheduleProducts());

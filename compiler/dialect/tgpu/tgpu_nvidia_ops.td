@@ -101,10 +101,10 @@ def Tgpu_CopyAsyncOp : Tgpu_EffectOp<"copy_async", [AttrSizedOperandSegments, Tg
     "`:` type($pointer) `,` type($buffer)";
 }
 def Tgpu_LocalLoadOp : Tgpu_EffectOp<"local_load", [MemoryEffects<[MemRead]>]> {
-  let summary = "the tile in the slot that the last await has been for";
-  let arguments = (ins Tile_Smem:$buffer, I32:$ring);
+  let summary = "the tile in the slot that the last await has been for; without a ring, the tile that a local_store has left";
+  let arguments = (ins Tile_Smem:$buffer, Optional<I32>:$ring);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$buffer `of` $ring attr-dict `:` type($buffer) `->` type($result)";
+  let assemblyFormat = "$buffer (`of` $ring^)? attr-dict `:` type($buffer) `->` type($result)";
 }
 
 //===- stores by the signaller ---------------------------------------------------------------------------------===//

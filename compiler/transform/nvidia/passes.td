@@ -75,6 +75,16 @@ def OverlapProducts : KernelPass<"overlap-products"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def KeepOperands : KernelPass<"keep-operands"> {
+  let summary = "keep in shared memory what mma.sync of a loop would have in every warp's registers";
+  let description = [{
+    An operand from before a loop, of which each warp multiplies all, takes a warp's registers as if it were alone: a row block of queries
+    with 512 columns takes 128 of each thread. It is stored once before the loop, and each product reads it from there.
+  }];
+  let options = [Target];
+  let dependentDialects = ["::tandem::tgpu::TgpuDialect"];
+}
+
 def PipelineLoads : KernelPass<"pipeline-loads"> {
   let summary = "load for later iterations of a loop by cp.async, while this one computes";
   let description = [{

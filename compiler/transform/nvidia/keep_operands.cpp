@@ -1,0 +1,98 @@
+// The operands of mma.sync that a loop takes from outside, one at a time.
+#include "compiler/analysis/boxes.h"
+#include "compiler/dialect/tile/attributes.h"
+#include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/transform/gpu/thread_dependence.h"
+#include "compiler/transform/nvidia/operands.h"
+#include "compiler/transform/nvidia/passes.h"
+#include "compiler/transform/nvidia/product_layouts.h"
+#include "compiler/transform/nvidia/ring_copies.h"
+#include <llvm/ADT/MapVector.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+#define GEN_PASS_DEF_KEEPOPERANDS
+#include "compiler/transform/nvidia/passes.h.inc"
+namespace {
+
+// Returns the outermost loop around `op` that `value` comes from outside of.
+Operation* loopBehind(Operation* op, Value value) {
+  Operation* found = nullptr;
+  for (Operation* around = op->getParentOp(); around; around = around->getParentOp()) {
+    if (around->isAncestor(value.getParentBlock()->getParentOp())) break;
+    if (isa<scf::ForOp, scf::WhileOp>(around)) found = around;
+  }
+  return found;
+}
+
+class Keeping {
+ public:
+  Keeping(func::FuncOp kernel, const target::TargetInfo& target)
+      : kernel_(kernel), target_(target), numWarps_(tile::numWarps(kernel)) {}
+
+  bool run() {
+    SmallVector<tile::DotOp> dots;
+    kernel_.walk([&](tile::DotOp dot) { dots.push_back(dot); });
+    bool changed = false;
+    for (tile::DotOp dot : dots) {
+      DotPlan plan = planDot(dot, numWarps_, target_);
+      if (!plan.mma) continue;
+      changed |= keep(dot.getLhsMutable(), plan.lhs);
+      changed |= keep(dot.getRhsMutable(), plan.rhs);
+    }
+    return changed;
+  }
+
+ private:
+  bool keep(OpOperand& operand, const layout::LinearLayout& wanted) {
+    Value tile = operand.get();
+    Operation* loop = loopBehind(operand.getOwner(), tile);
+    // A product in a branch would have its operand brought to its threads in every iteration, not once before the loop.
+    bool isInBranch = !isa<scf::ForOp, scf::WhileOp>(operand.getOwner()->getParentOp());
+    if (!loop || !takesMany(cast<RankedTensorType>(tile.getType()), wanted, isInBranch ? 32 : 96) ||
+        gpu::isDivergent(loop))
+      return false;
+    Value buffer = bufferOf(tile, loop);
+    OpBuilder b(operand.getOwner());
+    operand.set(tgpu::LocalLoadOp::create(b, tile.getLoc(), tile.getType(), buffer, Value()));
+    return true;
+  }
+
+  // Returns true if every thread would hold `many` registers, and all threads together several copies of the tile.
+  bool takesMany(RankedTensorType type, const layout::LinearLayout& wanted, int64_t many) const {
+    constexpr int64_t kCopies = 2;
+    unsigned bits = type.getElementTypeBitWidth();
+    int64_t held = int64_t(wanted.numRegisters()) * bits / 32, threads = threadsOf(numWarps_).count();
+    return type.getRank() == 2 && (bits == 8 || bits == 16) && analysis::panelSwizzle(type) && held >= many &&
+           held * 32 / bits * threads >= kCopies * type.getNumElements();
+  }
+
+  // Stored before the loop, once for all products in it.
+  Value bufferOf(Value tile, Operation* loop) {
+    Value& buffer = buffers_[{tile, loop}];
+    if (buffer) return buffer;
+    OpBuilder top = OpBuilder::atBlockBegin(&kernel_.getBody().front()), before(loop);
+    buffer = makeBuffer(top, tile.getLoc(), cast<RankedTensorType>(tile.getType()), 1);
+    tgpu::LocalStoreOp::create(before, tile.getLoc(), tile, buffer);
+    return buffer;
+  }
+
+  func::FuncOp kernel_;
+  const target::TargetInfo& target_;
+  int numWarps_;
+  llvm::MapVector<std::pair<Value, Operation*>, Value> buffers_;
+};
+
+struct KeepOperands : impl::KeepOperandsBase<KeepOperands> {
+  using Base::Base;
+  void runOnOperation() override {
+    const target::TargetInfo* gpu = targetOf(target);
+    func::FuncOp kernel = getOperation();
+    bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    cleanUp(gpu && !haveRoles && Keeping(kernel, *gpu).run());
+  }
+};
+
+}  // namespace
+}  // namespace tandem::transform::nvidia

@@ -261,6 +261,9 @@ def moved_reference(kind, M, N):
     def reference(x, o, *rest):
         v = x.reshape(M, N)
         s = v + v
+        total = v.astype(np.float64).sum(1, keepdims=True)  # exact for integers, which wrap around when they are stored
+        if v.dtype.kind == "i":
+            total = total.astype(np.int64).astype(v.dtype)
         result = {
             "trans": lambda: v.T,
             "reshape": lambda: v,
@@ -271,7 +274,7 @@ def moved_reference(kind, M, N):
             "permute": lambda: v.reshape(M, N // 4, 4).transpose(2, 0, 1),
             "flip0": lambda: v[::-1],
             "flip1": lambda: v[:, ::-1],
-            "broadcast": lambda: np.repeat(v.astype(np.float64).sum(1, keepdims=True), N, 1),
+            "broadcast": lambda: np.repeat(total, N, 1),
         }[kind]()
         return np.ascontiguousarray(result).reshape(-1)
 

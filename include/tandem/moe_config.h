@@ -16,7 +16,7 @@ struct GroupedConfig : DealConfig {
   bool shared = false;  // memory for the time of a call is that of all operators of this kind that say so
 };
 
-// What a grouped product may have beside its operands; a tensor without an address is left out.
+// A grouped product may have these beside its operands; a tensor without an address is left out.
 struct GroupedMore {
   Tensor bias;              // [experts, n], of twice the columns with `gated`, fp32
   Tensor xScales, wScales;  // of fp8: of 128 of a row's elements each, and of 128 rows and 128 columns of w, fp32

@@ -29,7 +29,7 @@ class TANDEM_API Memory {
   Tensor symmetricEmpty(const std::vector<int64_t>& shape, DType dtype, const std::string& name);
   Tensor symmetricZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name);
   Tensor localZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name);
-  // What nobody reads after the call: with `isShared`, of the workspace that the rank's operators of this kind share.
+  // Memory that nobody reads after the call: with `isShared`, of the workspace that the rank's operators of this kind share.
   Tensor symmetricScratch(const std::vector<int64_t>& shape, DType dtype, const std::string& name);
   Tensor localScratch(const std::vector<int64_t>& shape, DType dtype, const std::string& name);
   void share(bool isShared) { isShared_ = isShared; }

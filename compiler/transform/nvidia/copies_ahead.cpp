@@ -35,8 +35,8 @@ class CopiesAhead {
     later = moveBody(later, b);
     OpBuilder top = OpBuilder::atBlockBegin(loop_.getBody()), end(loop_.getBody()->getTerminator());
     tgpu::AwaitOp::create(top, loc, ring_);
-    // What products that are under way until the wait read is overwritten behind it, when all threads have waited; a
-    // slot of the same iteration, when all threads have read it.
+    // Copies overwrite what products under way read behind the wait for these, when all threads have waited, and a slot
+    // of the same iteration when all threads have read it.
     bool isBehind = !sums.waits.empty() || size_.refillsBehind();
     if (isBehind) simt::BarrierOp::create(end, loc);
     Iteration next = fill(later, top, isBehind ? end : top);

@@ -36,6 +36,49 @@ def test_gluon_imports_and_its_kernels_are_refused():
     assert "`kernel` is a Gluon kernel; Tandem compiles kernels of Triton's language only" in done.stdout, done.stderr
 
 
+HOST = """
+import tandem.compat
+tandem.compat.install()
+import triton
+import triton.language as tl
+from triton.language.target_info import cuda_capability_geq, is_cuda, is_hip
+
+def annotated(x: tl.tensor | tl.tensor_descriptor | None):
+    pass
+
+print(is_cuda(), is_hip(), cuda_capability_geq(99), triton.runtime.jit.constexpr_function is triton.constexpr_function)
+"""
+
+
+def test_questions_of_the_host():
+    done = subprocess.run([sys.executable, "-c", HOST], capture_output=True, text=True)
+    assert done.stdout.split() == ["True", "False", "False", "True"], done.stderr
+
+
+integers = tandem.constexpr_function(tl.get_int_dtype)
+
+
+@tandem.jit
+def answers(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    bits = tl.load(x + i).to(integers(bitwidth=32, signed=True), bitcast=True)
+    tl.static_assert(tl.target_info.is_cuda())
+    halves = tl.reshape(bits, bits.shape[:-1] + [2, BLOCK // 2])
+    tl.store(out + i, tl.reshape(halves, [BLOCK]))
+
+
+def test_a_function_of_the_language_answers_on_the_host_and_in_kernels():
+    x = np.arange(8, dtype=np.float32)
+
+    def main(team):
+        out = team.local_from_array(np.zeros(8, np.int32))
+        answers[(1,)](team.local_from_array(x), out, BLOCK=8)
+        return np.array(out)
+
+    np.testing.assert_array_equal(tandem.launch(main, ranks=1).values[0], x.view(np.int32))
+    assert tl.get_int_dtype(16, False) == tl.uint16 and tl.str_to_ty("i8") == tl.int8
+
+
 @tandem.jit
 def moves(source, dest, offset, size, row, BLOCK: tl.constexpr):
     store_ragged(dest, offset, size, [row, 0], load_ragged(source, offset, size, [row, 0]) + 1)

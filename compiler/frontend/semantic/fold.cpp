@@ -9,9 +9,9 @@ using ast::BinaryOp;
 
 constexpr size_t maxRepeatedLength = 1 << 20;
 
-Value concatenated(Context& context, const Value& lhs, const Value& rhs) {
+// Triton's kernels have tuples only, so that a list and a tuple have a sum; it is of the first one's kind.
+Value concatenated(const Value& lhs, const Value& rhs) {
   const Tuple &left = *lhs.as<std::shared_ptr<Tuple>>(), &right = *rhs.as<std::shared_ptr<Tuple>>();
-  if (left.isList != right.isList) failOperands(context, "+", lhs, rhs);
   auto joined = std::make_shared<Tuple>();
   joined->isList = left.isList;
   joined->elements = left.elements;
@@ -73,7 +73,7 @@ Value foldBinary(Context& context, BinaryOp op, const Value& lhs, const Value& r
   if (lhs.isNumber() && rhs.isNumber()) return foldNumbers(context, op, lhs, rhs);
   if (op == BinaryOp::Add && lhs.is<std::string>() && rhs.is<std::string>())
     return lhs.as<std::string>() + rhs.as<std::string>();
-  if (op == BinaryOp::Add && lhs.isTuple() && rhs.isTuple()) return concatenated(context, lhs, rhs);
+  if (op == BinaryOp::Add && lhs.isTuple() && rhs.isTuple()) return concatenated(lhs, rhs);
   if (op == BinaryOp::Mul && isSequence(lhs) && isInteger(rhs)) return repeated(context, lhs, rhs);
   if (op == BinaryOp::Mul && isInteger(lhs) && isSequence(rhs)) return repeated(context, rhs, lhs);
   failOperands(context, spelling(op), lhs, rhs);

@@ -17,7 +17,7 @@ from ..kernel.sizes import cdiv, next_power_of_2
 from ..kernel.source import Source
 from ..kernel.tensor_wrapper import TensorWrapper, reinterpret
 from ..tune.autotune import Autotuner, Config, Heuristics, autotune, heuristics
-from . import backends, cache, compilation, gluon, knobs, libtriton, mxfp, ragged, triton_driver
+from . import backends, cache, compilation, gluon, knobs, libtriton, mxfp, ragged, target_info, triton_driver
 
 
 class InterpreterError(KernelError):
@@ -74,7 +74,8 @@ _CORE = {
 def _runtime():
     """`triton.runtime` and the modules in it."""
     tuner = {**_TUNING, "Autotuner": Autotuner, "Heuristics": Heuristics}
-    yield _module("triton.runtime", **_FUNCTIONS, **tuner, **_ERRORS, driver=triton_driver.driver)
+    functions = {name: function for name, function in _FUNCTIONS.items() if name != "jit"}  # there it is the module below
+    yield _module("triton.runtime", **functions, **tuner, **_ERRORS, driver=triton_driver.driver)
     yield _module(
         "triton.runtime.jit",
         **_FUNCTIONS,
@@ -152,6 +153,7 @@ def _modules():
     modules["triton"] = _host("triton", "triton", **_CORE, language=language)
     modules["triton_dist"] = _host("triton_dist", "triton_dist", **_CORE, language=dist)
     modules |= {module.__name__: module for part in (_runtime(), _compiler(), _tools(), gluon.modules()) for module in part}
+    vars(modules["triton.language.target_info"]).update(target_info.NAMES)
     modules |= {"triton.testing": testing, "triton.knobs": knobs} | triton_driver.profiler()
     for name, module in modules.items():
         parent, _, last = name.rpartition(".")

@@ -23,6 +23,7 @@ _IGNORED = {
     "kpack",
     "sanitize_overflow",
 }
+_UNSET = {"ir_override", "arch", "ptx_version", "ptx_options", "instrumentation_mode"}  # Triton's; callers pass that they have none
 _LIBRARIES = {"libdevice"}  # of device functions that are at hand; calls of them need no file
 
 
@@ -56,7 +57,7 @@ def bind_call(kernel, args, kwargs):
             stream = value
         elif key == "extern_libs":
             _check_libraries(kernel, value)
-        elif key == "ir_override" and value is None:
+        elif key in _UNSET and not value:
             pass
         elif key not in options and key not in _IGNORED:
             raise TypeError(f"kernel `{kernel.__name__}` has no parameter `{key}`")

@@ -39,8 +39,25 @@ class Builtin:
     def __call__(self, *args, **kwargs):
         raise RuntimeError(f"`{self.canonical}` can be called only inside a kernel (a function under @tandem.jit)")
 
+    def __or__(self, other):
+        """In an annotation, `tl.tensor | tl.tensor_descriptor`."""
+        return self
+
+    __ror__ = __or__
+
     def __repr__(self):
         return f"<tandem builtin {self.canonical}>"
+
+
+class Answer(Builtin):
+    """A function of the kernel language that answers on the host, too: there it is `host`."""
+
+    def __init__(self, canonical, host):
+        functools.update_wrapper(self, host)
+        self.canonical, self._host = canonical, host
+
+    def __call__(self, *args, **kwargs):
+        return self._host(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
 
 
 class DType:

@@ -91,6 +91,10 @@ class Source:
         self.hash = None
         self.__dict__.pop("uses", None)
 
+    def get_capture_scope(self):
+        """The names from outside that the function can read, each with its value (Triton's name)."""
+        return self.target.__globals__ | inspect.getclosurevars(self.target).nonlocals
+
     def functions(self):
         return [self.target]
 

@@ -208,7 +208,7 @@ static void lowerProduct(KernelContext& cx, tgpu::WgmmaOp op) {
   }
 }
 
-// Stores into panels as TMA would have written them; then the asynchronous proxy may read.
+// Stores into panels as TMA would have written them; then the asynchronous proxy, where there is one, may read.
 static void lowerLocalStore(KernelContext& cx, tgpu::LocalStoreOp op) {
   LinearLayout from = cx.layoutOf(op.getValue());
   auto type = cast<tile::SmemType>(op.getBuffer().getType());
@@ -229,7 +229,7 @@ static void lowerLocalStore(KernelContext& cx, tgpu::LocalStoreOp op) {
         cx.b.CreateGEP(cx.b.getInt8Ty(), base, cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8))),
         parts);
   }
-  ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
+  if (cx.target.hasTma()) ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
   cx.emit.blockBarrier();
 }
 

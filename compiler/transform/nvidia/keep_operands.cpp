@@ -54,6 +54,7 @@ class Keeping {
         gpu::isDivergent(loop))
       return false;
     Value buffer = bufferOf(tile, loop);
+    if (!buffer) return false;
     OpBuilder b(operand.getOwner());
     operand.set(tgpu::LocalLoadOp::create(b, tile.getLoc(), tile.getType(), buffer, Value()));
     return true;
@@ -68,10 +69,12 @@ class Keeping {
            held * 32 / bits * threads >= kCopies * type.getNumElements();
   }
 
-  // Stored before the loop, once for all products in it.
+  // Stored before the loop, once for all products in it; nothing where too little would be left for copies ahead.
   Value bufferOf(Value tile, Operation* loop) {
     Value& buffer = buffers_[{tile, loop}];
-    if (buffer) return buffer;
+    int64_t bytes = bytesOf(cast<RankedTensorType>(tile.getType()));
+    if (buffer || kept_ + bytes > target_.maxSharedBytes() / 4) return buffer;
+    kept_ += bytes;
     OpBuilder top = OpBuilder::atBlockBegin(&kernel_.getBody().front()), before(loop);
     buffer = makeBuffer(top, tile.getLoc(), cast<RankedTensorType>(tile.getType()), 1);
     tgpu::LocalStoreOp::create(before, tile.getLoc(), tile, buffer);
@@ -81,6 +84,7 @@ class Keeping {
   func::FuncOp kernel_;
   const target::TargetInfo& target_;
   int numWarps_;
+  int64_t kept_ = 0;  // bytes
   llvm::MapVector<std::pair<Value, Operation*>, Value> buffers_;
 };
 

@@ -52,6 +52,20 @@ func.func @wide(%q: tensor<16x512xbf16>, %k: tensor<512x32xbf16>, %none: tensor<
   return %r : tensor<16x32xf32>
 }
 
+// 64 KB are more than a quarter of the shared memory.
+// CHECK-LABEL: func.func @large
+// CHECK-NOT: tgpu.alloc
+func.func @large(%q: tensor<16x2048xbf16>, %k: tensor<2048x32xbf16>, %none: tensor<16x32xf32>, %n: i32) -> tensor<16x32xf32>
+    attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %none) -> (tensor<16x32xf32>) : i32 {
+    %t = tile.dot %q, %k, %sum : tensor<16x2048xbf16>, tensor<2048x32xbf16> -> tensor<16x32xf32>
+    scf.yield %t : tensor<16x32xf32>
+  }
+  return %r : tensor<16x32xf32>
+}
+
 // Four warps share 32 x 32 elements, and a warp alone holds no copy of another one's.
 // CHECK-LABEL: func.func @few
 // CHECK-NOT: tgpu.alloc

@@ -23,7 +23,7 @@ _IGNORED = {
     "kpack",
     "sanitize_overflow",
 }
-_UNSET = {"ir_override", "arch", "ptx_version", "ptx_options", "instrumentation_mode"}  # Triton's; callers pass that they have none
+_UNSET = {"ir_override", "arch", "ptx_version", "ptx_options", "instrumentation_mode"}  # options of Triton that callers may pass unset
 _LIBRARIES = {"libdevice"}  # of device functions that are at hand; calls of them need no file
 
 

@@ -1,5 +1,20 @@
 """The exceptions of the package."""
 
+import re
+import sys
+
+
+def with_cells(text):
+    """The text with a notebook's cells named as IPython's own errors name them, `Cell In[3]`, in place of the files that stand for them."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    name_of = getattr(getattr(shell, "compile", None), "format_code_name", lambda file: None)
+
+    def named(match):
+        found = name_of(match[1])
+        return f"{' '.join(found)}:{match[2]}" if found else match[0]
+
+    return re.sub(r"^(\S[^:\n]*):(\d+)", named, text, flags=re.MULTILINE)
+
 
 class KernelError(Exception):
     """What can be wrong with one kernel, or with one of its configurations, before it runs."""
@@ -7,6 +22,9 @@ class KernelError(Exception):
 
 class CompileError(KernelError):
     """A kernel that does not compile. The message is the rendered diagnostic: file, line, caret, notes."""
+
+    def __str__(self):
+        return with_cells(super().__str__())
 
 
 class OutOfResources(KernelError, RuntimeError):
@@ -40,6 +58,9 @@ class RunError(RuntimeError):
         self.raised = []
         texts = [r["text"] for r in reports if r["severity"] == "error"]
         super().__init__(f"the run has failed already: {texts[0].splitlines()[0]}" if again else "\n" + "\n".join(texts))
+
+    def __str__(self):
+        return with_cells(super().__str__())
 
     def add_places(self, notes):
         """Appends where the hosts were, when a report is about them."""

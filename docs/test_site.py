@@ -41,6 +41,13 @@ def test_the_reference_has_the_names_of_the_stubs(site):
     assert 'id="tandem.launch"' in (site / "reference" / "host.html").read_text()
 
 
+def test_the_reference_has_every_public_header(site):
+    page = (site / "reference" / "cpp.html").read_text()
+    for header in (ROOT / "include" / "tandem").glob("*.h"):
+        assert f"<code>tandem/{header.name}</code>" in page
+    assert "class" in page and "symmetric" in page, "their texts"
+
+
 def test_notebooks_run_the_programs_of_their_pages(site):
     names = sorted(path.stem for path in (site / "notebooks").iterdir())
     assert len(names) == 8

@@ -8,6 +8,7 @@
 #include "compiler/transform/nvidia/product_layouts.h"
 #include "compiler/transform/nvidia/ring_copies.h"
 #include <llvm/ADT/MapVector.h>
+#include <llvm/Support/FormatVariadic.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::nvidia {
@@ -15,6 +16,8 @@ using namespace mlir;
 #define GEN_PASS_DEF_KEEPOPERANDS
 #include "compiler/transform/nvidia/passes.h.inc"
 namespace {
+
+constexpr remark::Source kRemarks{remark::RemarkKind::Product, "keep-operands"};
 
 // Returns the outermost loop around `op` that `value` comes from outside of.
 Operation* loopBehind(Operation* op, Value value) {
@@ -57,14 +60,24 @@ class Keeping {
     if (!buffer) return false;
     OpBuilder b(operand.getOwner());
     operand.set(tgpu::LocalLoadOp::create(b, tile.getLoc(), tile.getType(), buffer, Value()));
+    const char* text = "{0} operand kept in shared memory for the loop, not in {1} registers of each thread";
+    bool isLeft = &operand == &cast<tile::DotOp>(operand.getOwner()).getLhsMutable();
+    remark::passed(
+        operand.getOwner(), kRemarks,
+        llvm::formatv(text, isLeft ? "left" : "right", registersHeld(cast<RankedTensorType>(tile.getType()), wanted))
+            .str());
     return true;
+  }
+
+  static int64_t registersHeld(RankedTensorType type, const layout::LinearLayout& wanted) {
+    return int64_t(wanted.numRegisters()) * type.getElementTypeBitWidth() / 32;
   }
 
   // Returns true if every thread would hold `many` registers, and all threads together several copies of the tile.
   bool takesMany(RankedTensorType type, const layout::LinearLayout& wanted, int64_t many) const {
     constexpr int64_t kCopies = 2;
     unsigned bits = type.getElementTypeBitWidth();
-    int64_t held = int64_t(wanted.numRegisters()) * bits / 32, threads = threadsOf(numWarps_).count();
+    int64_t held = registersHeld(type, wanted), threads = threadsOf(numWarps_).count();
     return type.getRank() == 2 && (bits == 8 || bits == 16) && analysis::panelSwizzle(type) && held >= many &&
            held * 32 / bits * threads >= kCopies * type.getNumElements();
   }

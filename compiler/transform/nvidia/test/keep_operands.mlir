@@ -1,5 +1,8 @@
 // An operand from before a loop that every warp holds whole is kept in shared memory; one that warps share stays.
 // RUN: tandem-opt --keep-operands=target=sm_90a %s | FileCheck %s
+// RUN: tandem-opt --keep-operands=target=sm_90a --remarks-filter='.*' -o /dev/null %s 2>&1 | FileCheck %s --check-prefix=SAYS
+// SAYS-COUNT-1: Function=queries | Remark="left operand kept in shared memory for the loop, not in 64 registers of each thread"
+// SAYS: Function=wide | Remark="left operand kept in shared memory for the loop, not in 128 registers of each thread"
 
 // CHECK-LABEL: func.func @queries
 // CHECK: %[[Q:.*]] = tgpu.alloc 1 x !tile.smem<16x256xbf16> swizzle 128

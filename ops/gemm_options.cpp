@@ -1,6 +1,6 @@
 // The table that products share, and what their model says as JSON.
 #include "ops/gemm_options.h"
-#include "ops/plan.h"
+#include "ops/gemm_choice.h"
 #include <nlohmann/json.hpp>
 
 namespace tandem::ops {

@@ -1,6 +1,6 @@
 // The tiles among which operators that multiply choose, and how quickly each multiplies.
 #pragma once
-#include "ops/plan.h"
+#include "ops/gemm_choice.h"
 
 namespace tandem::ops {
 

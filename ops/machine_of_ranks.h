@@ -1,4 +1,4 @@
-// The machine by which all ranks of a team plan: rank 0's, so that they plan the same.
+// The machine by which all ranks of a team choose: rank 0's, so that they choose the same.
 #pragma once
 #include "model/machine.h"
 #include "tandem/team.h"

@@ -1,7 +1,7 @@
 // The time that programs of one persistent kernel take for the tiles of a product over ranks: program p takes items p,
 // p + P, ...
 #pragma once
-#include "ops/plan.h"
+#include "ops/gemm_choice.h"
 
 namespace tandem::ops {
 

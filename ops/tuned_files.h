@@ -1,7 +1,7 @@
 // The results of tuning are kept on disk: a folder for each GPU, build, operator, columns, inner size, type, number of
 // ranks and configuration; in it a file for each number of rows. Any number of processes may share it.
 #pragma once
-#include "ops/plan.h"
+#include "ops/gemm_choice.h"
 #include "ops/table.h"
 
 namespace tandem::ops {

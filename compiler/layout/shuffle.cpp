@@ -19,11 +19,11 @@ struct Place {
 };
 Place placeOf(uint64_t tag) { return {tag & 0xffffffff, tag >> kLaneTag}; }
 
-class Planner {
+class ShuffleSearch {
  public:
-  Planner(const LinearLayout& src, const LinearLayout& dst) : src_(src), dst_(dst) {}
+  ShuffleSearch(const LinearLayout& src, const LinearLayout& dst) : src_(src), dst_(dst) {}
 
-  std::optional<Shuffle> plan() {
+  std::optional<Shuffle> find() {
     readSource();
     if (!solve() || !chooseSteps()) return std::nullopt;
     offerRegisters();
@@ -154,7 +154,7 @@ int64_t Shuffle::numSelects(int64_t sourceRegisters) const {
 
 std::optional<Shuffle> shuffle(const LinearLayout& src, const LinearLayout& dst) {
   if (src.bases(Dim::Block) != dst.bases(Dim::Block)) return std::nullopt;
-  return Planner(src, dst).plan();
+  return ShuffleSearch(src, dst).find();
 }
 
 }  // namespace tandem::layout

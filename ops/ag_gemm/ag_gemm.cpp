@@ -15,7 +15,7 @@
 #include "ops/gemm_options.h"
 #include "ops/gemm_tiles.h"
 #include "ops/kernel_text.h"
-#include "ops/planner.h"
+#include "ops/gemm_chooser.h"
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -75,7 +75,7 @@ const Table& ag_gemm() {
 
 AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config)
     : Operator(tables::ag_gemm(), team, {maxM, n, k}, dtype, &config), n_(n), k_(k), config_(config) {
-  planner_ = std::make_unique<Planner>(team, table_, gatherModel(), n, k, dtype, config);
+  chooser_ = std::make_unique<GemmChooser>(team, table_, gatherModel(), n, k, dtype, config);
   TileBounds tiles = tileBounds(config, team.target());
   int64_t shard = shardRows(maxM, team.size());
   pitch_ = (shard + tiles.mostM - 1) / tiles.mostM * tiles.mostM;
@@ -96,7 +96,7 @@ AllGatherGemm::Plan AllGatherGemm::planned(const Tensor& a, const Tensor& b, con
   Plan plan{.m = m, .shard = shardRows(m, team_.size()), .ownRows = a.shape[0]};
   plan.blocks =
       copiesBlocks({plan.ownRows ? a : gathered_, gathered_, b, out}, dtype_, config_.bTransposed, team_.target());
-  const GemmChoice& choice = planner_->choose(m, plan.blocks);
+  const GemmChoice& choice = chooser_->choose(m, plan.blocks);
   plan.config = choice.config;
   plan.slices = choice.slices;
   return plan;
@@ -163,7 +163,7 @@ void AllGatherGemm::queue(const Call& call) {
 }
 
 TunedGemm AllGatherGemm::tune(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {
-  return planner_->tune(m, stream, [&] { run(a, b, out, m, stream); });
+  return chooser_->tune(m, stream, [&] { run(a, b, out, m, stream); });
 }
 
 std::string AllGatherGemm::tune(const Call& call) {

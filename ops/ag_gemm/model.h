@@ -1,6 +1,6 @@
 // The model of AllGather + GEMM: how shards may travel, into how many pieces tiles may be cut, and what a call takes.
 #pragma once
-#include "ops/plan.h"
+#include "ops/gemm_choice.h"
 
 namespace tandem::ops {
 

@@ -5,7 +5,7 @@
 #include "ops/kernel_text.h"
 #include "ops/machine_of_ranks.h"
 #include "ops/packets/packets.h"
-#include "ops/plan.h"
+#include "ops/gemm_choice.h"
 #include <algorithm>
 
 namespace tandem::ops {

@@ -9,7 +9,7 @@
 #include "ops/gemm_rs/model.h"
 #include "ops/gemm_tiles.h"
 #include "ops/kernel_text.h"
-#include "ops/planner.h"
+#include "ops/gemm_chooser.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -47,7 +47,7 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
   if (team.target().ends_with("+nvshmem"))
     throw Error(
         "`gemm_rs` stores to all ranks' memory as one tensor, so it needs the transport `nvlink`, not `nvshmem`");
-  planner_ = std::make_unique<Planner>(team, table_, scatterModel(), n, k, dtype, config);
+  chooser_ = std::make_unique<GemmChooser>(team, table_, scatterModel(), n, k, dtype, config);
   TileBounds tiles = tileBounds(config, team.target());
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
   int64_t rows = cdiv(shard, tiles.mostM) * tiles.mostM, columns = cdiv(n, tiles.mostN) * tiles.mostN;
@@ -94,7 +94,7 @@ void GemmReduceScatter::queue(const Call& call) {
   // Tiles are chosen by facts that all ranks share: the addresses of a rank's own tensors decide only how it reads
   // them.
   bool fits = copiesBlocks({anywhere(a), anywhere(b)}, dtype_, config_.bTransposed, team_.target());
-  const GemmConfig& config = planner_->choose(m, fits).config;
+  const GemmConfig& config = chooser_->choose(m, fits).config;
   // Empty tensors have no blocks.
   int64_t rows = rowsOfRank(m, team_.size(), team_.rank());
   bool outBlocks = blocks && rows > 0 && copiesBlocks({out}, dtype_, config_.bTransposed, team_.target());
@@ -132,7 +132,7 @@ void GemmReduceScatter::queue(const Call& call) {
 }
 
 TunedGemm GemmReduceScatter::tune(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {
-  return planner_->tune(m, stream, [&] { run(a, b, out, m, stream); });
+  return chooser_->tune(m, stream, [&] { run(a, b, out, m, stream); });
 }
 
 std::string GemmReduceScatter::tune(const Call& call) {

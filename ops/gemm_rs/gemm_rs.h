@@ -5,7 +5,7 @@
 
 namespace tandem::ops {
 
-class Planner;
+class GemmChooser;
 
 // out[rowsOfRank(m), n] = this rank's rows of the sum over ranks of A[m, k] · B[k, n], k being each rank's share. Types
 // as AllGatherGemm's; partial products travel in the operator's type, of fp8 in bf16. The sum runs in fp32, in one
@@ -28,7 +28,7 @@ class TANDEM_API GemmReduceScatter : public Operator {
 
   int64_t n_, k_;
   GemmConfig config_;
-  std::unique_ptr<Planner> planner_;
+  std::unique_ptr<GemmChooser> chooser_;
   Tensor parts_, ready_, outgoing_, arrived_, brought_, begun_, epoch_, done_;
 };
 

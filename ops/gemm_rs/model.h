@@ -1,6 +1,6 @@
 // The model of GEMM + ReduceScatter: how parts may travel, and what a call takes.
 #pragma once
-#include "ops/plan.h"
+#include "ops/gemm_choice.h"
 #include <algorithm>
 
 namespace tandem::ops {

@@ -2,7 +2,7 @@
 #include "ops/grouped_gemm/product.h"
 #include "ops/cdiv.h"
 #include "ops/kernel_text.h"
-#include "ops/plan.h"
+#include "ops/gemm_choice.h"
 #include <algorithm>
 
 namespace tandem::ops {

@@ -1,5 +1,5 @@
 // All ways of an operator's model, with all tiles, put in order by the model's time.
-#include "ops/plan.h"
+#include "ops/gemm_choice.h"
 #include "compiler/target/target_info.h"
 #include "ops/gemm_tiles.h"
 #include "ops/product_time.h"

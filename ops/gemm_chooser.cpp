@@ -1,6 +1,6 @@
 // Rank 0 reads files and tells the others; a candidate's time is that of the slowest rank. So all ranks come to the
 // same choice.
-#include "ops/planner.h"
+#include "ops/gemm_chooser.h"
 #include "ops/machine_of_ranks.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -34,7 +34,7 @@ std::string contribution(const Team& team, const TunedFiles& files) {
 }  // namespace
 
 // Holds a stream until the host has queued everything, so that nothing but the device's work is timed.
-class Planner::Gate {
+class GemmChooser::Gate {
  public:
   // Opened on `stream`.
   Gate(Team& team, int stream)
@@ -66,8 +66,8 @@ class Planner::Gate {
   bool isHeld_ = false;
 };
 
-Planner::Planner(Team& team, const Table& table, const GemmModel& model, int64_t n, int64_t k, DType dtype,
-                 const GemmConfig& given)
+GemmChooser::GemmChooser(Team& team, const Table& table, const GemmModel& model, int64_t n, int64_t k, DType dtype,
+                         const GemmConfig& given)
     : team_(team), table_(table), model_(model), n_(n), k_(k), dtype_(dtype), given_(given),
       files_(table, {0, n, k, team.size(), dtype}, given, team.deviceName()) {
   json told = json::parse(team.gather(contribution(team, files_)).front());
@@ -79,12 +79,12 @@ Planner::Planner(Team& team, const Table& table, const GemmModel& model, int64_t
   }
 }
 
-std::vector<GemmChoice> Planner::ordered(const Key& key) const {
+std::vector<GemmChoice> GemmChooser::ordered(const Key& key) const {
   return choices(model_, given_, sizes(key.m), {team_.target(), team_.residentPrograms(), key.blocks}, machine_);
 }
 
 // But for `group`, of which the model says nothing.
-bool Planner::isSame(const GemmChoice& choice, const GemmConfig& tuned) const {
+bool GemmChooser::isSame(const GemmChoice& choice, const GemmConfig& tuned) const {
   GemmConfig config = withCopies(choice);
   config.group = tuned.group;
   return table_.key(&config) == table_.key(&tuned);
@@ -92,7 +92,7 @@ bool Planner::isSame(const GemmChoice& choice, const GemmConfig& tuned) const {
 
 // Returns the tuned choice, if it could have been chosen here (a file may be damaged, or written by another version),
 // else the model's.
-GemmChoice Planner::firstChoice(const Key& key) {
+GemmChoice GemmChooser::firstChoice(const Key& key) {
   constexpr int mostGroup = 64;
   std::vector<GemmChoice> all = ordered(key);
   auto kept = kept_.find(key);
@@ -107,7 +107,7 @@ GemmChoice Planner::firstChoice(const Key& key) {
   return all.front();
 }
 
-const GemmChoice& Planner::choose(int64_t m, bool blocks) {
+const GemmChoice& GemmChooser::choose(int64_t m, bool blocks) {
   asked_ = {m, blocks};
   if (tried_) return *tried_;
   auto found = chosen_.find(asked_);
@@ -116,7 +116,7 @@ const GemmChoice& Planner::choose(int64_t m, bool blocks) {
 }
 
 // The model says nothing of `group`: other ones are tried with its first choice.
-std::vector<GemmChoice> Planner::worthTrying(const Key& key) const {
+std::vector<GemmChoice> GemmChooser::worthTrying(const Key& key) const {
   std::vector<GemmChoice> all = ordered(key);
   all.resize(std::min(all.size(), kCandidates));
   if (given_.group) return all;
@@ -127,7 +127,7 @@ std::vector<GemmChoice> Planner::worthTrying(const Key& key) const {
   return all;
 }
 
-TunedGemm Planner::tune(int64_t m, int stream, const std::function<void()>& run) {
+TunedGemm GemmChooser::tune(int64_t m, int stream, const std::function<void()>& run) {
   run();  // says whether this rank copies blocks, and is wrong at once where the arguments are
   Key key = asked_;
   for (const std::string& blocks : team_.gather(json(key.blocks).dump()))
@@ -144,8 +144,8 @@ TunedGemm Planner::tune(int64_t m, int stream, const std::function<void()>& run)
 }
 
 // All once, then the quickest of them and the model's first choice again for longer.
-TunedGemm Planner::search(const Key& key, const std::vector<GemmChoice>& all, int stream,
-                          const std::function<void()>& run) {
+TunedGemm GemmChooser::search(const Key& key, const std::vector<GemmChoice>& all, int stream,
+                              const std::function<void()>& run) {
   if (gateStream_ < 0) gateStream_ = team_.target() == "sim" ? 0 : team_.newStream();
   Gate gate(team_, gateStream_);
   std::vector<std::pair<double, size_t>> times;
@@ -160,7 +160,8 @@ TunedGemm Planner::search(const Key& key, const std::vector<GemmChoice>& all, in
   return {withCopies(won), won.microseconds, best, times.front().first, int(all.size())};
 }
 
-double Planner::timeOf(const GemmChoice& choice, int calls, Gate& gate, int stream, const std::function<void()>& run) {
+double GemmChooser::timeOf(const GemmChoice& choice, int calls, Gate& gate, int stream,
+                           const std::function<void()>& run) {
   struct Trying {
     const GemmChoice*& place;
     ~Trying() { place = nullptr; }
@@ -175,7 +176,7 @@ double Planner::timeOf(const GemmChoice& choice, int calls, Gate& gate, int stre
   return slowest;
 }
 
-double Planner::timedCalls(int calls, Gate& gate, int stream, const std::function<void()>& run) {
+double GemmChooser::timedCalls(int calls, Gate& gate, int stream, const std::function<void()>& run) {
   gate.hold(stream);
   team_.barrierOnStream(stream);
   uint64_t begin = team_.recordTime(stream);

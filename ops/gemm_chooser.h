@@ -1,7 +1,7 @@
-// A Planner chooses how an operator that multiplies runs for each number of rows: as it was tuned, else as the model
+// A GemmChooser chooses how an operator that multiplies runs for each number of rows: as it was tuned, else as the model
 // finds quickest. The choice is the same on all ranks.
 #pragma once
-#include "ops/plan.h"
+#include "ops/gemm_choice.h"
 #include "ops/table.h"
 #include "ops/tuned_files.h"
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace tandem::ops {
 
-class Planner {
+class GemmChooser {
  public:
   // [collective, blocks] Everybody takes rank 0's machine and what was tuned before there.
-  Planner(Team& team, const Table& table, const GemmModel& model, int64_t n, int64_t k, DType dtype,
-          const GemmConfig& given);
+  GemmChooser(Team& team, const Table& table, const GemmModel& model, int64_t n, int64_t k, DType dtype,
+              const GemmConfig& given);
 
   // `blocks`: this rank copies blocks. Valid until the next call.
   const GemmChoice& choose(int64_t m, bool blocks);

@@ -1,6 +1,6 @@
 """`triton.language.target_info`: what code is compiled for. Kernels ask it, and so do libraries on the host."""
 
-from ..kernel.names import Answer
+from ..kernel.names import answers
 from .triton_driver import driver
 
 
@@ -29,4 +29,4 @@ _HOST = {
     "is_hip_cdna3": _always(False),
     "is_hip_cdna4": _always(False),
 }
-NAMES = {name: Answer(f"tl.target_info.{name}", host) for name, host in _HOST.items()}
+NAMES = answers("tl.target_info", _HOST)

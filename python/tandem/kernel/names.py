@@ -52,9 +52,9 @@ class Builtin:
 class Answer(Builtin):
     """A function of the kernel language that answers on the host, too: there it is `host`."""
 
-    def __init__(self, canonical, host):
-        functools.update_wrapper(self, host)
-        self.canonical, self._host = canonical, host
+    def __init__(self, row, host):
+        super().__init__(row)
+        self._host = host
 
     def __call__(self, *args, **kwargs):
         return self._host(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
@@ -198,6 +198,12 @@ def module_of(canonical):
 def pointer_type(element, address_space=1, const=False):
     """The type of pointers to an element type."""
     return DType("*" + element.name)
+
+
+def answers(canonical, hosts):
+    """The functions of the canonical module that answer on the host, too: {name: Answer}, of {name: what answers there}."""
+    rows = {row["name"]: row for row in table()["names"] if row["module"] == canonical}
+    return {name: Answer(rows[name], host) for name, host in hosts.items()}
 
 
 def populate(namespace, canonical, module=None):

@@ -1,0 +1,79 @@
+"""What counts as worse than the record, and that launches without a GPU become requests."""
+
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+spec = importlib.util.spec_from_file_location("corpus_compile", HERE / "compile.py")
+corpus = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(corpus)
+
+RECORDED = {"registers": 128, "spill_bytes": 40, "shared_bytes": 1024, "units": ["wgmma", "tma"]}
+
+
+@pytest.mark.parametrize(
+    "change, what",
+    [
+        ({}, ""),
+        ({"registers": 136, "spill_bytes": 42, "units": ["wgmma", "mma", "tma"]}, ""),
+        ({"registers": 90, "spill_bytes": 0}, ""),
+        ({"registers": 137}, "137 registers, not 128"),
+        ({"spill_bytes": 44}, "44 bytes of spills, not 40"),
+        ({"units": ["mma", "tma"]}, "no wgmma"),
+        ({"failed": "no such op"}, "does not compile: no such op"),
+    ],
+)
+def test_worse(change, what):
+    assert corpus.worse({**RECORDED, **change}, RECORDED) == what
+
+
+def test_a_kernel_that_did_not_compile_can_only_be_better():
+    assert corpus.worse(RECORDED, {"failed": "no such op"}) == corpus.worse({"failed": "other"}, {"failed": "no such op"}) == ""
+
+
+def test_a_record_has_a_line_for_each_kernel():
+    rows = {"a": {"k": RECORDED, "l": RECORDED}, "b": {"k": RECORDED}}
+    text = corpus.written(rows)
+    assert json.loads(text) == rows and text.count("registers") == sum("registers" in line for line in text.splitlines())
+
+
+def test_without_libraries_nothing_is_checked(tmp_path):
+    done = subprocess.run([sys.executable, HERE / "compile.py", "--libraries", tmp_path / "none", tmp_path / "r.json"], capture_output=True)
+    assert done.returncode == corpus.SKIPPED and done.stdout.startswith(b"skipped")
+
+
+LIBRARY = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import tandem.compat
+tandem.compat.install()
+import torch, triton, triton.language as tl
+import without_gpu
+without_gpu.pretend()
+launches = without_gpu.Launches(configs=2)
+
+@triton.autotune([triton.Config({"BLOCK": b}) for b in (64, 128, 256)], key=["n"])
+@triton.jit
+def doubles(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
+
+x = torch.ones(1000, device="cuda")
+assert x.is_cuda and x.sum().item() == 1000
+for _ in range(2):
+    doubles[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](x, torch.empty_like(x), 1000)
+print(*launches.take().values(), sep=",")
+"""
+
+
+def test_a_launch_becomes_a_request_for_each_configuration(tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "library.py").write_text(LIBRARY)
+    done = subprocess.run([sys.executable, tmp_path / "library.py", HERE], capture_output=True, text=True)
+    wanted = [f"doubles BLOCK={block} num_warps=4 num_stages=3" for block in (64, 128)]
+    assert done.stdout.strip().split(",") == wanted, done.stderr

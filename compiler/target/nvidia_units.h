@@ -15,4 +15,13 @@ struct ProductShape {
 constexpr ProductShape kMmaSync{1, 16, 8, 8, 256};
 constexpr ProductShape kWgmma{4, 64, 8, 256, 256};
 
+// A producer is a warpgroup beside the consumers. Where their blocks' threads have `each` registers, it keeps
+// `producersOwn`, and leaves the consumers' threads the rest of the block's, in steps of 8 and up to 240.
+constexpr int kProducerWarps = 4, kProducerRegisters = 40;
+constexpr int consumerRegisters(int each, int consumers, int producersOwn = kProducerRegisters) {
+  int producers = kProducerWarps * kNvidiaWarp;
+  int left = (each * (consumers + producers) - producersOwn * producers) / consumers / 8 * 8;
+  return left < 240 ? left : 240;
+}
+
 }  // namespace tandem::target

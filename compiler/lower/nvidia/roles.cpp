@@ -3,6 +3,7 @@
 #include "compiler/dialect/tgpu/products.h"
 #include "compiler/lower/nvidia/ring.h"
 #include "compiler/lower/nvidia/roles.h"
+#include "compiler/target/nvidia_units.h"
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
@@ -63,16 +64,14 @@ void giveTurn(KernelContext& cx) { ptx::barrierArrive(cx.b, turnBarrier(cx, true
 // and keeps as few as it can where consumers are short of them. Blocks beside it run their products while this one
 // computes or stores.
 void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op) {
-  constexpr int kProducerWarps = 4;
-  const int producerRegisters = cx.blocksPerMultiprocessor > 2 || cx.numWarps > 8 ? 24 : 40;
-  int consumers = 32 * cx.numWarps, threads = consumers + 32 * kProducerWarps;
+  const int producerRegisters = cx.blocksPerMultiprocessor > 2 || cx.numWarps > 8 ? 24 : target::kProducerRegisters;
+  int consumers = cx.warpSize() * cx.numWarps, threads = consumers + cx.warpSize() * target::kProducerWarps;
   cx.image.threads = threads;
   int most = cx.target.registersPerMultiprocessor() / threads / 8 * 8;  // of a thread, where a block is alone
   cx.maxRegisters = std::min(cx.maxRegisters, most);
   int even = cx.target.registersPerMultiprocessor() / cx.blocksPerMultiprocessor / threads / 8 * 8;
   if (cx.maxRegisters) even = cx.maxRegisters / 8 * 8;
-  int spare = even * threads - producerRegisters * 32 * kProducerWarps;
-  int consumerRegisters = std::min(240, spare / consumers / 8 * 8);
+  int consumerRegisters = target::consumerRegisters(even, consumers, producerRegisters);
   bool moves = cx.target.hasSetMaxRegister() && even < consumerRegisters && even >= producerRegisters;
 
   llvm::BasicBlock *consumer = cx.newBlock("consumer"), *producer = cx.newBlock("producer"),

@@ -1,4 +1,4 @@
-// The operands of mma.sync that a loop takes from outside, one at a time.
+// Looks at the operands of mma.sync one at a time, and keeps those that a loop takes from outside.
 #include "compiler/analysis/boxes.h"
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/tgpu.h"

@@ -15,7 +15,10 @@ def ChooseWarps : KernelPass<"choose-warps"> {
 
 def RecogniseBlocks : KernelPass<"recognise-blocks"> {
   let summary = "turn pointer accesses of products into block accesses, so that TMA can do them";
-  let description = [{Accesses that are not provably blocks stay as they are.}];
+  let description = [{
+    Accesses that are not provably blocks stay as they are. So do all of a kernel of four warps with a loop that needs the registers which a
+    producer would keep: threads copy these.
+  }];
   let options = [Target];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -92,8 +95,11 @@ def PipelineLoads : KernelPass<"pipeline-loads"> {
     copies and of tiles that threads load, and for these tiles alone:
 
     1. Chooses the loads that nothing in the loop holds back, whose addresses can be computed ahead, and whose elements fill whole words.
-    2. Gives them a ring of as many slots as stages were asked for, or as fit; with fewer than two all stays as it is.
-    3. Copies for the first iterations before the loop; in the loop, for the iteration that is slots - 1 ahead, if there is one.
+    2. Gives them a ring of as many slots as stages were asked for, or as fit. Loops with products may do with one slot; where all others
+       have fewer than two, all stays as it is. The last slot is given up where it leaves a multiprocessor one block of four warps, not two.
+    3. Copies for the first iterations before the loop; in the loop, when an iteration begins, for the one that is slots - 1 ahead, if there
+       is one. A slot fewer is filled again behind its iteration, when all threads have read it, for the one that is as many ahead as there
+       are slots. Values that addresses are loaded from come one iteration before the copies.
     4. Reads the slots where the loads were. A `tgpu.wgmma` whose operand was stored to a buffer of its own reads the slot itself.
     5. Where all products of a loop read slots and only add to what the loop carries, one iteration's are still under way while the next
        one's begin. Left operands that the loop computes are carried to the next iteration's begin, where their products start. Copies then

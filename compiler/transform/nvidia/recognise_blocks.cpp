@@ -39,7 +39,7 @@ class Recognition {
     kernel_.walk([&](tile::DotOp dot) {
       if (fitsWgmma(dot, numWarps_, target)) dots_.insert(dot);
     });
-    if (dots_.empty() || lacksRegisters()) return false;
+    if (dots_.empty() || lacksRegisters(target)) return false;
     kernel_.walk([&](Operation* op) {
       if (!isa<tile::LoadOp, tile::BlockLoadOp>(op)) return;
       if (std::optional<BlockForm> form = formOf(op)) loads_[op] = *form;
@@ -60,8 +60,11 @@ class Recognition {
   // TMA comes with a producer, which keeps registers: of two blocks of one warpgroup each, a thread has 216 beside
   // producers, 255 without. Where the difference would go to memory, the threads themselves copy ahead. A tensor that the
   // host describes is read by TMA alone.
-  bool lacksRegisters() {
-    constexpr int64_t kBesideProducer = 216, kAlone = 255, kAddresses = 24;
+  bool lacksRegisters(const target::TargetInfo& target) {
+    constexpr int kBlocks = 2, kAddresses = 24;
+    const int consumers = threadsOf(numWarps_).count(), producers = threadsOf(target::kProducerWarps).count();
+    const int each = target.registersPerMultiprocessor() / kBlocks / (consumers + producers) / 8 * 8;
+    const int64_t besideProducer = target::consumerRegisters(each, consumers), alone = kRegistersOfThread - 1;
     if (numWarps_ != target::kWgmma.warps) return false;
     bool isDescribed = false, lacks = false;
     kernel_.walk([&](tile::BlockLoadOp load) { isDescribed |= !readersOf(load).empty(); });
@@ -70,11 +73,11 @@ class Recognition {
       bool multiplies =
           llvm::any_of(loop.getBody()->getOps<tile::DotOp>(), [&](Operation* o) { return dots_.contains(o); });
       int64_t needed = multiplies ? registersOfLoop(loop, numWarps_) + kAddresses : 0;
-      if (needed <= kBesideProducer || needed > kAlone) return;
+      if (needed <= besideProducer || needed > alone) return;
       lacks = true;
       const char* text = "this loop takes about {0} registers of a thread, and a producer's warps would leave {1}";
       remark::missed(loop, kRemarks, "loads not copied by TMA",
-                     {llvm::formatv(text, needed, kBesideProducer).str(), "smaller tiles, or more warps"});
+                     {llvm::formatv(text, needed, besideProducer).str(), "smaller tiles, or more warps"});
     });
     return lacks;
   }

@@ -13,11 +13,11 @@ import torch
 
 from ...host.simulated_gpu import SIMULATED_GPU
 from ...jit import JITFunction, jit
-from . import cuda_bindings, nvshmem, streams
+from . import cuda_bindings, lazy_tensors, measuring, nvshmem, streams
+from .lazy_tensors import LazyAllocator, get_underlying_tensor
 from .rank import state
 
 NVSHMEM_SIGNAL_DTYPE = torch.int64
-_TIMED_CALLS = 2  # a simulated run gives the same result again, and has no time to measure
 
 
 # ---- triton_dist.utils: start, memory, barriers
@@ -85,111 +85,11 @@ def barrier_async(group):
     nvshmem.barrier(nvshmem.Teams.TEAM_WORLD, None)
 
 
-class LazyTensor:
-    """A tensor that its allocator makes later; then it stands for it."""
-
-    def __init__(self, name, shape, dtype, fill_value):
-        self._name, self._shape, self._dtype, self._fill, self._tensor = name, torch.Size(shape), dtype, fill_value, None
-
-    @property
-    def is_materialized(self):
-        return self._tensor is not None
-
-    @property
-    def shape(self):
-        return self._shape
-
-    @property
-    def dtype(self):
-        return self._dtype
-
-    @property
-    def nbytes(self):
-        return self._shape.numel() * self._dtype.itemsize
-
-    @property
-    def tensor(self):
-        if self._tensor is None:
-            raise RuntimeError(f"`{self._name}` has no memory yet: its allocator's sync() gives it")
-        return self._tensor
-
-    def get_underlying_tensor(self):
-        return self._tensor
-
-    def make(self, create):
-        self._tensor = create(self._shape, self._dtype)
-        if self._fill is not None:
-            self._tensor.fill_(self._fill)
-
-    def fill_(self, value):
-        if self._tensor is None:
-            self._fill = value
-        else:
-            self._tensor.fill_(value)
-        return self
-
-    def zero_(self):
-        return self.fill_(0)
-
-    def __getattr__(self, name):
-        return getattr(self.tensor, name)
-
-    def __getitem__(self, index):
-        return self.tensor[index]
-
-    def __setitem__(self, index, value):
-        self.tensor[index] = value
-
-    @classmethod
-    def __torch_function__(cls, function, types, args=(), kwargs=None):
-        plain = lambda value: value.tensor if isinstance(value, LazyTensor) else value
-        return function(*map(plain, args), **{name: plain(value) for name, value in (kwargs or {}).items()})
-
-
-class LazyAllocator:
-    """Makes tensors at once, or, when lazy, all of them at `sync()`."""
-
-    def __init__(self, create_tensor_fn, free_tensor_fn=None, lazy=False):
-        self._create, self._free, self.lazy, self._tensors = create_tensor_fn, free_tensor_fn, lazy, []
-
-    @property
-    def is_materialized(self):
-        return all(tensor.is_materialized for tensor in self._tensors)
-
-    def create_tensor(self, name, shape, dtype, fill_value=None):
-        self._tensors.append(LazyTensor(name, shape, dtype, fill_value))
-        if not self.lazy:
-            self.sync()
-        return self._tensors[-1]
-
-    def sync(self):
-        for tensor in self._tensors:
-            if not tensor.is_materialized:
-                tensor.make(self._create)
-
-    materialize = sync
-
-    def get_total_size(self):
-        return sum(tensor.nbytes for tensor in self._tensors)
-
-    def free_tensor(self, tensor):
-        tensor = get_underlying_tensor(tensor)
-        if tensor is not None and self._free is not None:
-            self._free(tensor)
-
-    def __len__(self):
-        return len(self._tensors)
-
-
 class NVSHMEMLazyAllocator(LazyAllocator):
     def __init__(self, lazy=False):
         super().__init__(nvshmem_create_tensor, nvshmem_free_tensor_sync, lazy)
 
     get_total_nvshmem_size = LazyAllocator.get_total_size
-
-
-def get_underlying_tensor(tensor):
-    return tensor.get_underlying_tensor() if isinstance(tensor, LazyTensor) else tensor
 
 
 def nvshmem_free_lazy_tensor(tensor):
@@ -337,104 +237,6 @@ _ANSWERS = {
 }
 
 
-# ---- triton_dist.profiler_utils
-
-
-def perf_func(func, iters, warmup_iters):
-    """(the last result, milliseconds of a call). Simulated ranks make few calls; the time is what the simulation took."""
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    calls = max(1, min(iters, _TIMED_CALLS))
-    torch.cuda.synchronize()
-    begin.record()
-    for _ in range(calls):
-        result = func()
-    end.record()
-    torch.cuda.synchronize()
-    return result, begin.elapsed_time(end) / calls
-
-
-def benchmark_latency_memory(func, iters=100, warmup_iters=10, pre_func=None):
-    if pre_func is not None:
-        pre_func()
-    return perf_func(func, iters, warmup_iters)[1], 0.0
-
-
-class group_profile:
-    """Profiles nothing on simulated ranks: `tandem run --trace` does."""
-
-    def __init__(self, name="", do_prof=True, *_, **__):
-        self.name = name
-
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *failure):
-        return None
-
-
-def get_torch_prof_ctx(do_prof):
-    return contextlib.nullcontext()
-
-
-def print_benchmark_comparison(all_implementations, *_, **__):
-    for name, found in dict(all_implementations).items():
-        print(f"{name}: {found}")
-
-
-# ---- triton_dist.tune, triton_dist.autotuner
-
-
-class AutoTuner:
-    """Calls with the first configuration that is left after pruning: simulated ranks have no times to compare."""
-
-    def __init__(self, func, config_space, key_fn=None, prune_fn=None):
-        functools.update_wrapper(self, func)
-        self.fn, self.config_space, self.key_fn, self.prune_fn = func, config_space, key_fn, prune_fn
-
-    def __call__(self, *args, autotune=False, autotune_pg=None, **kwargs):
-        if autotune:
-            kept = [c for c in self.config_space if self.prune_fn is None or self.prune_fn(c, *args, **kwargs)]
-            if kept:
-                kwargs = {**kept[0], **kwargs}
-        return self.fn(*args, **kwargs)
-
-
-def autotune(config_space, key_fn=None, prune_fn=None):
-    return lambda func: AutoTuner(func, config_space, key_fn, prune_fn)
-
-
-def to_hashable(tensor):
-    return (tuple(tensor.shape), tensor.dtype, tuple(tensor.stride())) if isinstance(tensor, torch.Tensor) else tensor
-
-
-def contextual_autotune(is_dist=False, n_repeat=5, n_warmup=3):
-    return lambda func: func
-
-
-# ---- triton_dist.tools
-
-
-def aot_compile_spaces(spaces=None, *_, **__):
-    return lambda function: function
-
-
-def alloc_profiler_buffer(max_num_profile_slots):
-    return torch.zeros(max_num_profile_slots, dtype=torch.int64)
-
-
-class ProfilerBuffer:
-    """The buffer that a kernel's profiler writes to; it is not drawn: `tandem run --trace` draws."""
-
-    def __init__(self, max_num_profile_slots, trace_file=None, task_names=None):
-        self.profiler_buffer = alloc_profiler_buffer(max_num_profile_slots)
-
-    def __enter__(self):
-        return self.profiler_buffer
-
-    def __exit__(self, *failure):
-        return None
-
-
 def _library():
     """Folders of Triton-distributed's own package where Python finds one."""
     found = [os.path.join(folder or ".", "triton_dist") for folder in sys.path]
@@ -442,7 +244,9 @@ def _library():
 
 
 def _own(words):
-    return {word: globals()[word] for word in words.split()}
+    """The functions and classes of these names, from here or the files beside."""
+    here = {**vars(lazy_tensors), **vars(measuring), **globals()}
+    return {word: here[word] for word in words.split()}
 
 
 def modules(module, package):
@@ -463,7 +267,7 @@ def modules(module, package):
     yield module(
         "triton_dist.profiler_utils",
         **_own("perf_func benchmark_latency_memory group_profile get_torch_prof_ctx print_benchmark_comparison sleep_async"),
-        perf_func_with_l2_reset=perf_func,
+        perf_func_with_l2_reset=measuring.perf_func,
     )
     yield module("triton_dist.tune", **_own("AutoTuner autotune to_hashable"))
     yield module("triton_dist.autotuner", **_own("contextual_autotune"))

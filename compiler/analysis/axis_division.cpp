@@ -31,7 +31,8 @@ AxisInfo quotient(const AxisInfo& l, const AxisInfo& r, bool towardZero) {
   });
 }
 
-AxisInfo remainder(const AxisInfo& l, const AxisInfo& r, bool isSigned) {
+AxisInfo remainder(const AxisInfo& l, const AxisInfo& r, Type type, bool isSigned) {
+  if (r.constant == 1) return constantInfo(type, 0);
   bool runsKept = !isSigned || l.nonNegative;
   return eachDim(l, r, l.nonNegative, [&](const DimInfo& x, const DimInfo& y) {
     int64_t run = runsKept ? uncutRun(x, y) : 1;
@@ -57,7 +58,7 @@ AxisInfo conjunction(const AxisInfo& l, const AxisInfo& r, Type type) {
   if (r.constant && *r.constant < 0 && powerOfTwoIn(*r.constant) == -*r.constant) return roundedDown(l, -*r.constant);
   bool nonNegative = l.nonNegative || r.nonNegative;
   if (r.constant && *r.constant >= 0 && isPowerOfTwo(*r.constant + 1)) {
-    AxisInfo info = remainder(l, constantInfo(type, *r.constant + 1), false);
+    AxisInfo info = remainder(l, constantInfo(type, *r.constant + 1), type, false);
     info.nonNegative = nonNegative;
     return info;
   }
@@ -94,8 +95,8 @@ std::optional<AxisInfo> divisionInfo(Operation* op, Lookup of) {
   return llvm::TypeSwitch<Operation*, AxisInfo>(op)
       .Case<arith::DivSIOp>([&](auto) { return quotient(l, r, true); })
       .Case<arith::DivUIOp, arith::FloorDivSIOp>([&](auto) { return quotient(l, r, false); })
-      .Case<arith::RemSIOp>([&](auto) { return remainder(l, r, true); })
-      .Case<arith::RemUIOp>([&](auto) { return remainder(l, r, false); })
+      .Case<arith::RemSIOp>([&](auto) { return remainder(l, r, op->getResult(0).getType(), true); })
+      .Case<arith::RemUIOp>([&](auto) { return remainder(l, r, op->getResult(0).getType(), false); })
       .Case<arith::AndIOp>([&](auto) { return conjunction(l, r, type); })
       .Case<arith::ShRSIOp, arith::ShRUIOp>([&](auto) { return shiftRight(l, r, type); })
       .Default([&](Operation*) { return disjunction(l, r); });

@@ -118,8 +118,12 @@ llvm::SmallVector<llvm::SmallVector<unsigned, 8>> vectorGroups(const LinearLayou
 
 llvm::SmallVector<llvm::SmallVector<unsigned, 8>> matrixWords(const LinearLayout& layout, unsigned elemBits,
                                                               bool transposed) {
-  if (!transposed) return vectorGroups(layout, kWordBits / elemBits);
   llvm::SmallVector<llvm::SmallVector<unsigned, 8>> result;
+  if (!transposed) {
+    result = vectorGroups(layout, kWordBits / elemBits);
+    llvm::sort(result, [](const auto& a, const auto& b) { return *llvm::min_element(a) < *llvm::min_element(b); });
+    return result;
+  }
   uint64_t pair = layout.bases(Dim::Register)[0];
   llvm::SmallDenseSet<uint64_t, 32> seen;
   for (unsigned r = 0; r < layout.numRegisters(); r += 2) {

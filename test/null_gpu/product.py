@@ -8,8 +8,8 @@ import triton.language as tl
 def product(a_ptr, b_ptr, c_ptr):
     at = tl.arange(0, 16)
     tile = at[:, None] * 16 + at[None, :]
-    # CHECK: load {{.*}}half
-    # CHECK: load {{.*}}half
+    # CHECK: load {{.*}} -> i32
+    # CHECK: load {{.*}} -> i32
     # CHECK: block barrier
     # CHECK: block barrier
     # CHECK: store {{.*}}float

@@ -64,6 +64,21 @@ TEST(Matrix, ReadsSwizzledTiles) {
   EXPECT_FALSE(fitsMatrix(bytes, 8, true));
 }
 
+// The words that one ldmatrix brings are those of one instruction's operand, in its order: rows 0 and 8, then columns 8
+// on. In memory's order the words of a row come first, and a product would need its words moved together.
+TEST(Matrix, WordsComeInTheOrderOfRegisters) {
+  LinearLayout tile = swizzledOffsets({64, 64}, 16, Swizzle::Bytes128);
+  for (const LinearLayout& layout : {dotOperandA({64, 64}, 16, {2, 2}), dotOperandB({64, 64}, 16, {2, 2})})
+    for (bool transposed : {false, true}) {
+      LinearLayout offsets = offsetsOf(layout, tile);
+      if (!fitsMatrix(offsets, 16, transposed)) continue;
+      unsigned next = 0;
+      for (const auto& word : matrixWords(offsets, 16, transposed))
+        for (unsigned r : word) EXPECT_EQ(r, next++);
+      EXPECT_EQ(next, layout.numRegisters());
+    }
+}
+
 TEST(Banks, CountedOnKnownAccesses) {
   LinearLayout columns({32, 32}, {1, 2, 4, 8, 16}, {32, 64, 128, 256, 512}, {});
   EXPECT_EQ(bankConflicts(offsetsOf(columns, plainOffsets({32, 32})), 32, 1), 31);

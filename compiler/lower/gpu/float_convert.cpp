@@ -115,8 +115,25 @@ static Regs fromFloats(KernelContext& cx, Scalars values, mlir::Type to, bool to
   return out;
 }
 
+// Numbers known at compile time, to a type that LLVM has; else nothing. Conversions are instructions that LLVM does not
+// look into.
+static Regs convertKnown(Scalars values, llvm::Type* to, bool towardZero) {
+  Regs out;
+  for (llvm::Value* value : values) {
+    auto known = llvm::dyn_cast<llvm::ConstantFP>(value);
+    if (!known || !to->isFloatingPointTy()) return {};
+    llvm::APFloat number = known->getValueAPF();
+    bool isInexact;
+    number.convert(to->getFltSemantics(), towardZero ? llvm::APFloat::rmTowardZero : llvm::APFloat::rmNearestTiesToEven,
+                   &isInexact);
+    out.push_back(llvm::ConstantFP::get(to, number));
+  }
+  return out;
+}
+
 static Regs convertFloats(KernelContext& cx, Scalars values, mlir::Type from, mlir::Type to, bool towardZero) {
   if (from == to) return Regs(values.begin(), values.end());
+  if (Regs known = convertKnown(values, cx.typeOf(to), towardZero); !known.empty()) return known;
   if (to.isF16() && Float8Format::of(from)) return float8ToHalf(cx, values, from);
   if (from.isF16() && instructionFormat(to) && cx.target.hasFp8Convert() && !towardZero) {
     auto pairType = llvm::FixedVectorType::get(cx.b.getInt8Ty(), 2);

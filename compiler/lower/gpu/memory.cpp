@@ -36,21 +36,23 @@ static llvm::Value* toHeld(KernelContext& cx, llvm::Value* value, llvm::Type* he
   return value->getType() == held ? value : cx.toBits(value);
 }
 
-// More than four elements travel as words.
+// Elements that fill words travel as words: a default value is then chosen once for all of a word.
+static bool travelAsWords(unsigned bits, size_t count) { return bits < 32 && count * bits >= 32; }
+
 Regs loadVector(KernelContext& cx, llvm::Type* element, size_t count, llvm::Value* pointer, llvm::Value* predicate,
                 Scalars other, const AccessOptions& options) {
   llvm::Type* held = memoryType(cx, element);
   Regs instead;
   for (llvm::Value* v : other) instead.push_back(toHeld(cx, v, held));
   unsigned bits = cx.bitsOf(element);
-  bool asWords = count > 4;
+  bool asWords = travelAsWords(bits, count);
   if (asWords && !instead.empty()) {
     for (llvm::Value*& v : instead) v = cx.toBits(v);
     instead = cx.pack(instead, 32);
   }
   Regs values(cx.emit.load(asWords ? cx.b.getInt32Ty() : held, asWords ? count * bits / 32 : count, pointer, predicate,
                            instead, options));
-  if (asWords) values = cx.unpack(values, bits, count);
+  if (asWords) return cx.unpackAs(values, element, count);
   for (llvm::Value*& v : values) v = cx.fromBits(v->getType()->isIntegerTy() ? v : cx.toBits(v), element);
   return values;
 }
@@ -59,7 +61,7 @@ void storeVector(KernelContext& cx, Scalars values, llvm::Value* pointer, llvm::
                  const AccessOptions& options) {
   Regs held;
   for (llvm::Value* v : values) held.push_back(toHeld(cx, v, memoryType(cx, v->getType())));
-  if (held.size() > 4) {
+  if (travelAsWords(cx.bitsOf(values[0]->getType()), held.size())) {
     for (llvm::Value*& v : held) v = cx.toBits(v);
     held = cx.pack(held, 32);
   }

@@ -37,7 +37,7 @@ int64_t bytesOf(Type element) {
 }  // namespace
 
 Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysis& axes, layout::ThreadCounts threads,
-                     bool whole) {
+                     bool whole, int64_t together) {
   auto type = cast<RankedTensorType>(pointers.getType());
   SmallVector<unsigned> order(type.getRank());
   std::iota(order.begin(), order.end(), 0);
@@ -46,9 +46,10 @@ Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysi
   llvm::sort(order, [&](unsigned a, unsigned b) { return rating(a) > rating(b); });
   int64_t element = bytesOf(cast<tile::PtrType>(type.getElementType()).getPointee());
   int64_t vector = std::min<int64_t>(axes.maxVectorElements(pointers, mask, order[0]), 16 / element);
-  vector = std::min(vector, type.getDimSize(order[0]));
-  if (!whole) vector = std::min(vector, std::max<int64_t>(1, type.getNumElements() / threads.count()));
-  return {blockedAlong(type.getShape(), order, vector, threads), vector, order[0]};
+  int64_t most = type.getDimSize(order[0]);
+  if (!whole) most = std::min(most, std::max<int64_t>(1, type.getNumElements() / threads.count()));
+  vector = std::min(vector, most);
+  return {blockedAlong(type.getShape(), order, std::min(std::max(vector, together), most), threads), vector, order[0]};
 }
 
 LinearLayout copiedBlock(RankedTensorType type, int64_t vector, unsigned axis, layout::ThreadCounts threads) {

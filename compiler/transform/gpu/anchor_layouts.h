@@ -13,9 +13,10 @@ struct Coalescing {
   int64_t neighbours = 1;
   unsigned axis = 0;
 };
-// `whole`: accesses as wide as memory allows, though some threads then have none.
+// `whole`: accesses as wide as memory allows, though some threads then have none. `together`: the layout gives a thread so
+// many neighbours, in several accesses, as far as the tile has enough for all threads.
 Coalescing coalesced(mlir::Value pointers, mlir::Value mask, const analysis::AxisInfoAnalysis& axes,
-                     layout::ThreadCounts threads, bool whole = false);
+                     layout::ThreadCounts threads, bool whole = false, int64_t together = 1);
 // `best` as far as each warp can have it that keeps the part of the tile it has in `computed`. Nothing: that part has
 // no whole lines of memory.
 std::optional<layout::LinearLayout> coalescedInWarps(const layout::LinearLayout& computed, const Coalescing& best,

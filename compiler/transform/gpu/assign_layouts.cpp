@@ -8,6 +8,7 @@
 #include "compiler/transform/gpu/anchor_layouts.h"
 #include "compiler/transform/gpu/bring_into.h"
 #include "compiler/transform/gpu/layout_rules.h"
+#include "compiler/transform/gpu/loads_together.h"
 #include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/units.h"
 #include <algorithm>
@@ -81,9 +82,10 @@ class LayoutAssignment {
   void placeLoads() {
     auto offered = std::move(offered_);
     offered_.clear();
+    LoadsTogether together(kernel_, axes_, threads_);
     for (auto& [result, layout] : offered) {
       auto load = result.getDefiningOp<tile::LoadOp>();
-      Coalescing c = coalesced(load.getPointer(), load.getMask(), axes_, threads_);
+      Coalescing c = together.of(load);
       int64_t word = layout ? wordOf(*layout, c, bytesOf(load.getResult())) : 0;
       anchor(result, word ? inWords(*layout, c.axis, word) : c.layout, loads_);
     }
@@ -124,10 +126,12 @@ class LayoutAssignment {
     return layout;
   }
 
-  // Leaves at the op how many neighbours one access may move, and along which dimension.
+  // Leaves at the op how many neighbours one access may move, and along which dimension: in another layout a thread may
+  // have more of a small tile than in this one.
   Coalescing coalescedAccess(Operation* op, Value pointer, Value mask) {
+    int64_t most = coalesced(pointer, mask, axes_, threads_, /*whole=*/true).neighbours;
     Coalescing c = coalesced(pointer, mask, axes_, threads_);
-    tgpu::setNeighbours(op, {static_cast<int32_t>(c.neighbours), static_cast<int32_t>(c.axis)});
+    tgpu::setNeighbours(op, {static_cast<int32_t>(most), static_cast<int32_t>(c.axis)});
     return c;
   }
 

@@ -82,9 +82,11 @@ std::optional<int64_t> elementCost(Operation* op) {
 std::optional<int64_t> loadCost(tile::LoadOp load, const LinearLayout& layout) {
   if (load.getIsVolatile()) return std::nullopt;
   Value tile = load.getResult();
-  if (cast<RankedTensorType>(tile.getType()).getNumElements() <= int64_t(layout.numLanes() * layout.numWarps()))
-    return 16 * registersOf(layout);
   std::optional<tgpu::Neighbours> memory = tgpu::neighboursOf(load);
+  if (cast<RankedTensorType>(tile.getType()).getNumElements() <= int64_t(layout.numLanes() * layout.numWarps())) {
+    int64_t word = memory ? layout::vectorLength(layout, memory->count, bitsOf(tile), memory->axis) : 1;
+    return 16 * registersOf(layout) / word;
+  }
   if (!tile.hasOneUse() || !memory) return std::nullopt;
   auto costIn = [&](const LinearLayout& l) { return layout::loadCost(l, memory->count, bitsOf(tile), memory->axis); };
   std::optional<int64_t> now = costIn(layoutOf(tile)), then = costIn(layout);

@@ -52,7 +52,7 @@ def neighbours(p, x, n):
 def old_neighbours(p, o):
     i = tl.arange(0, 512)
     # BEFORE: atom.acq_rel.gpu.global.add.noftz.v2.f16x2
-    # BEFORE: st.global.v4.b16
+    # BEFORE: st.global.v2.b32
     tl.store(o + i, tl.atomic_add(p + i, 1.0))
 
 

@@ -1,0 +1,34 @@
+// Loads whose elements are computed with each other: `x + y` of types of different sizes, or an index and what it chooses.
+#pragma once
+#include "compiler/analysis/axis_info.h"
+#include "compiler/dialect/tile/tile.h"
+#include "compiler/transform/gpu/anchor_layouts.h"
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/EquivalenceClasses.h>
+
+namespace tandem::transform::gpu {
+
+// Each load by itself would give a thread as many neighbours as one access moves: eight of 16 bits, four of 32. Tiles that
+// meet would then have to change threads. All loads of one shape that meet give a thread the most that one of them wants,
+// and the others take several accesses, whose sectors of memory the nearest cache keeps.
+class LoadsTogether {
+ public:
+  // It refers to `axes`.
+  LoadsTogether(mlir::func::FuncOp kernel, const analysis::AxisInfoAnalysis& axes, layout::ThreadCounts threads);
+
+  // The layout is the common one; `neighbours` are this load's own.
+  Coalescing of(tile::LoadOp load) const;
+
+ private:
+  // A group of tiles and the dimension along which its loads have neighbours.
+  using Key = std::pair<const void*, unsigned>;
+  Coalescing alone(tile::LoadOp load) const;
+  Key keyOf(tile::LoadOp load, unsigned axis) const;
+
+  const analysis::AxisInfoAnalysis& axes_;
+  layout::ThreadCounts threads_;
+  llvm::EquivalenceClasses<const void*> groups_;
+  llvm::DenseMap<Key, int64_t> most_;
+};
+
+}  // namespace tandem::transform::gpu

@@ -90,7 +90,7 @@ std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& tar
 
 std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo& target, const BlockNeeds& block,
                                   const CubinOptions& options) {
-  constexpr int kMostBlocks = 3;  // beside three blocks, another one gives little
+  constexpr int kMostBlocks = 5;  // beside five blocks, another one gives little
   bool isBound = boundsItself(ptx);
   std::optional<Cubin> first = toCubin(isBound ? std::string(ptx) : withBlocks(ptx, 1), target, options);
   if (!first) return std::nullopt;

@@ -148,8 +148,6 @@ class KernelContext {
   static unsigned bitsOf(llvm::Type* element);
   Regs pack(Scalars parts, unsigned wordBits);
   Regs unpack(Scalars words, unsigned bits, size_t count);
-  // The same as values of `element`.
-  Regs unpackAs(Scalars words, llvm::Type* element, size_t count);
   // Stores or loads neighbouring integers, 16 bytes at most, in one access.
   void storeShared(llvm::Value* address, Scalars parts);
   Regs loadShared(llvm::Value* address, unsigned bits, size_t count);

@@ -52,7 +52,7 @@ Regs loadVector(KernelContext& cx, llvm::Type* element, size_t count, llvm::Valu
   }
   Regs values(cx.emit.load(asWords ? cx.b.getInt32Ty() : held, asWords ? count * bits / 32 : count, pointer, predicate,
                            instead, options));
-  if (asWords) return cx.unpackAs(values, element, count);
+  if (asWords) values = cx.unpack(values, bits, count);
   for (llvm::Value*& v : values) v = cx.fromBits(v->getType()->isIntegerTy() ? v : cx.toBits(v), element);
   return values;
 }

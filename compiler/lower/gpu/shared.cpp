@@ -103,20 +103,6 @@ Regs KernelContext::unpack(Scalars words, unsigned bits, size_t count) {
   return out;
 }
 
-// Numbers of 16 bits are taken from words as what they are: of integers, LLVM makes truncations and shifts, in which an
-// assembler does not see the pair that one instruction computes.
-Regs KernelContext::unpackAs(Scalars words, llvm::Type* element, size_t count) {
-  Regs out;
-  if (element->isFloatingPointTy() && element->getScalarSizeInBits() == 16 && words[0]->getType()->isIntegerTy(32)) {
-    for (size_t i = 0; i < count; ++i)
-      out.push_back(
-          b.CreateExtractElement(b.CreateBitCast(words[i / 2], llvm::FixedVectorType::get(element, 2)), i % 2));
-    return out;
-  }
-  for (llvm::Value* v : unpack(words, bitsOf(element), count)) out.push_back(fromBits(v, element));
-  return out;
-}
-
 void KernelContext::storeShared(llvm::Value* address, Scalars parts) {
   unsigned bytes = parts.size() * parts[0]->getType()->getIntegerBitWidth() / 8;
   llvm::Value* value = parts[0];

@@ -52,7 +52,12 @@ void KernelContext::defineAll(mlir::ValueRange values, llvm::ArrayRef<Regs> regs
   for (auto [value, held] : llvm::zip(values, regs)) {
     llvm::Type* element = typeOf(value.getType());
     size_t count = registersOf(value);
-    define(value, travelsInPairs(element, count) ? unpackAs(held, element, count) : held);
+    Regs out = held;
+    if (travelsInPairs(element, count)) {
+      out = unpack(held, 16, count);
+      for (llvm::Value*& r : out) r = fromBits(r, element);
+    }
+    define(value, std::move(out));
   }
 }
 

@@ -10,6 +10,8 @@ using layout::Dim;
 using layout::LinearLayout;
 namespace {
 
+constexpr int64_t kLineBytes = 128;
+
 // Blocked, `vector` elements a thread along the fastest dimension, lanes and then warps filling the dimensions in
 // `order`.
 LinearLayout blockedAlong(ArrayRef<int64_t> shape, ArrayRef<unsigned> order, int64_t vector,
@@ -45,6 +47,12 @@ Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysi
   auto rating = [&](unsigned d) { return std::pair(info.contiguity(d), d); };
   llvm::sort(order, [&](unsigned a, unsigned b) { return rating(a) > rating(b); });
   int64_t element = bytesOf(cast<tile::PtrType>(type.getElementType()).getPointee());
+  // Behind a dimension of whole lines the outermost come first: a warp has matrices of a batch of its own, and a thread
+  // the addresses of few of them. Shorter runs stay beside their neighbours.
+  if (info.contiguity(order[0]) * element >= kLineBytes)
+    llvm::sort(order.begin() + 1, order.end(), [&](unsigned a, unsigned b) {
+      return std::pair(-info.contiguity(a), a) < std::pair(-info.contiguity(b), b);
+    });
   int64_t vector = std::min<int64_t>(axes.maxVectorElements(pointers, mask, order[0]), 16 / element);
   int64_t most = type.getDimSize(order[0]);
   if (!whole) most = std::min(most, std::max<int64_t>(1, type.getNumElements() / threads.count()));
@@ -61,7 +69,6 @@ LinearLayout copiedBlock(RankedTensorType type, int64_t vector, unsigned axis, l
 
 std::optional<LinearLayout> coalescedInWarps(const LinearLayout& computed, const Coalescing& best,
                                              int64_t elementBytes) {
-  constexpr int64_t kLineBytes = 128;
   uint64_t kept = 0;
   for (uint64_t basis : computed.bases(Dim::Warp)) {
     if (!llvm::has_single_bit(basis)) return std::nullopt;

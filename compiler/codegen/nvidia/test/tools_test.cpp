@@ -132,7 +132,8 @@ TEST_F(Occupying, TheCodeThatSpendsRegistersIsKeptForLaunchesOfFewBlocks) {
 TEST_F(Occupying, OneBlockMoreIsMadeRoomFor) {
   EXPECT_EQ(assembled(160, 157, {256, 0})->cubin.registers, 128) << "two blocks of 256 threads";
   EXPECT_EQ(assembled(240, 200, {128, 0})->cubin.registers, 168) << "three blocks of 128 threads";
-  EXPECT_EQ(assembled(160, 160, {128, 0})->cubin.registers, 160) << "three blocks fit";
+  EXPECT_EQ(assembled(160, 160, {128, 0})->cubin.registers, 128) << "four blocks of 128 threads";
+  EXPECT_EQ(assembled(96, 96, {128, 0})->cubin.registers, 96) << "five blocks fit";
 }
 
 TEST_F(Occupying, ABlockMoreThatSpillsIsNotTaken) { EXPECT_EQ(assembled(96, 96, {384, 0})->cubin.registers, 96); }

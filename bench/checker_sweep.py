@@ -25,9 +25,12 @@ from tandem.ops import (
     AllReduce,
     AllToAll,
     Broadcast,
+    FlashDecode,
     GemmAllReduce,
     GemmReduceScatter,
     GroupedGemm,
+    KvAppend,
+    MlaDecode,
     MoeAr,
     MoeMlp,
     MoeRs,
@@ -295,6 +298,40 @@ def guides(folder):
         yield f"guide: {title}", _main_of(path), 1 if "--ranks 1 " in report else 2
 
 
+def _decode(make, sizes, shape, call):
+    """Every score is 0, so the result is the mean of the values: 8 or 16 a rank and sequence."""
+
+    def main(team):
+        op = make(team, *sizes, "fp16", over_ranks=True, programs=3, num_warps=1)
+        lengths, table = np.array([8, 16], np.int32), np.array([[2, 0], [1, 3]], np.int32)
+        caches = [[_numbers((4, 8, *shape), n, rank).astype(np.float16) for rank in range(team.size)] for n in range(CALLS)]
+        given = [team.local_from_array(cache[team.rank]) for cache in caches]
+        means = [
+            [np.mean([c[table[i]].reshape(16, *shape)[:length].mean(0, np.float32) for c in cache], 0) for i, length in enumerate(lengths)]
+            for cache in caches
+        ]
+        _expect(
+            [call(op, keys, table, lengths) for keys in given], [np.stack(mean).reshape(2, 1, -1, shape[-1])[..., :64] for mean in means]
+        )
+        op.close()
+
+    return main
+
+
+def kv_append(team):
+    op = KvAppend(team, 6, 2, 2, 16, 2, 5, 4, 2, 8, 16, "fp16")
+    table, token = np.array([[4, 1], [0, 2]], np.int32), np.arange(6)
+    turns = np.concatenate([np.ones((8, 8)), np.zeros((8, 8))], 1).astype(np.float32)
+    rows = [[_numbers((6, 2, 16), call, i).astype(np.float16) for i in range(3)] for call in range(CALLS)]
+    keys, values = (team.local_from_array(np.zeros((5, 4, 2, 16), np.float16)) for _ in range(2))
+    sequence, position = (token % 2).astype(np.int32), (token + 1).astype(np.int32)
+    given = [[team.local_from_array(x) for x in call] for call in rows]
+    _expect([op(*call, sequence, position, table, turns, keys, values, 6) for call in given], [call[0] for call in rows])
+    for cache, wanted in zip((keys, values), rows[-1][1:]):
+        np.testing.assert_array_equal(np.array(cache)[table[sequence, position // 4], position % 4], wanted)
+    op.close()
+
+
 def programs():
     """(name, main) of all that is swept."""
     for way in ("one_shot", "two_shot_packets", "two_shot"):
@@ -319,6 +356,11 @@ def programs():
     yield "moe_rs", experts(_scattered, MoeRs, swapped=True)
     yield "moe_ar", experts(_summed, MoeAr, swapped=True)
     yield "moe_mlp", experts(_layer, MoeMlp, swapped=True)
+    q = np.zeros((2, 1, 2, 64), np.float16)
+    yield "flash_decode", _decode(FlashDecode, (2, 1, 2, 2, 64, 4, 8, 2), (2, 64), lambda op, kv, *at: op(q, kv, kv, *at, 2))
+    latent = lambda op, kv, *at: op(q[:, :, :1], q[:, :, :1, :32], kv, *at, 2)
+    yield "mla_decode", _decode(MlaDecode, (2, 1, 1, 64, 32, 4, 8, 2), (96,), latent)
+    yield "kv_append", kv_append
     yield "demo", demo_mlp
     yield from _examples()
 

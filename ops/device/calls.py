@@ -8,9 +8,14 @@ from tandem.simt import num_warps, tid
 
 
 @tandem.jit
+def is_last_of(count_ptr, count):
+    """True in the last of `count` programs that get here. It sees what the others did before; it has to put the count back to 0."""
+    return tl.atomic_add(count_ptr, 1, sem="acq_rel", scope="gpu") == count - 1
+
+
+@tandem.jit
 def is_last(count_ptr, COUNT: tl.constexpr):
-    """True in the last of COUNT programs that get here. It sees what the others did before; it has to put the count back to 0."""
-    return tl.atomic_add(count_ptr, 1, sem="acq_rel", scope="gpu") == COUNT - 1
+    return is_last_of(count_ptr, COUNT)
 
 
 @tandem.jit

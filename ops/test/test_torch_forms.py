@@ -91,6 +91,21 @@ class SolvedWorld(World):
         ("moe_ar", [(20, 4), (6, 8, 4), (204,)], {"m": 10}, (10, 8, 4, 6, 2), (10, 8)),
         ("moe_mlp", [(3, 8), (6, 8, 8), (6, 8, 4), (204,)], {"m": 10, "gated": True}, (10, 8, 4, 6, 2), (3, 8)),
         ("grouped_outer", [(20, 4), (10, 8), (204,)], {"weighted": True}, (10, 4, 8, 6, 2), (6, 4, 8)),
+        ("mla_decode", [(3, 1, 8, 512), (3, 1, 8, 64), (5, 16, 576), (3, 4), (3,)], {}, (3, 1, 8, 512, 64, 5, 16, 4), (3, 1, 8, 512)),
+        (
+            "kv_append",
+            [(7, 4, 64), *[(7, 2, 64)] * 2, (7,), (7,), (3, 4), (99, 32), *[(9, 16, 2, 64)] * 2],
+            {"interleaved": True},
+            (7, 4, 2, 64, 3, 9, 16, 4, 99, 32),
+            (7, 4, 64),
+        ),
+        (
+            "flash_decode",
+            [(3, 2, 8, 64), *[(5, 16, 2, 64)] * 2, (3, 4), (3,)],
+            {"soft_cap": 1.5},
+            (3, 2, 8, 2, 64, 5, 16, 4),
+            (3, 2, 8, 64),
+        ),
     ],
 )
 def test_sizes_that_follow_from_several_shapes(monkeypatch, name, shapes, told, sizes, shape):
@@ -112,6 +127,19 @@ def test_sizes_that_follow_from_several_shapes(monkeypatch, name, shapes, told, 
     with FakeTensorMode():
         out = called()
     assert tuple(out.shape) == shape and out.dtype == (torch.int32 if name.startswith("route") else torch.bfloat16)
+
+
+def test_tensors_that_a_call_writes_to(monkeypatch):
+    monkeypatch.setattr(worlds._of_thread, "world", SolvedWorld(), raising=False)
+    q, cache, table, status = torch.empty(3, 1, 4, 64), torch.empty(5, 16, 2, 64), torch.empty(3, 2, dtype=torch.int32), torch.zeros(2)
+
+    def called(status):
+        return tt.flash_decode(q.half(), cache.half(), cache.half(), table, table[:, 0].contiguous(), status=status)
+
+    assert "Tensor(status!)? status" in str(torch.ops.tandem.flash_decode.default._schema)
+    assert torch.compile(called, backend="aot_eager", fullgraph=True)(status.int()).shape == q.shape
+    with pytest.raises(TypeError, match="`status` is torch.float32, torch.int32 is needed"):
+        called(status)
 
 
 def test_tensors_that_only_some_calls_have(monkeypatch):

@@ -1,0 +1,175 @@
+// Sizes of decoding, and its launches.
+#include "ops/flash_decode/decoder.h"
+#include "ops/cdiv.h"
+#include "ops/kernel_text.h"
+#include "ops/packets/packets.h"
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace tandem::ops {
+namespace {
+
+struct Tile {
+  int keys, warps, stages, resident;
+};
+
+constexpr int64_t kMostRows = 64, kLeastRows = 16, kFewRows = 16;
+constexpr int64_t kMostAtOnce = 1024;  // sequences whose lengths are looked at together
+constexpr int64_t kLeastPlaces = 2;
+constexpr int kSimulatedPrograms = 6;
+constexpr Tile kSimulated = {16, 1, 2, 1};
+
+// By the elements of a key and the rows of queries: what keeps the memory busy with two programs on a multiprocessor.
+Tile tileFor(int64_t dim, int64_t rows) {
+  if (dim > 256) return {32, 8, 3, 1};
+  if (dim > 128) return {32, 4, 3, rows > 32 ? 1 : 2};
+  return {dim > 64 ? 64 : 128, 4, 3, 2};
+}
+
+int64_t padded(int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); }
+
+void fill(int& value, int64_t chosen) {
+  if (!value) value = int(chosen);
+}
+
+}  // namespace
+
+std::vector<Option> decodeOptions() {
+  using Config = DecodeConfig;
+  std::vector<Option> out = {
+      option<Config>("programs", &Config::programs, "that share the keys; the same number gives the same bits", 0),
+      option<Config>("block_n", &Config::blockN, "keys at once", 0),
+      option<Config>("num_warps", &Config::numWarps, "of a program", 0),
+      option<Config>("num_stages", &Config::numStages, "blocks of keys under way", 0),
+      option<Config>("window", &Config::window, "keys that a query sees, itself among them", 0),
+      realOption<Config>("scale", &Config::scale, "of scores; else 1 / sqrt(elements of a key)"),
+      realOption<Config>("soft_cap", &Config::softCap, "scores are soft_cap * tanh(score / soft_cap)"),
+      option<Config>("over_ranks", &Config::overRanks, "each rank has a part of every sequence's keys", 0, 1),
+      option<Config>("fp8_cache", &Config::fp8Cache, "keys and values are fp8e4nv, with a scale a head", 0, 1),
+      option<Config>("shared", &Config::shared,
+                     "memory for the time of a call is that of all operators of this kind that say so", 0, 1)};
+  out[1].kind = Option::Kind::Tile;
+  return out;
+}
+
+std::vector<Operand> pageOperands() {
+  return {{.name = "table", .shape = {"m", "width"}, .always = DType::Int32},
+          {.name = "lengths", .shape = {"m"}, .always = DType::Int32}};
+}
+
+std::vector<Operand> moreOperands(const std::string& kvHeads) {
+  return {{.name = "sinks", .shape = {"heads"}, .always = DType::Float32, .givenBy = "any"},
+          {.name = "ends", .shape = {"m"}, .always = DType::Int32, .givenBy = "any"},
+          {.name = "scales", .shape = {"2", kvHeads}, .always = DType::Float32, .givenBy = "fp8_cache"},
+          {.name = "status", .shape = {"2"}, .always = DType::Int32, .givenBy = "any", .isInPlace = true}};
+}
+
+Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSizes& sizes, const CachePages& cache,
+                 const DecodeConfig& config)
+    : table_(table), team_(team), sizes_(sizes), cache_(cache), config_(config) {
+  auto fail = [&](const std::string& what) { throw Error("`" + table_.name + "`: " + what); };
+  auto demand = [&](const char* name, int64_t value, std::initializer_list<int64_t> possible) {
+    if (std::find(possible.begin(), possible.end(), value) != possible.end()) return;
+    std::string all;
+    for (int64_t p : possible)
+      all += (all.empty() ? "" : p == *(possible.end() - 1) ? " or " : ", ") + std::to_string(p);
+    fail("`" + std::string(name) + "` is " + std::to_string(value) + ", " + all + " is needed");
+  };
+  if (sizes.heads % sizes.kvHeads)
+    fail("`heads` is " + std::to_string(sizes.heads) + ", a multiple of `kv_heads`, " + std::to_string(sizes.kvHeads) +
+         ", is needed");
+  if (sizes.qLen > 8) fail("`q_len` is " + std::to_string(sizes.qLen) + ", 1 to 8 are possible");
+  if (!std::has_single_bit(uint64_t(cache.page)))
+    fail("`page` is " + std::to_string(cache.page) + ", a power of two is needed");
+  if (sizes.turned) {
+    demand("latent", sizes.dim, {64, 128, 256, 512});
+    demand("turned", sizes.turned, {32, 64, 128});
+  } else {
+    demand("head_dim", sizes.dim, {64, 128, 256});
+  }
+  bool simulated = team.target() == "sim";
+  int64_t queries = sizes.qLen * (sizes.heads / sizes.kvHeads);
+  rows_ = std::clamp(padded(queries), kLeastRows, kMostRows);
+  Tile tile = simulated ? kSimulated : tileFor(sizes.dim, rows_);
+  fill(config_.blockN, tile.keys);
+  fill(config_.numWarps, tile.warps);
+  fill(config_.numStages, tile.stages);
+  int64_t resident = int64_t(team.residentPrograms()) * tile.resident;
+  fill(config_.programs, simulated ? kSimulatedPrograms : resident);
+  config_.programs = int(std::min<int64_t>(config_.programs, resident));
+  if (config_.scale == 0) config_.scale = 1 / std::sqrt(double(sizes.dim + sizes.turned));
+  config_.overRanks &= team.size() > 1;
+
+  memory.share(config.shared);
+  int64_t programs = config_.programs, results = config_.overRanks ? programs * 2 * rows_ * (sizes.dim + 2) : 1;
+  parts_ = memory.localScratch({programs * 2 * rows_ * sizes.dim}, DType::Float32, "parts");
+  stats_ = memory.localScratch({programs * 4 * rows_}, DType::Float32, "sums of parts");
+  results_ = memory.localScratch({results}, DType::Float32, "results");
+  counts_ = memory.localZeros({programs}, DType::Int32, "parts that are there");
+  epochs_ = memory.localZeros({programs}, DType::Int64, "epochs");
+  slots_ = epochs_;
+  if (config_.overRanks) {
+    int64_t packets = sizes.maxM * sizes.qLen * sizes.heads * (sizes.dim / 2 + 1);
+    slots_ = memory.symmetricZeros({2, team.size(), packets, 2}, DType::Int64, "packets");
+  }
+}
+
+void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int stream) const {
+  int64_t queries = sizes_.qLen * (sizes_.heads / sizes_.kvHeads), ranks = config_.overRanks ? team_.size() : 1;
+  int64_t together = std::min(padded(m), kMostAtOnce);
+  const Tensor& none = given.lengths;
+  auto orNone = [&](const Tensor& t) { return t.address ? t : none; };
+  team_.launch(kernelOf("ops/flash_decode/flash_decode.py", "flash_decode"),
+               {.grid = {config_.programs, 1, 1},
+                .numWarps = config_.numWarps,
+                .stream = stream,
+                .numStages = config_.numStages,
+                .cooperative = ranks > 1},
+               {given.q,
+                given.qTurned,
+                given.keys,
+                given.values,
+                given.table,
+                given.lengths,
+                orNone(more.ends),
+                orNone(more.sinks),
+                orNone(more.scales),
+                orNone(more.status),
+                given.out,
+                parts_,
+                stats_,
+                counts_,
+                results_,
+                slots_,
+                epochs_,
+                m,
+                cache_.width,
+                cache_.pages,
+                config_.window,
+                slots_.size() / (2 * ranks),
+                config_.scale,
+                config_.softCap},
+               {{"Q_LEN", sizes_.qLen},
+                {"HEADS", sizes_.heads},
+                {"KV_HEADS", sizes_.kvHeads},
+                {"D", sizes_.dim},
+                {"TURNED", sizes_.turned},
+                {"PAGE", cache_.page},
+                {"ROWS", rows_},
+                {"FEW_ROWS", std::min({padded(queries), rows_, kFewRows})},
+                {"BLOCK", int64_t(config_.blockN)},
+                {"PROGRAMS", int64_t(config_.programs)},
+                {"SEQS", together},
+                {"MANY", m > together},
+                {"LEAST", kLeastPlaces},
+                {"WINDOW", config_.window > 0},
+                {"CAPPED", config_.softCap > 0},
+                {"SINKS", more.sinks.address != 0},
+                {"SCALED", config_.fp8Cache},
+                {"TOLD", more.status.address != 0},
+                {"RANKS", ranks},
+                {"POLLS", pollsOn(team_)}});
+}
+
+}  // namespace tandem::ops

@@ -1,0 +1,403 @@
+"""Attention of a few queries a sequence over a long cache in pages: decoding.
+
+An item is a sequence, a head of its keys and up to ROWS of the queries that look at it. Its keys go in blocks; the blocks of all items
+stand in one row, each item's with one place more for what it costs however short. Every program takes an equal run of that row. So lengths
+may be what they like, nothing but the lengths on the device decides who does what, and a captured launch serves them all.
+
+A run has whole items and, at its ends, parts of two at most. Those a program leaves in memory of its own, with the maximum and the sum
+of each query's exponentials. Who comes last to an item puts its parts together, in their order: the same bits in every run.
+
+Over ranks each has a part of every sequence's keys. The program that has an item's result sends it with the logarithms of its sums to all
+ranks in packets that carry their flag; behind its run a program puts results of all ranks together, in their order. Slots are of
+results, in two sets that take turns (ops/packets/packets.py says why two are enough).
+"""
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+from ops.device.calls import is_last_of
+from ops.device.packets import data_of, end_call, make_packet, receive, store_elements
+from tandem.simt import __syncthreads, ld, ld_vector, num_warps, st_vector, tid
+
+LOG2E = tl.constexpr(1.4426950408889634)
+BAD_PAGE = tl.constexpr(1)
+BAD_LENGTH = tl.constexpr(2)
+
+
+@tandem.jit
+def key_blocks(length, end, window, Q_LEN: tl.constexpr, BLOCK: tl.constexpr, WINDOW: tl.constexpr):
+    """The first block of the keys that some query of a sequence sees, and how many there are."""
+    first = 0
+    if WINDOW:
+        first = tl.maximum(end - Q_LEN - window + 1, 0) // BLOCK
+    last = tl.cdiv(tl.maximum(tl.minimum(length, end), 0), BLOCK)
+    return first, tl.maximum(last - first, 0)
+
+
+@tandem.jit
+def places_of(lengths_ptr, ends_ptr, seq, m, room, window, Q_LEN: tl.constexpr, BLOCK: tl.constexpr, WINDOW: tl.constexpr):
+    """How many places an item of each of these sequences takes in the row; none behind the m-th sequence."""
+    inside = seq < m
+    length = tl.minimum(tl.load(lengths_ptr + seq, mask=inside, other=0), room)
+    _, blocks = key_blocks(length, tl.load(ends_ptr + seq, mask=inside, other=0), window, Q_LEN, BLOCK, WINDOW)
+    return tl.where(inside, blocks + 1, 0)
+
+
+@tandem.jit
+def send_result(result_ptr, slots_ptr, first_row, rows, at_seq, kv_head, epoch, rank_stride, ROWS, Q_LEN, HEADS, GROUP, D, RANKS):
+    """Sends the rows that stand at `result`, [ROWS, D + 2], to all ranks, this one too."""
+    PACKETS: tl.constexpr = D // 2 + 1
+    mine_ptr = slots_ptr + dl.rank().to(tl.int64) * rank_stride
+    for i in range(tid(0), rows * PACKETS, num_warps() * 32):
+        row = first_row + i // PACKETS
+        at_row = at_seq + row // GROUP * HEADS + kv_head * GROUP + row % GROUP
+        packet = make_packet(ld_vector(result_ptr + 2 * i, 2, "gpu", "weak"), epoch)
+        slot = mine_ptr + 2 * (at_row * PACKETS + i % PACKETS)
+        for step in tl.static_range(RANKS):
+            st_vector(dl.symm_at(slot, (dl.rank() + step) % RANKS), packet, "sys", "relaxed")
+
+
+@tandem.jit
+def combine_ranks(
+    sinks_ptr,
+    out_ptr,
+    slots_ptr,
+    m,
+    epoch,
+    rank_stride,
+    Q_LEN: tl.constexpr,
+    HEADS: tl.constexpr,
+    D: tl.constexpr,
+    PROGRAMS: tl.constexpr,
+    SINKS: tl.constexpr,
+    RANKS: tl.constexpr,
+    POLLS: tl.constexpr,
+):
+    """out, from the packets of all ranks: two elements a thread at once."""
+    PACKETS: tl.constexpr = D // 2 + 1
+    threads = num_warps() * 32
+    for i in range(tl.program_id(0) * threads + tid(0), m * (Q_LEN * HEADS * D // 2), PROGRAMS * threads):
+        row = i // (D // 2)
+        at_row = slots_ptr + 2 * (row.to(tl.int64) * PACKETS)
+        weights = receive(at_row + D, dl.rank(), rank_stride, epoch, RANKS, POLLS, True)
+        parts = receive(at_row + 2 * (i % (D // 2)), dl.rank(), rank_stride, epoch, RANKS, POLLS, True)
+        highest = -float("inf")
+        if SINKS:
+            highest = ld(sinks_ptr + row % HEADS, semantic="weak") * LOG2E
+        sink = highest
+        for r in tl.static_range(RANKS):
+            highest = tl.maximum(highest, data_of(weights[r], tl.float32)[0])
+        base = tl.where(highest == -float("inf"), 0.0, highest)
+        total = tl.exp2(sink - base)
+        first = 0.0
+        second = 0.0
+        for r in tl.static_range(RANKS):
+            weight = tl.exp2(data_of(weights[r], tl.float32)[0] - base)
+            part = data_of(parts[r], tl.float32)
+            total += weight
+            first += weight * part[0]
+            second += weight * part[1]
+        by = 1 / tl.where(total > 0, total, 1.0)
+        values = dl.make_vector([(first * by).to(out_ptr.dtype.element_ty), (second * by).to(out_ptr.dtype.element_ty)])
+        store_elements(out_ptr, 2 * i, 2 * i + 2, values, 2, True)
+
+
+@tandem.jit
+def finish(
+    acc,
+    greatest,
+    sums,
+    first_row,
+    sinks_ptr,
+    out_ptr,
+    result_ptr,
+    slots_ptr,
+    at_seq,
+    kv_head,
+    epoch,
+    rank_stride,
+    Q_LEN: tl.constexpr,
+    HEADS: tl.constexpr,
+    GROUP: tl.constexpr,
+    D: tl.constexpr,
+    SINKS: tl.constexpr,
+    RANKS: tl.constexpr,
+):
+    """Gives an item's rows from first_row on away: to `out`, or over ranks to these."""
+    ROWS: tl.constexpr = acc.shape[0]
+    in_tile = tl.arange(0, ROWS)
+    d = tl.arange(0, D)
+    row = first_row + in_tile
+    real = row < Q_LEN * GROUP
+    head = kv_head * GROUP + row % GROUP
+    if RANKS == 1 and SINKS:
+        sink = tl.load(sinks_ptr + head, mask=real, other=0.0) * LOG2E
+        highest = tl.maximum(greatest, sink)
+        acc *= tl.exp2(greatest - highest)[:, None]
+        sums = sums * tl.exp2(greatest - highest) + tl.exp2(sink - highest)
+    acc = acc / tl.where(sums > 0, sums, 1.0)[:, None]
+    if RANKS == 1:
+        at_row = at_seq + row // GROUP * HEADS + head
+        tl.store(out_ptr + at_row[:, None] * D + d[None, :], acc.to(out_ptr.dtype.element_ty), mask=real[:, None])
+    else:
+        logs = tl.where(sums > 0, greatest + tl.log2(tl.where(sums > 0, sums, 1.0)), -float("inf"))
+        __syncthreads()
+        tl.store(result_ptr + in_tile[:, None] * (D + 2) + d[None, :], acc, mask=real[:, None])
+        tl.store(result_ptr + in_tile * (D + 2) + D, logs, mask=real)
+        tl.store(result_ptr + in_tile * (D + 2) + D + 1, logs, mask=real)
+        __syncthreads()
+        rows = tl.minimum(ROWS, Q_LEN * GROUP - first_row)
+        send_result(result_ptr, slots_ptr, first_row, rows, at_seq, kv_head, epoch, rank_stride, ROWS, Q_LEN, HEADS, GROUP, D, RANKS)
+
+
+@tandem.jit
+def weigh_parts(parts_ptr, stats_ptr, first_pid, count, first_row, real, ROWS: tl.constexpr, FEW_ROWS: tl.constexpr, D: tl.constexpr):
+    """Puts FEW_ROWS rows of the `count` parts of an item together, as many parts at once as registers take."""
+    AT_ONCE: tl.constexpr = max(1, min(16, 8192 // (FEW_ROWS * D)))
+    rows = first_row + tl.arange(0, FEW_ROWS)
+    nth = tl.arange(0, AT_ONCE)
+    greatest = tl.full((FEW_ROWS,), -float("inf"), tl.float32)
+    for p in range(0, count, AT_ONCE):
+        part = (first_pid + p + nth) * 2 + (p + nth == 0).to(tl.int32)
+        here = (p + nth < count)[:, None] & real[None, :]
+        of_parts = tl.load(stats_ptr + part[:, None] * (2 * ROWS) + rows[None, :], mask=here, other=-float("inf"))
+        greatest = tl.maximum(greatest, tl.max(of_parts, 0))
+    base = tl.where(greatest == -float("inf"), 0.0, greatest)
+    sums = tl.zeros((FEW_ROWS,), tl.float32)
+    acc = tl.zeros((FEW_ROWS, D), tl.float32)
+    for p in range(0, count, AT_ONCE):
+        part = (first_pid + p + nth) * 2 + (p + nth == 0).to(tl.int32)
+        here = (p + nth < count)[:, None] & real[None, :]
+        stats_ptrs = stats_ptr + part[:, None] * (2 * ROWS) + rows[None, :]
+        weights = tl.exp2(tl.load(stats_ptrs, mask=here, other=-float("inf")) - base[None, :])
+        sums += tl.sum(weights * tl.load(stats_ptrs + ROWS, mask=here, other=0.0), 0)
+        at = (part.to(tl.int64)[:, None] * ROWS + rows[None, :]) * D
+        of_parts = tl.load(parts_ptr + at[:, :, None] + tl.arange(0, D)[None, None, :], mask=here[:, :, None], other=0.0)
+        acc += tl.sum(weights[:, :, None] * of_parts, 0)
+    return acc, greatest, sums
+
+
+@tandem.jit
+def flash_decode(
+    q_ptr,
+    q_turned_ptr,
+    k_ptr,
+    v_ptr,
+    table_ptr,
+    lengths_ptr,
+    ends_ptr,
+    sinks_ptr,
+    scales_ptr,
+    status_ptr,
+    out_ptr,
+    parts_ptr,
+    stats_ptr,
+    counts_ptr,
+    results_ptr,
+    slots_ptr,
+    epochs_ptr,
+    m,
+    table_width,
+    pages,
+    window,
+    rank_stride,
+    scale,
+    soft_cap,
+    Q_LEN: tl.constexpr,
+    HEADS: tl.constexpr,
+    KV_HEADS: tl.constexpr,
+    D: tl.constexpr,
+    TURNED: tl.constexpr,
+    PAGE: tl.constexpr,
+    ROWS: tl.constexpr,
+    FEW_ROWS: tl.constexpr,
+    BLOCK: tl.constexpr,
+    PROGRAMS: tl.constexpr,
+    SEQS: tl.constexpr,
+    MANY: tl.constexpr,
+    LEAST: tl.constexpr,
+    WINDOW: tl.constexpr,
+    CAPPED: tl.constexpr,
+    SINKS: tl.constexpr,
+    SCALED: tl.constexpr,
+    TOLD: tl.constexpr,
+    RANKS: tl.constexpr,
+    POLLS: tl.constexpr,
+):
+    """q [m, Q_LEN, HEADS, D], keys and values [pages, PAGE, KV_HEADS, D], table [m, table_width], lengths [m], out [m, Q_LEN, HEADS, D].
+    TURNED: keys and queries have so many elements more, and the keys' first D are the values. `ends`: where sequences end, counted from
+    the first key here.
+    SCALED: `scales` [2, KV_HEADS] of keys and values of fp8. SEQS sequences are looked at together; MANY: there may be more. A program
+    takes LEAST places at least. TOLD: the status gets what was wrong with the table or a length, and with whose."""
+    pid = tl.program_id(0)
+    GROUP: tl.constexpr = HEADS // KV_HEADS
+    TILES: tl.constexpr = (Q_LEN * GROUP + ROWS - 1) // ROWS
+    ITEMS: tl.constexpr = KV_HEADS * TILES  # of a sequence
+    WIDTH: tl.constexpr = D + TURNED
+    epoch = 0
+    set_ptr = slots_ptr
+    if RANKS > 1:
+        epoch = ld(epochs_ptr + pid, semantic="weak") + 1
+        set_ptr = slots_ptr + (epoch % 2) * rank_stride * RANKS
+    room = table_width * PAGE
+
+    # The program's run, the sequence at whose items it begins, and where these begin.
+    here = places_of(lengths_ptr, ends_ptr, tl.arange(0, SEQS), m, room, window, Q_LEN, BLOCK, WINDOW) * ITEMS
+    total = tl.sum(here)
+    if MANY:
+        for some in range(SEQS, m, SEQS):
+            total += tl.sum(places_of(lengths_ptr, ends_ptr, some + tl.arange(0, SEQS), m, room, window, Q_LEN, BLOCK, WINDOW)) * ITEMS
+    each = tl.maximum(tl.cdiv(total, PROGRAMS), LEAST)
+    at = pid * each
+    stop = tl.minimum(at + each, total)
+    behind = tl.cumsum(here, 0)
+    is_before = (behind <= at) & (here > 0)
+    seq = tl.sum(is_before.to(tl.int32))
+    begin = tl.max(tl.where(is_before, behind, 0))
+    if MANY:
+        before = tl.sum(here)
+        for some in range(SEQS, m, SEQS):
+            here = places_of(lengths_ptr, ends_ptr, some + tl.arange(0, SEQS), m, room, window, Q_LEN, BLOCK, WINDOW) * ITEMS
+            behind = before + tl.cumsum(here, 0)
+            is_before = (behind <= at) & (here > 0)
+            seq += tl.sum(is_before.to(tl.int32))
+            begin = tl.maximum(begin, tl.max(tl.where(is_before, behind, 0)))
+            before += tl.sum(here)
+
+    d = tl.arange(0, D)
+    in_tile = tl.arange(0, ROWS)
+    in_block = tl.arange(0, BLOCK)
+    if TURNED:
+        turned = tl.arange(0, TURNED)
+    MATH: tl.constexpr = tl.float16 if SCALED else q_ptr.dtype.element_ty
+    while at < stop:
+        given_length = tl.load(lengths_ptr + seq)
+        length = tl.minimum(given_length, room)
+        end = tl.load(ends_ptr + seq)
+        first, blocks = key_blocks(length, end, window, Q_LEN, BLOCK, WINDOW)
+        nth = (at - begin) // (blocks + 1)
+        item = begin + nth * (blocks + 1)
+        kv_head = nth // TILES
+        first_row = nth % TILES * ROWS
+        row = first_row + in_tile
+        real = row < Q_LEN * GROUP
+        at_seq = seq.to(tl.int64) * (Q_LEN * HEADS)
+        q_row = (at_seq + row // GROUP * HEADS + kv_head * GROUP + row % GROUP)[:, None]
+        q = tl.load(q_ptr + q_row * D + d[None, :], mask=real[:, None], other=0.0).to(MATH)
+        if TURNED:
+            q_turned = tl.load(q_turned_ptr + q_row * TURNED + turned[None, :], mask=real[:, None], other=0.0).to(MATH)
+        of_scores = scale
+        if SCALED:
+            of_scores = scale * tl.load(scales_ptr + kv_head)
+        table_row = table_ptr + seq.to(tl.int64) * table_width
+        last_key = end - Q_LEN + row // GROUP  # that a query sees
+        greatest = tl.full((ROWS,), -float("inf"), tl.float32)
+        sums = tl.zeros((ROWS,), tl.float32)
+        acc = tl.zeros((ROWS, D), tl.float32)
+        is_bad = tl.zeros((BLOCK,), tl.int32)
+        for block in range(first + at - item, first + tl.minimum(stop - item, blocks)):
+            key = block * BLOCK + in_block
+            if PAGE >= BLOCK:
+                page = tl.load(table_row + block * BLOCK // PAGE)
+                in_page = block * BLOCK % PAGE + in_block
+            else:
+                page = tl.load(table_row + key // PAGE, mask=key < length, other=0)
+                in_page = key % PAGE
+            is_page = (page >= 0) & (page < pages)
+            there = (key < length) & is_page
+            if TOLD:
+                is_bad = is_bad | ((key < length) & ~is_page).to(tl.int32)
+            at_key = (page.to(tl.int64) * PAGE + in_page) * KV_HEADS + kv_head
+            k_ptrs = k_ptr + at_key[:, None] * WIDTH
+            k = tl.load(k_ptrs + d[None, :], mask=there[:, None], other=0.0).to(MATH)
+            scores = tl.dot(q, k.T)
+            if TURNED:
+                k_turned = tl.load(k_ptrs + D + turned[None, :], mask=there[:, None], other=0.0).to(MATH)
+                scores = tl.dot(q_turned, k_turned.T, scores)
+                v = k
+            else:
+                v = tl.load(v_ptr + at_key[:, None] * D + d[None, :], mask=there[:, None], other=0.0).to(MATH)
+            scores *= of_scores
+            if CAPPED:
+                scores = soft_cap * (1 - 2 / (1 + tl.exp2(scores * (2 * LOG2E / soft_cap))))
+            seen = there[None, :] & (key[None, :] <= last_key[:, None])
+            if WINDOW:
+                seen = seen & (key[None, :] > last_key[:, None] - window)
+            scores = tl.where(seen, scores * LOG2E, -float("inf"))
+            highest = tl.maximum(greatest, tl.max(scores, 1))
+            base = tl.where(highest == -float("inf"), 0.0, highest)
+            weights = tl.exp2(scores - base[:, None])
+            shrink = tl.exp2(greatest - base)
+            sums = sums * shrink + tl.sum(weights, 1)
+            acc = tl.dot(weights.to(MATH), v, acc * shrink[:, None])
+            greatest = highest
+        if TOLD:
+            what = tl.max(is_bad, 0) * BAD_PAGE + ((given_length < 0) | (given_length > room)).to(tl.int32) * BAD_LENGTH
+            if what != 0:
+                tl.atomic_or(status_ptr, what, sem="relaxed")
+                tl.atomic_max(status_ptr + 1, seq + 1, sem="relaxed")
+        if SCALED:
+            acc *= tl.load(scales_ptr + KV_HEADS + kv_head)
+        if (at == item) & (item + blocks <= stop):  # the place behind the blocks may be another's
+            finish(
+                acc,
+                greatest,
+                sums,
+                first_row,
+                sinks_ptr,
+                out_ptr,
+                results_ptr + 2 * pid * (ROWS * (D + 2)),
+                set_ptr,
+                at_seq,
+                kv_head,
+                epoch,
+                rank_stride,
+                Q_LEN,
+                HEADS,
+                GROUP,
+                D,
+                SINKS,
+                RANKS,
+            )
+        elif at - item < blocks:
+            part = pid * 2 + (at == item).to(tl.int32)
+            tl.store(stats_ptr + part * (2 * ROWS) + in_tile, greatest, mask=real)
+            tl.store(stats_ptr + part * (2 * ROWS) + ROWS + in_tile, sums, mask=real)
+            tl.store(parts_ptr + (part.to(tl.int64) * ROWS + in_tile[:, None]) * D + d[None, :], acc, mask=real[:, None])
+            first_pid = item // each
+            count = (item + blocks - 1) // each - first_pid + 1
+            __syncthreads()
+            if is_last_of(counts_ptr + first_pid, count):
+                tl.store(counts_ptr + first_pid, 0)
+                for some in range(0, tl.minimum(ROWS, Q_LEN * GROUP - first_row), FEW_ROWS):
+                    is_real = first_row + some + tl.arange(0, FEW_ROWS) < Q_LEN * GROUP
+                    few, greatest_of_few, sums_of_few = weigh_parts(
+                        parts_ptr, stats_ptr, first_pid, count, some, is_real, ROWS, FEW_ROWS, D
+                    )
+                    finish(
+                        few,
+                        greatest_of_few,
+                        sums_of_few,
+                        first_row + some,
+                        sinks_ptr,
+                        out_ptr,
+                        results_ptr + (2 * first_pid + 1) * (ROWS * (D + 2)),
+                        set_ptr,
+                        at_seq,
+                        kv_head,
+                        epoch,
+                        rank_stride,
+                        Q_LEN,
+                        HEADS,
+                        GROUP,
+                        D,
+                        SINKS,
+                        RANKS,
+                    )
+        at = item + blocks + 1
+        if nth == ITEMS - 1:
+            seq += 1
+            begin = at
+    if RANKS > 1:
+        combine_ranks(sinks_ptr, out_ptr, set_ptr, m, epoch, rank_stride, Q_LEN, HEADS, D, PROGRAMS, SINKS, RANKS, POLLS)
+        end_call(epochs_ptr, epoch)

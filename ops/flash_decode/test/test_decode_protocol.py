@@ -1,0 +1,150 @@
+"""Errors planted in how programs and ranks put their parts together: every one is found; as it is, the kernel is right, of a small instance
+under every schedule."""
+
+import pathlib
+import re
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
+
+from changed_kernels import imported
+from decode_reference import Case, error
+
+import tandem
+
+FILES = ["device/calls.py", "device/packets.py", "flash_decode/flash_decode.py"]
+CALLS, PACKETS, DECODE = FILES
+PROGRAMS, ROWS = 3, 16
+
+ARRIVES = "            __syncthreads()\n            if is_last_of(counts_ptr + first_pid, count):\n"
+PARTS = "            tl.store(parts_ptr + (part.to(tl.int64) * ROWS + in_tile[:, None]) * D + d[None, :], acc, mask=real[:, None])\n"
+COUNT = "            count = (item + blocks - 1) // each - first_pid + 1\n"
+RESET = "                tl.store(counts_ptr + first_pid, 0)\n"
+SENT = '            st_vector(dl.symm_at(slot, (dl.rank() + step) % RANKS), packet, "sys", "relaxed")\n'
+SETS = "(epoch % 2) * rank_stride * RANKS"
+EPOCH = '        epoch = ld(epochs_ptr + pid, semantic="weak") + 1\n'
+SCRATCH = "        tl.store(result_ptr + in_tile * (D + 2) + D + 1, logs, mask=real)\n        __syncthreads()\n"
+
+TOLD = "            first_pid = item // each\n" + COUNT + ARRIVES
+TOLD_EARLY = TOLD.replace("if is_last_of(counts_ptr + first_pid, count):\n", "last = is_last_of(counts_ptr + first_pid, count)\n")
+BEGINS = '    greatest = tl.full((FEW_ROWS,), -float("inf"), tl.float32)\n'
+MINE = "dl.rank().to(tl.int64) * rank_stride"
+BOTH = "part = pid * 2 + (at == item).to(tl.int32)"
+
+# The change; words of the kinds of reports; text of a line that a report names. An old packet that is taken for a new one is no race: it
+# shows in the result.
+PLANTED = {
+    "gathered by the last but one": ((DECODE, COUNT, COUNT.replace(" + 1", "")), "race|uninitialised", "of_parts"),
+    "count not put back": ((DECODE, RESET, ""), "race|uninitialised|deadlock", ""),
+    "count put back by all": ((DECODE, ARRIVES, RESET[4:] + ARRIVES), "race", "counts_ptr"),
+    "told before it is stored": ((DECODE, PARTS + TOLD, TOLD_EARLY + PARTS + "            if last:\n"), "race|uninitialised", "parts_ptr"),
+    "relaxed arrival": ((CALLS, 'count_ptr, 1, sem="acq_rel"', 'count_ptr, 1, sem="relaxed"'), "race", "counts_ptr"),
+    "narrow arrival": ((CALLS, 'scope="gpu") == count', 'scope="cta") == count'), "race|scope", "count_ptr"),
+    "one place for both parts": ((DECODE, BOTH, "part = pid * 2"), "race|uninitialised", "stats_ptr"),
+    "parts of the next program": ((DECODE, BEGINS, BEGINS + "    first_pid += 1\n"), "race|uninitialised|out-of-bounds", "stats_ptr"),
+    "wrong slot": ((DECODE, MINE, "0 * rank_stride"), "race|deadlock|livelock", ""),
+    "narrow packets": ((DECODE, SENT, SENT.replace("sys", "gpu")), "scope|race", "st_vector(dl.symm_at"),
+    "weak packets": ((DECODE, SENT, SENT.replace("relaxed", "weak")), "race", "st_vector(dl.symm_at"),
+    "result not awaited": ((DECODE, SCRATCH, SCRATCH.replace("        __syncthreads()\n", "")), "race", "result_ptr"),
+    "one set of slots": ((DECODE, SETS, "0 * rank_stride * RANKS"), "race|deadlock|livelock|wrong", ""),
+    "stale epoch": ((DECODE, EPOCH, EPOCH.replace(" + 1", "")), "race|wrong", ""),
+    "call not ended": ((DECODE, "        end_call(epochs_ptr, epoch)\n", ""), "race|wrong", ""),
+}
+
+
+class Launches:
+    """The kernel as ops/flash_decode/decoder.cpp launches it."""
+
+    def __init__(self, team, case, kernel):
+        self.team, self.case, self.kernel = team, case, kernel
+        D, ranks = case.head_dim, team.size
+        self.rank_stride = case.m * case.q_len * case.heads * (D // 2 + 1) * 2
+        self.parts, self.stats, self.results = (
+            team.local_empty((PROGRAMS * n,), "float32", name=name)
+            for n, name in ((2 * ROWS * D, "parts"), (4 * ROWS, "sums of parts"), (2 * ROWS * (D + 2), "results"))
+        )
+        self.counts, self.epochs = (
+            team.local_from_array(np.zeros(PROGRAMS, t), name=n) for t, n in ((np.int32, "counts"), (np.int64, "epochs"))
+        )
+        self.slots = team.zeros((2 * ranks * self.rank_stride,), "int64", name="packets")
+
+    def __call__(self, q, keys, values, table, lengths, ends):
+        case, none = self.case, lengths
+        out = self.team.local_empty(case.q.shape, case.dtype, name="out")
+        more = (none, none, none, out, self.parts, self.stats, self.counts, self.results, self.slots, self.epochs)
+        sizes = (case.m, case.width, case.pages, 0, self.rank_stride, case.scale, 0.0)
+        constants = {"Q_LEN": case.q_len, "HEADS": case.heads, "KV_HEADS": case.kv_heads, "D": case.head_dim, "TURNED": 0}
+        constants |= {
+            "PAGE": case.page,
+            "ROWS": ROWS,
+            "FEW_ROWS": 2,
+            "BLOCK": 16,
+            "PROGRAMS": PROGRAMS,
+            "SEQS": 4,
+            "MANY": False,
+            "LEAST": 1,
+        }
+        constants |= {name: False for name in ("WINDOW", "CAPPED", "SINKS", "SCALED", "TOLD")}
+        self.kernel[(PROGRAMS,)](
+            q, q, keys, values, table, lengths, ends, *more, *sizes, **constants, RANKS=self.team.size, POLLS=2, num_warps=2
+        )
+        return out
+
+
+def calls(team, cases, kernel):
+    launches, outs = Launches(team, cases[0], kernel), []
+    moved = team.local_from_array
+    for c in cases:
+        arrays = (c.q, c.keys[team.rank], c.values[team.rank], c.tables[team.rank], c.lengths[team.rank], c.ends[team.rank])
+        outs.append(launches(*map(moved, arrays)))
+    return [np.array(out) for out in outs]
+
+
+def cases_of(ranks, count):
+    return [Case(ranks=ranks, m=2, heads=2, kv_heads=1, width=3, seed=i) for i in range(count)]
+
+
+def kernel_of(folder, *changes):
+    return imported(folder, FILES, ["flash_decode.flash_decode"], *changes)[0].flash_decode
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_as_it_is(tmp_path, ranks):
+    cases, kernel = cases_of(ranks, 4), kernel_of(tmp_path)
+    for seed in range(4):
+        result = tandem.launch(lambda team: calls(team, cases, kernel), ranks=ranks, seed=seed, check=True)
+        assert result.reports == []
+        for outs in result.values:
+            for case, out in zip(cases, outs):
+                assert error(out, case.result()) < 2e-3
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_errors(tmp_path, name):
+    change, kinds, line = PLANTED[name]
+    cases, kernel = cases_of(2, 4), kernel_of(tmp_path, change)
+    found = []
+    for seed in range(12):
+        try:
+            result = tandem.launch(
+                lambda team: calls(team, cases, kernel), ranks=2, seed=seed, check=True, policy="slowest-rank" if seed % 2 else "random"
+            )
+            found = result.reports
+            wrong = [error(np.nan_to_num(out.astype(float)), case.result()) for outs in result.values for case, out in zip(cases, outs)]
+            if not found and max(wrong) > 2e-3:
+                found = [{"kind": "wrong result", "text": str(wrong)}]
+        except tandem.SimulationError as caught:
+            found = caught.reports
+        if found:
+            break
+    assert found, "not found"
+    assert re.search(kinds, found[0]["kind"]) and line in found[0]["text"], found[0]["text"]
+
+
+def test_every_schedule(tmp_path):
+    kernel, case = kernel_of(tmp_path), Case(ranks=2, m=1, heads=1, kv_heads=1, width=2)
+    proof = tandem.explore(lambda team: calls(team, [case], kernel), ranks=2, exhaustive=True, limit=20_000)
+    assert proof.proven, str(proof)

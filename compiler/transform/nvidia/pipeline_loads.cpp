@@ -101,6 +101,7 @@ bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProd
   int64_t bytes = bytesInSlot(copied.loads);
   int64_t room = roomForSlots(loop->getParentOfType<func::FuncOp>(), copied.loads, target);
   int64_t slots = std::min(asked, room / bytes);
+  if (slots == 1 && room + spareOf(target.maxSharedBytes()) >= 2 * bytes) slots = 2;
   remark::Reason noRoom{
       llvm::formatv("the shared memory of {0} has no room for more of {1} bytes", target.name(), bytes),
       "smaller tiles"};

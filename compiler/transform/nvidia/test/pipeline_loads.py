@@ -35,6 +35,8 @@
 # Stages leave room for what is counted behind the loop:
 # RUN: tandemc %s:counted --emit=ptx --target sm_89 --num-stages 6 --signature '*fp16:16, *fp16:16, *i32:16, *i32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=COUNTED
+# The last slot but one may have what exchanges can do without:
+# RUN: tandemc %s:three --emit=remarks --num-warps 8 --signature '*fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=SPARE
 import triton
 import triton.language as tl
 
@@ -277,3 +279,18 @@ def two_tiles(q, k, v, o, length):
         y = tl.load(v + (at + few)[:, None] * 512 + wide[None, :])
         total = tl.dot(tl.dot(a, x).to(tl.bfloat16), y, total)
     tl.store(o + row[:, None] * 512 + wide[None, :], total)
+
+
+# SPARE-COUNT-3: copied by cp.async 1 iteration ahead, 16 bytes a thread at once, into a ring of 2 slots
+@triton.jit
+def three(x_ptr, out_ptr, n):
+    """104 KB an iteration: two slots leave more than 10 KB for exchanges, but less than an eighth."""
+    i, j, k = tl.arange(0, 16384), tl.arange(0, 8192), tl.arange(0, 2048)
+    a, b, c = tl.zeros((16384,), tl.float32), tl.zeros((8192,), tl.float32), tl.zeros((2048,), tl.float32)
+    for s in tl.range(0, n, 32768, num_stages=2):
+        a += tl.load(x_ptr + s + i)
+        b += tl.load(x_ptr + s + 16384 + j)
+        c += tl.load(x_ptr + s + 24576 + k)
+    tl.store(out_ptr + i, a)
+    tl.store(out_ptr + 16384 + j, b)
+    tl.store(out_ptr + 24576 + k, c)

@@ -30,6 +30,7 @@ from tandem.ops import (
     GemmReduceScatter,
     GroupedGemm,
     KvAppend,
+    MlaAppend,
     MlaDecode,
     MoeAr,
     MoeMlp,
@@ -318,6 +319,17 @@ def _decode(make, sizes, shape, call):
     return main
 
 
+def mla_append(team):
+    op, place = MlaAppend(team, 4, 2, 16, 16, 1, 3, 4, 2, 8, "fp16"), np.arange(4)
+    turns = np.concatenate([np.ones((8, 8)), np.zeros((8, 8))], 1).astype(np.float32)
+    rows = [[_numbers(shape, call).astype(np.float16) for shape in ((4, 2, 16), (4, 16), (4, 16))] for call in range(CALLS)]
+    keys, at = team.local_from_array(np.zeros((3, 4, 32), np.float16)), (np.zeros(4, np.int32), place.astype(np.int32))
+    given = [[team.local_from_array(x) for x in call] for call in rows]
+    _expect([op(*call, *at, np.array([[2, 0]], np.int32), turns, keys, 4) for call in given], [call[0] for call in rows])
+    np.testing.assert_array_equal(np.array(keys)[2], np.concatenate([rows[-1][2], rows[-1][1]], 1))
+    op.close()
+
+
 def kv_append(team):
     op = KvAppend(team, 6, 2, 2, 16, 2, 5, 4, 2, 8, 16, "fp16")
     table, token = np.array([[4, 1], [0, 2]], np.int32), np.arange(6)
@@ -361,6 +373,7 @@ def programs():
     latent = lambda op, kv, *at: op(q[:, :, :1], q[:, :, :1, :32], kv, *at, 2)
     yield "mla_decode", _decode(MlaDecode, (2, 1, 1, 64, 32, 4, 8, 2), (96,), latent)
     yield "kv_append", kv_append
+    yield "mla_append", mla_append
     yield "demo", demo_mlp
     yield from _examples()
 

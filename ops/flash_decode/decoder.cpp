@@ -15,16 +15,18 @@ struct Tile {
 };
 
 constexpr int64_t kMostRows = 64, kLeastRows = 16, kFewRows = 16;
-constexpr int64_t kMostAtOnce = 1024;  // sequences whose lengths are looked at together
-constexpr int64_t kLeastPlaces = 2;
+constexpr int64_t kLeastShared = 2, kMostShared = 8;  // rows that one who has a part puts together at once
+constexpr int64_t kLargePart = 64 << 10;  // bytes, from which on a part is put together with others by all who have one
+constexpr int64_t kMostAtOnce = 1024;     // sequences whose lengths are looked at together
+constexpr int64_t kLeastPlaces = 2, kCost = 2;
 constexpr int kSimulatedPrograms = 6;
 constexpr Tile kSimulated = {16, 1, 2, 1};
 
-// By the elements of a key and the rows of queries: what keeps the memory busy with two programs on a multiprocessor.
-Tile tileFor(int64_t dim, int64_t rows) {
-  if (dim > 256) return {32, 8, 3, 1};
-  if (dim > 128) return {32, 4, 3, rows > 32 ? 1 : 2};
-  return {dim > 64 ? 64 : 128, 4, 3, 2};
+// By the elements of a key: what keeps the memory busy with two programs on a multiprocessor, or one of latent keys.
+Tile tileFor(int64_t dim, bool isFp8) {
+  if (dim > 256) return {64, 8, 2, 1};
+  if (dim > 128) return {32, 4, 3, 2};
+  return {dim > 64 && !isFp8 ? 64 : 128, 4, 3, 2};
 }
 
 int64_t padded(int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); }
@@ -91,7 +93,8 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
   bool simulated = team.target() == "sim";
   int64_t queries = sizes.qLen * (sizes.heads / sizes.kvHeads);
   rows_ = std::clamp(padded(queries), kLeastRows, kMostRows);
-  Tile tile = simulated ? kSimulated : tileFor(sizes.dim, rows_);
+  Tile tile = simulated ? kSimulated : tileFor(sizes.dim, config.fp8Cache);
+  together_ = rows_ * sizes.dim * 4 >= kLargePart;
   fill(config_.blockN, tile.keys);
   fill(config_.numWarps, tile.warps);
   fill(config_.numStages, tile.stages);
@@ -106,7 +109,7 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
   parts_ = memory.localScratch({programs * 2 * rows_ * sizes.dim}, DType::Float32, "parts");
   stats_ = memory.localScratch({programs * 4 * rows_}, DType::Float32, "sums of parts");
   results_ = memory.localScratch({results}, DType::Float32, "results");
-  counts_ = memory.localZeros({programs}, DType::Int32, "parts that are there");
+  counts_ = memory.localZeros({2 * programs}, DType::Int32, "parts that are there");
   epochs_ = memory.localZeros({programs}, DType::Int64, "epochs");
   slots_ = epochs_;
   if (config_.overRanks) {
@@ -118,6 +121,10 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
 void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int stream) const {
   int64_t queries = sizes_.qLen * (sizes_.heads / sizes_.kvHeads), ranks = config_.overRanks ? team_.size() : 1;
   int64_t together = std::min(padded(m), kMostAtOnce);
+  // Rows of an item that are put together at once: with parts of many, so few that each who has one gets some.
+  int64_t items = m * sizes_.kvHeads * cdiv(queries, rows_), parts = cdiv(config_.programs, items);
+  int64_t few =
+      together_ ? std::clamp(padded(cdiv(rows_, parts)), kLeastShared, kMostShared) : std::min(rows_, kFewRows);
   const Tensor& none = given.lengths;
   auto orNone = [&](const Tensor& t) { return t.address ? t : none; };
   team_.launch(kernelOf("ops/flash_decode/flash_decode.py", "flash_decode"),
@@ -125,7 +132,7 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
                 .numWarps = config_.numWarps,
                 .stream = stream,
                 .numStages = config_.numStages,
-                .cooperative = ranks > 1},
+                .cooperative = together_ || ranks > 1},
                {given.q,
                 given.qTurned,
                 given.keys,
@@ -157,17 +164,19 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
                 {"TURNED", sizes_.turned},
                 {"PAGE", cache_.page},
                 {"ROWS", rows_},
-                {"FEW_ROWS", std::min({padded(queries), rows_, kFewRows})},
+                {"FEW_ROWS", std::min(padded(queries), few)},
                 {"BLOCK", int64_t(config_.blockN)},
                 {"PROGRAMS", int64_t(config_.programs)},
                 {"SEQS", together},
                 {"MANY", m > together},
                 {"LEAST", kLeastPlaces},
+                {"COST", kCost},
                 {"WINDOW", config_.window > 0},
                 {"CAPPED", config_.softCap > 0},
                 {"SINKS", more.sinks.address != 0},
                 {"SCALED", config_.fp8Cache},
                 {"TOLD", more.status.address != 0},
+                {"TOGETHER", together_},
                 {"RANKS", ranks},
                 {"POLLS", pollsOn(team_)}});
 }

@@ -26,7 +26,8 @@ class Decoder {
   DecodeSizes sizes_;
   CachePages cache_;
   DecodeConfig config_;
-  int64_t rows_;  // queries of an item, padded
+  int64_t rows_;   // queries of an item, padded
+  bool together_;  // parts are put together by all who have one
   Tensor parts_, stats_, counts_, results_, slots_, epochs_;
 };
 

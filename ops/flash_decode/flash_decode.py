@@ -1,11 +1,12 @@
 """Attention of a few queries a sequence over a long cache in pages: decoding.
 
 An item is a sequence, a head of its keys and up to ROWS of the queries that look at it. Its keys go in blocks; the blocks of all items
-stand in one row, each item's with one place more for what it costs however short. Every program takes an equal run of that row. So lengths
-may be what they like, nothing but the lengths on the device decides who does what, and a captured launch serves them all.
+stand in one row, each item's with COST places more for what it costs however short. Every program takes an equal run of that row. So
+lengths may be what they like, nothing but the lengths on the device decides who does what, and a captured launch serves them all.
 
 A run has whole items and, at its ends, parts of two at most. Those a program leaves in memory of its own, with the maximum and the sum
-of each query's exponentials. Who comes last to an item puts its parts together, in their order: the same bits in every run.
+of each query's exponentials. Who comes last to an item puts its parts together, in their order: the same bits in every run. Where parts are
+large (TOGETHER), all who have one of an item wait for the others behind their runs and then share its rows.
 
 Over ranks each has a part of every sequence's keys. The program that has an item's result sends it with the logarithms of its sums to all
 ranks in packets that carry their flag; behind its run a program puts results of all ranks together, in their order. Slots are of
@@ -35,12 +36,14 @@ def key_blocks(length, end, window, Q_LEN: tl.constexpr, BLOCK: tl.constexpr, WI
 
 
 @tandem.jit
-def places_of(lengths_ptr, ends_ptr, seq, m, room, window, Q_LEN: tl.constexpr, BLOCK: tl.constexpr, WINDOW: tl.constexpr):
+def places_of(
+    lengths_ptr, ends_ptr, seq, m, room, window, Q_LEN: tl.constexpr, BLOCK: tl.constexpr, COST: tl.constexpr, WINDOW: tl.constexpr
+):
     """How many places an item of each of these sequences takes in the row; none behind the m-th sequence."""
     inside = seq < m
     length = tl.minimum(tl.load(lengths_ptr + seq, mask=inside, other=0), room)
     _, blocks = key_blocks(length, tl.load(ends_ptr + seq, mask=inside, other=0), window, Q_LEN, BLOCK, WINDOW)
-    return tl.where(inside, blocks + 1, 0)
+    return tl.where(inside, blocks + COST, 0)
 
 
 @tandem.jit
@@ -153,28 +156,81 @@ def finish(
 @tandem.jit
 def weigh_parts(parts_ptr, stats_ptr, first_pid, count, first_row, real, ROWS: tl.constexpr, FEW_ROWS: tl.constexpr, D: tl.constexpr):
     """Puts FEW_ROWS rows of the `count` parts of an item together, as many parts at once as registers take."""
-    AT_ONCE: tl.constexpr = max(1, min(16, 8192 // (FEW_ROWS * D)))
+    AT_ONCE: tl.constexpr = max(1, min(16, num_warps() * 2048 // (FEW_ROWS * D)))
     rows = first_row + tl.arange(0, FEW_ROWS)
     nth = tl.arange(0, AT_ONCE)
     greatest = tl.full((FEW_ROWS,), -float("inf"), tl.float32)
-    for p in range(0, count, AT_ONCE):
-        part = (first_pid + p + nth) * 2 + (p + nth == 0).to(tl.int32)
-        here = (p + nth < count)[:, None] & real[None, :]
-        of_parts = tl.load(stats_ptr + part[:, None] * (2 * ROWS) + rows[None, :], mask=here, other=-float("inf"))
-        greatest = tl.maximum(greatest, tl.max(of_parts, 0))
-    base = tl.where(greatest == -float("inf"), 0.0, greatest)
     sums = tl.zeros((FEW_ROWS,), tl.float32)
     acc = tl.zeros((FEW_ROWS, D), tl.float32)
     for p in range(0, count, AT_ONCE):
         part = (first_pid + p + nth) * 2 + (p + nth == 0).to(tl.int32)
         here = (p + nth < count)[:, None] & real[None, :]
         stats_ptrs = stats_ptr + part[:, None] * (2 * ROWS) + rows[None, :]
-        weights = tl.exp2(tl.load(stats_ptrs, mask=here, other=-float("inf")) - base[None, :])
-        sums += tl.sum(weights * tl.load(stats_ptrs + ROWS, mask=here, other=0.0), 0)
+        of_parts = tl.load(stats_ptrs, mask=here, other=-float("inf"))
+        sums_of_parts = tl.load(stats_ptrs + ROWS, mask=here, other=0.0)
         at = (part.to(tl.int64)[:, None] * ROWS + rows[None, :]) * D
-        of_parts = tl.load(parts_ptr + at[:, :, None] + tl.arange(0, D)[None, None, :], mask=here[:, :, None], other=0.0)
-        acc += tl.sum(weights[:, :, None] * of_parts, 0)
+        some = tl.load(parts_ptr + at[:, :, None] + tl.arange(0, D)[None, None, :], mask=here[:, :, None], other=0.0)
+        highest = tl.maximum(greatest, tl.max(of_parts, 0))
+        base = tl.where(highest == -float("inf"), 0.0, highest)
+        weights = tl.exp2(of_parts - base[None, :])
+        shrink = tl.exp2(greatest - base)
+        sums = sums * shrink + tl.sum(weights * sums_of_parts, 0)
+        acc = acc * shrink[:, None] + tl.sum(weights[:, :, None] * some, 0)
+        greatest = highest
     return acc, greatest, sums
+
+
+@tandem.jit
+def put_together(
+    parts_ptr,
+    stats_ptr,
+    first_pid,
+    count,
+    nth,
+    seq,
+    first,
+    step,
+    sinks_ptr,
+    out_ptr,
+    result_ptr,
+    slots_ptr,
+    epoch,
+    rank_stride,
+    Q_LEN: tl.constexpr,
+    HEADS: tl.constexpr,
+    GROUP: tl.constexpr,
+    D: tl.constexpr,
+    ROWS: tl.constexpr,
+    FEW_ROWS: tl.constexpr,
+    SINKS: tl.constexpr,
+    RANKS: tl.constexpr,
+):
+    """Every step-th few rows, from the `first` on, of the nth item of a sequence, which has `count` parts."""
+    TILES: tl.constexpr = (Q_LEN * GROUP + ROWS - 1) // ROWS
+    first_row = nth % TILES * ROWS
+    for some in range(first * FEW_ROWS, tl.minimum(ROWS, Q_LEN * GROUP - first_row), step * FEW_ROWS):
+        real = first_row + some + tl.arange(0, FEW_ROWS) < Q_LEN * GROUP
+        acc, greatest, sums = weigh_parts(parts_ptr, stats_ptr, first_pid, count, some, real, ROWS, FEW_ROWS, D)
+        finish(
+            acc,
+            greatest,
+            sums,
+            first_row + some,
+            sinks_ptr,
+            out_ptr,
+            result_ptr,
+            slots_ptr,
+            seq.to(tl.int64) * (Q_LEN * HEADS),
+            nth // TILES,
+            epoch,
+            rank_stride,
+            Q_LEN,
+            HEADS,
+            GROUP,
+            D,
+            SINKS,
+            RANKS,
+        )
 
 
 @tandem.jit
@@ -216,11 +272,13 @@ def flash_decode(
     SEQS: tl.constexpr,
     MANY: tl.constexpr,
     LEAST: tl.constexpr,
+    COST: tl.constexpr,
     WINDOW: tl.constexpr,
     CAPPED: tl.constexpr,
     SINKS: tl.constexpr,
     SCALED: tl.constexpr,
     TOLD: tl.constexpr,
+    TOGETHER: tl.constexpr,
     RANKS: tl.constexpr,
     POLLS: tl.constexpr,
 ):
@@ -228,7 +286,8 @@ def flash_decode(
     TURNED: keys and queries have so many elements more, and the keys' first D are the values. `ends`: where sequences end, counted from
     the first key here.
     SCALED: `scales` [2, KV_HEADS] of keys and values of fp8. SEQS sequences are looked at together; MANY: there may be more. A program
-    takes LEAST places at least. TOLD: the status gets what was wrong with the table or a length, and with whose."""
+    takes LEAST places at least. TOGETHER: all must be resident. TOLD: the status gets what was wrong with the table or a length, and with
+    whose."""
     pid = tl.program_id(0)
     GROUP: tl.constexpr = HEADS // KV_HEADS
     TILES: tl.constexpr = (Q_LEN * GROUP + ROWS - 1) // ROWS
@@ -242,11 +301,13 @@ def flash_decode(
     room = table_width * PAGE
 
     # The program's run, the sequence at whose items it begins, and where these begin.
-    here = places_of(lengths_ptr, ends_ptr, tl.arange(0, SEQS), m, room, window, Q_LEN, BLOCK, WINDOW) * ITEMS
+    here = places_of(lengths_ptr, ends_ptr, tl.arange(0, SEQS), m, room, window, Q_LEN, BLOCK, COST, WINDOW) * ITEMS
     total = tl.sum(here)
     if MANY:
         for some in range(SEQS, m, SEQS):
-            total += tl.sum(places_of(lengths_ptr, ends_ptr, some + tl.arange(0, SEQS), m, room, window, Q_LEN, BLOCK, WINDOW)) * ITEMS
+            total += (
+                tl.sum(places_of(lengths_ptr, ends_ptr, some + tl.arange(0, SEQS), m, room, window, Q_LEN, BLOCK, COST, WINDOW)) * ITEMS
+            )
     each = tl.maximum(tl.cdiv(total, PROGRAMS), LEAST)
     at = pid * each
     stop = tl.minimum(at + each, total)
@@ -257,7 +318,7 @@ def flash_decode(
     if MANY:
         before = tl.sum(here)
         for some in range(SEQS, m, SEQS):
-            here = places_of(lengths_ptr, ends_ptr, some + tl.arange(0, SEQS), m, room, window, Q_LEN, BLOCK, WINDOW) * ITEMS
+            here = places_of(lengths_ptr, ends_ptr, some + tl.arange(0, SEQS), m, room, window, Q_LEN, BLOCK, COST, WINDOW) * ITEMS
             behind = before + tl.cumsum(here, 0)
             is_before = (behind <= at) & (here > 0)
             seq += tl.sum(is_before.to(tl.int32))
@@ -270,18 +331,22 @@ def flash_decode(
     if TURNED:
         turned = tl.arange(0, TURNED)
     MATH: tl.constexpr = tl.float16 if SCALED else q_ptr.dtype.element_ty
+    # The items that others have parts of, too: at the run's beginning and at its end.
+    first_seq, first_nth, first_count, first_of_first = 0, 0, 0, 0
+    last_seq, last_nth, last_count = 0, 0, 0
     while at < stop:
         given_length = tl.load(lengths_ptr + seq)
         length = tl.minimum(given_length, room)
         end = tl.load(ends_ptr + seq)
         first, blocks = key_blocks(length, end, window, Q_LEN, BLOCK, WINDOW)
-        nth = (at - begin) // (blocks + 1)
-        item = begin + nth * (blocks + 1)
+        nth = (at - begin) // (blocks + COST)
+        item = begin + nth * (blocks + COST)
         kv_head = nth // TILES
         first_row = nth % TILES * ROWS
         row = first_row + in_tile
         real = row < Q_LEN * GROUP
         at_seq = seq.to(tl.int64) * (Q_LEN * HEADS)
+        table_row = table_ptr + seq.to(tl.int64) * table_width
         q_row = (at_seq + row // GROUP * HEADS + kv_head * GROUP + row % GROUP)[:, None]
         q = tl.load(q_ptr + q_row * D + d[None, :], mask=real[:, None], other=0.0).to(MATH)
         if TURNED:
@@ -289,7 +354,6 @@ def flash_decode(
         of_scores = scale
         if SCALED:
             of_scores = scale * tl.load(scales_ptr + kv_head)
-        table_row = table_ptr + seq.to(tl.int64) * table_width
         last_key = end - Q_LEN + row // GROUP  # that a query sees
         greatest = tl.full((ROWS,), -float("inf"), tl.float32)
         sums = tl.zeros((ROWS,), tl.float32)
@@ -338,7 +402,7 @@ def flash_decode(
                 tl.atomic_max(status_ptr + 1, seq + 1, sem="relaxed")
         if SCALED:
             acc *= tl.load(scales_ptr + KV_HEADS + kv_head)
-        if (at == item) & (item + blocks <= stop):  # the place behind the blocks may be another's
+        if (at == item) & (item + blocks <= stop):  # the places behind the blocks may be another's
             finish(
                 acc,
                 greatest,
@@ -364,40 +428,66 @@ def flash_decode(
             tl.store(stats_ptr + part * (2 * ROWS) + in_tile, greatest, mask=real)
             tl.store(stats_ptr + part * (2 * ROWS) + ROWS + in_tile, sums, mask=real)
             tl.store(parts_ptr + (part.to(tl.int64) * ROWS + in_tile[:, None]) * D + d[None, :], acc, mask=real[:, None])
-            first_pid = item // each
-            count = (item + blocks - 1) // each - first_pid + 1
-            __syncthreads()
-            if is_last_of(counts_ptr + first_pid, count):
-                tl.store(counts_ptr + first_pid, 0)
-                for some in range(0, tl.minimum(ROWS, Q_LEN * GROUP - first_row), FEW_ROWS):
-                    is_real = first_row + some + tl.arange(0, FEW_ROWS) < Q_LEN * GROUP
-                    few, greatest_of_few, sums_of_few = weigh_parts(
-                        parts_ptr, stats_ptr, first_pid, count, some, is_real, ROWS, FEW_ROWS, D
-                    )
-                    finish(
-                        few,
-                        greatest_of_few,
-                        sums_of_few,
-                        first_row + some,
-                        sinks_ptr,
-                        out_ptr,
-                        results_ptr + (2 * first_pid + 1) * (ROWS * (D + 2)),
-                        set_ptr,
-                        at_seq,
-                        kv_head,
-                        epoch,
-                        rank_stride,
-                        Q_LEN,
-                        HEADS,
-                        GROUP,
-                        D,
-                        SINKS,
-                        RANKS,
-                    )
-        at = item + blocks + 1
+            count = (item + blocks - 1) // each - item // each + 1
+            if at == item:
+                last_seq, last_nth, last_count = seq, nth, count
+            else:
+                first_seq, first_nth, first_count, first_of_first = seq, nth, count, item // each
+        at = item + blocks + COST
         if nth == ITEMS - 1:
             seq += 1
             begin = at
+    __syncthreads()
+    if TOGETHER:
+        if first_count > 0:
+            tl.atomic_add(counts_ptr + 2 * first_of_first, 1, sem="release", scope="gpu")
+        if last_count > 0:
+            tl.atomic_add(counts_ptr + 2 * pid, 1, sem="release", scope="gpu")
+    for which in tl.static_range(2):
+        count = last_count if which else first_count
+        first_pid = pid if which else first_of_first
+        if count > 0:
+            mine = pid - first_pid
+            source = parts_ptr
+            stats = stats_ptr
+            if TOGETHER:
+                token = dl.wait(counts_ptr + 2 * first_pid, 1, "gpu", "acquire", waitValue=count, compare="ge")
+                source = dl.consume_token(parts_ptr, token)
+                stats = dl.consume_token(stats_ptr, token)
+            elif is_last_of(counts_ptr + 2 * first_pid, count):
+                tl.store(counts_ptr + 2 * first_pid, 0)
+                mine = 0
+            else:
+                mine = ROWS  # nothing
+            put_together(
+                source,
+                stats,
+                first_pid,
+                count,
+                last_nth if which else first_nth,
+                last_seq if which else first_seq,
+                mine,
+                count if TOGETHER else 1,
+                sinks_ptr,
+                out_ptr,
+                results_ptr + (2 * (pid if TOGETHER else first_pid) + 1) * (ROWS * (D + 2)),
+                set_ptr,
+                epoch,
+                rank_stride,
+                Q_LEN,
+                HEADS,
+                GROUP,
+                D,
+                ROWS,
+                FEW_ROWS,
+                SINKS,
+                RANKS,
+            )
+            if TOGETHER:
+                __syncthreads()
+                if is_last_of(counts_ptr + 2 * first_pid + 1, count):
+                    tl.store(counts_ptr + 2 * first_pid, 0)
+                    tl.store(counts_ptr + 2 * first_pid + 1, 0)
     if RANKS > 1:
         combine_ranks(sinks_ptr, out_ptr, set_ptr, m, epoch, rank_stride, Q_LEN, HEADS, D, PROGRAMS, SINKS, RANKS, POLLS)
         end_call(epochs_ptr, epoch)

@@ -5,6 +5,8 @@
 
 namespace tandem::ops {
 
+class Appender;
+
 // Writes m tokens' keys and values to their pages, behind a norm and a turn by their positions (ops/kv_append/README.md);
 // queries get theirs in the same launch. fp16 or bf16. Local to the rank.
 class TANDEM_API KvAppend : public Operator {
@@ -28,9 +30,7 @@ class TANDEM_API KvAppend : public Operator {
  private:
   void queue(const Call& call) override;
 
-  int64_t heads_, kvHeads_, headDim_, seqs_, turns_, rope_;
-  CachePages cache_;
-  AppendConfig config_;
+  std::unique_ptr<Appender> appender_;
 };
 
 }  // namespace tandem::ops

@@ -1,7 +1,7 @@
 """New keys and values go to their pages, behind a norm and a turn by their positions (RoPE); queries get theirs in the same launch.
 
-Rows of queries, keys and values are dealt to the programs in tiles. Where a row goes follows from its token's sequence, its position and
-the table of pages; a row that has no place is dropped.
+Tokens are dealt to the programs, those of queries, of keys and of values one after the other. Where a row goes follows from its token's
+sequence, its position and the table of pages; a row that has no place is dropped.
 """
 
 import tandem
@@ -14,38 +14,48 @@ BAD_SEQUENCE = tl.constexpr(4)
 
 
 @tandem.jit
-def normed(x, weight_ptr, epsilon):
-    D: tl.constexpr = x.shape[1]
-    weight = tl.load(weight_ptr + tl.arange(0, D))
-    return x * tl.rsqrt(tl.sum(x * x, 1) / D + epsilon)[:, None] * weight[None, :]
+def loaded(x_ptr, token, m, HEADS: tl.constexpr, PADDED: tl.constexpr, D: tl.constexpr, weight_ptr, epsilon, NORM: tl.constexpr):
+    """The rows of these tokens, [tokens, PADDED, D], in fp32 and behind their norm; where they stand, and which there are."""
+    head = tl.arange(0, PADDED)
+    inside = (token < m)[:, None] & (head < HEADS)[None, :]
+    at = (token.to(tl.int64)[:, None] * HEADS + head[None, :])[:, :, None] * D + tl.arange(0, D)[None, None, :]
+    x = tl.load(x_ptr + at, mask=inside[:, :, None], other=0.0).to(tl.float32)
+    if NORM:
+        weight = tl.load(weight_ptr + tl.arange(0, D))
+        x = x * tl.rsqrt(tl.sum(x * x, 2) / D + epsilon)[:, :, None] * weight[None, None, :]
+    return x, at, inside
 
 
 @tandem.jit
-def turned(x, position, is_known, turns_ptr, ROPE: tl.constexpr, INTERLEAVED: tl.constexpr):
-    """The first ROPE elements of the rows x turned by their positions' angles: pairs are neighbours, or of both halves."""
-    ROWS: tl.constexpr = x.shape[0]
-    D: tl.constexpr = x.shape[1]
+def turned(x, token, m, positions_ptr, turns_ptr, turns, ROPE: tl.constexpr, INTERLEAVED: tl.constexpr):
+    """The first ROPE elements of the rows x turned by their tokens' angles: pairs are neighbours, or of both halves."""
+    TOKENS: tl.constexpr = x.shape[0]
+    HEADS: tl.constexpr = x.shape[1]
+    D: tl.constexpr = x.shape[2]
     HALF: tl.constexpr = ROPE // 2
     RUNS: tl.constexpr = D // ROPE
+    position = tl.load(positions_ptr + token, mask=token < m, other=-1)
+    is_known = ((position >= 0) & (position < turns))[:, None]
     at = turns_ptr + position.to(tl.int64)[:, None] * ROPE + tl.arange(0, HALF)[None, :]
-    is_first = (tl.arange(0, RUNS) == 0)[None, :, None]
-    cos = tl.where(is_first, tl.load(at, mask=is_known[:, None], other=1.0)[:, None, :], 1.0)
-    sin = tl.where(is_first, tl.load(at + HALF, mask=is_known[:, None], other=0.0)[:, None, :], 0.0)
+    is_first = (tl.arange(0, RUNS) == 0)[None, None, :, None]
+    cos = tl.where(is_first, tl.load(at, mask=is_known, other=1.0)[:, None, None, :], 1.0)
+    sin = tl.where(is_first, tl.load(at + HALF, mask=is_known, other=0.0)[:, None, None, :], 0.0)
     if INTERLEAVED:
-        a, b = tl.split(tl.reshape(x, (ROWS, RUNS, HALF, 2)))
+        a, b = tl.split(tl.reshape(x, (TOKENS, HEADS, RUNS, HALF, 2)))
     else:
-        a, b = tl.split(tl.permute(tl.reshape(x, (ROWS, RUNS, 2, HALF)), (0, 1, 3, 2)))
+        a, b = tl.split(tl.permute(tl.reshape(x, (TOKENS, HEADS, RUNS, 2, HALF)), (0, 1, 2, 4, 3)))
     pairs = tl.join(a * cos - b * sin, b * cos + a * sin)
     if not INTERLEAVED:
-        pairs = tl.permute(pairs, (0, 1, 3, 2))
-    return tl.reshape(pairs, (ROWS, D))
+        pairs = tl.permute(pairs, (0, 1, 2, 4, 3))
+    return tl.reshape(pairs, (TOKENS, HEADS, D))
 
 
 @tandem.jit
 def place_of(
-    token, inside, sequences_ptr, positions_ptr, table_ptr, status_ptr, sequences, width, pages, PAGE: tl.constexpr, TOLD: tl.constexpr
+    token, m, sequences_ptr, positions_ptr, table_ptr, status_ptr, sequences, width, pages, PAGE: tl.constexpr, TOLD: tl.constexpr
 ):
     """Where in the cache the tokens' keys go, -1 where nowhere."""
+    inside = token < m
     sequence = tl.load(sequences_ptr + token, mask=inside, other=-1)
     position = tl.load(positions_ptr + token, mask=inside, other=0)
     is_sequence = (sequence >= 0) & (sequence < sequences)
@@ -62,12 +72,15 @@ def place_of(
 
 
 @tandem.jit
-def put(x, place, head, cache_ptr, scales_ptr, KV_HEADS: tl.constexpr, STRIDE: tl.constexpr, AT: tl.constexpr, SCALED: tl.constexpr):
-    D: tl.constexpr = x.shape[1]
+def put(x, place, cache_ptr, scales_ptr, HEADS: tl.constexpr, STRIDE: tl.constexpr, AT: tl.constexpr, SCALED: tl.constexpr):
+    """Writes the rows x, [tokens, heads, elements], to their places."""
+    D: tl.constexpr = x.shape[2]
+    head = tl.arange(0, x.shape[1])
     if SCALED:
-        x = tl.clamp(x / tl.load(scales_ptr + head)[:, None], -LARGEST, LARGEST)
-    at = (place * KV_HEADS + head)[:, None] * STRIDE + AT + tl.arange(0, D)[None, :]
-    tl.store(cache_ptr + at, x.to(cache_ptr.dtype.element_ty), mask=(place >= 0)[:, None])
+        x = tl.clamp(x / tl.load(scales_ptr + head, mask=head < HEADS, other=1.0)[None, :, None], -LARGEST, LARGEST)
+    at = (place[:, None] * HEADS + head[None, :])[:, :, None] * STRIDE + AT + tl.arange(0, D)[None, None, :]
+    mask = (place >= 0)[:, None] & (head < HEADS)[None, :]
+    tl.store(cache_ptr + at, x.to(cache_ptr.dtype.element_ty), mask=mask[:, :, None])
 
 
 @tandem.jit
@@ -109,45 +122,32 @@ def kv_append(
     NORM_V: tl.constexpr,
     SCALED: tl.constexpr,
     TOLD: tl.constexpr,
-    ROWS: tl.constexpr,
-    VALUE_ROWS: tl.constexpr,
+    PADDED: tl.constexpr,
+    KV_PADDED: tl.constexpr,
+    TOKENS: tl.constexpr,
+    KEY_TOKENS: tl.constexpr,
+    VALUE_TOKENS: tl.constexpr,
+    STAGES: tl.constexpr,
 ):
     """q, out [m, HEADS, D]; k [m, KV_HEADS, D]; v [m, KV_HEADS, VALUE_D]; turns [turns, ROPE]: cosines, then sines, of each position. A
     place of the cache has KV_HEADS keys and values, KEY_STRIDE and VALUE_STRIDE elements apart; keys begin at KEY_AT."""
-    tiles_of_q = tl.cdiv(m * HEADS, ROWS)
-    tiles_of_k = tl.cdiv(m * KV_HEADS, ROWS)
-    tiles = tiles_of_q + tiles_of_k + tl.cdiv(m * KV_HEADS, VALUE_ROWS)
-    in_tile = tl.arange(0, ROWS)
-    d = tl.arange(0, D)
-    for tile in range(tl.program_id(0), tiles, programs):
-        if tile < tiles_of_q:
-            row = tile * ROWS + in_tile
-            inside = row < m * HEADS
-            at = row.to(tl.int64)[:, None] * D + d[None, :]
-            x = tl.load(q_ptr + at, mask=inside[:, None], other=0.0).to(tl.float32)
-            if NORM_Q:
-                x = normed(x, q_weight_ptr, epsilon)
-            position = tl.load(positions_ptr + row // HEADS, mask=inside, other=-1)
-            x = turned(x, position, (position >= 0) & (position < turns), turns_ptr, ROPE, INTERLEAVED)
-            tl.store(out_ptr + at, x.to(out_ptr.dtype.element_ty), mask=inside[:, None])
-        elif tile < tiles_of_q + tiles_of_k:
-            row = (tile - tiles_of_q) * ROWS + in_tile
-            token = row // KV_HEADS
-            inside = row < m * KV_HEADS
-            x = tl.load(k_ptr + row.to(tl.int64)[:, None] * D + d[None, :], mask=inside[:, None], other=0.0).to(tl.float32)
-            if NORM_K:
-                x = normed(x, k_weight_ptr, epsilon)
-            position = tl.load(positions_ptr + token, mask=inside, other=-1)
-            x = turned(x, position, (position >= 0) & (position < turns), turns_ptr, ROPE, INTERLEAVED)
-            place = place_of(token, inside, sequences_ptr, positions_ptr, table_ptr, status_ptr, sequences, width, pages, PAGE, TOLD)
-            put(x, place, row % KV_HEADS, keys_ptr, scales_ptr, KV_HEADS, KEY_STRIDE, KEY_AT, SCALED)
-        else:
-            row = (tile - tiles_of_q - tiles_of_k) * VALUE_ROWS + tl.arange(0, VALUE_ROWS)
-            token = row // KV_HEADS
-            inside = row < m * KV_HEADS
-            of_values = row.to(tl.int64)[:, None] * VALUE_D + tl.arange(0, VALUE_D)[None, :]
-            x = tl.load(v_ptr + of_values, mask=inside[:, None], other=0.0).to(tl.float32)
-            if NORM_V:
-                x = normed(x, v_weight_ptr, epsilon)
-            place = place_of(token, inside, sequences_ptr, positions_ptr, table_ptr, status_ptr, sequences, width, pages, PAGE, False)
-            put(x, place, row % KV_HEADS, values_ptr, scales_ptr + KV_HEADS, KV_HEADS, VALUE_STRIDE, 0, SCALED)
+    pid = tl.program_id(0)
+    for tile in tl.range(pid, tl.cdiv(m, TOKENS), programs, num_stages=STAGES):
+        token = tile * TOKENS + tl.arange(0, TOKENS)
+        q, at, inside = loaded(q_ptr, token, m, HEADS, PADDED, D, q_weight_ptr, epsilon, NORM_Q)
+        q = turned(q, token, m, positions_ptr, turns_ptr, turns, ROPE, INTERLEAVED)
+        tl.store(out_ptr + at, q.to(out_ptr.dtype.element_ty), mask=inside[:, :, None])
+    # The program that had the last tile of queries is behind those that had none.
+    first = (pid + programs - tl.cdiv(m, TOKENS) % programs) % programs
+    for tile in tl.range(first, tl.cdiv(m, KEY_TOKENS), programs, num_stages=STAGES):
+        token = tile * KEY_TOKENS + tl.arange(0, KEY_TOKENS)
+        k, _, _ = loaded(k_ptr, token, m, KV_HEADS, KV_PADDED, D, k_weight_ptr, epsilon, NORM_K)
+        k = turned(k, token, m, positions_ptr, turns_ptr, turns, ROPE, INTERLEAVED)
+        place = place_of(token, m, sequences_ptr, positions_ptr, table_ptr, status_ptr, sequences, width, pages, PAGE, TOLD)
+        put(k, place, keys_ptr, scales_ptr, KV_HEADS, KEY_STRIDE, KEY_AT, SCALED)
+    first = (first + programs - tl.cdiv(m, KEY_TOKENS) % programs) % programs
+    for tile in tl.range(first, tl.cdiv(m, VALUE_TOKENS), programs, num_stages=STAGES):
+        token = tile * VALUE_TOKENS + tl.arange(0, VALUE_TOKENS)
+        v, _, _ = loaded(v_ptr, token, m, KV_HEADS, KV_PADDED, VALUE_D, v_weight_ptr, epsilon, NORM_V)
+        place = place_of(token, m, sequences_ptr, positions_ptr, table_ptr, status_ptr, sequences, width, pages, PAGE, False)
+        put(v, place, values_ptr, scales_ptr + KV_HEADS, KV_HEADS, VALUE_STRIDE, 0, SCALED)

@@ -19,17 +19,19 @@ FILES = ["device/calls.py", "device/packets.py", "flash_decode/flash_decode.py"]
 CALLS, PACKETS, DECODE = FILES
 PROGRAMS, ROWS = 3, 16
 
-ARRIVES = "            __syncthreads()\n            if is_last_of(counts_ptr + first_pid, count):\n"
+ARRIVES = "            elif is_last_of(counts_ptr + 2 * first_pid, count):\n"
 PARTS = "            tl.store(parts_ptr + (part.to(tl.int64) * ROWS + in_tile[:, None]) * D + d[None, :], acc, mask=real[:, None])\n"
-COUNT = "            count = (item + blocks - 1) // each - first_pid + 1\n"
-RESET = "                tl.store(counts_ptr + first_pid, 0)\n"
+COUNT = "            count = (item + blocks - 1) // each - item // each + 1\n"
+RESET = ARRIVES + "                tl.store(counts_ptr + 2 * first_pid, 0)\n"
+SHARES = '            tl.atomic_add(counts_ptr + 2 * first_of_first, 1, sem="release", scope="gpu")\n'
+AWAITED = '"gpu", "acquire", waitValue=count, compare="ge")'
+LEFT = "                if is_last_of(counts_ptr + 2 * first_pid + 1, count):\n"
 SENT = '            st_vector(dl.symm_at(slot, (dl.rank() + step) % RANKS), packet, "sys", "relaxed")\n'
 SETS = "(epoch % 2) * rank_stride * RANKS"
 EPOCH = '        epoch = ld(epochs_ptr + pid, semantic="weak") + 1\n'
 SCRATCH = "        tl.store(result_ptr + in_tile * (D + 2) + D + 1, logs, mask=real)\n        __syncthreads()\n"
 
-TOLD = "            first_pid = item // each\n" + COUNT + ARRIVES
-TOLD_EARLY = TOLD.replace("if is_last_of(counts_ptr + first_pid, count):\n", "last = is_last_of(counts_ptr + first_pid, count)\n")
+BEFORE = "            tl.atomic_add(counts_ptr + 2 * (item // each), 1)\n"
 BEGINS = '    greatest = tl.full((FEW_ROWS,), -float("inf"), tl.float32)\n'
 MINE = "dl.rank().to(tl.int64) * rank_stride"
 BOTH = "part = pid * 2 + (at == item).to(tl.int32)"
@@ -38,9 +40,8 @@ BOTH = "part = pid * 2 + (at == item).to(tl.int32)"
 # shows in the result.
 PLANTED = {
     "gathered by the last but one": ((DECODE, COUNT, COUNT.replace(" + 1", "")), "race|uninitialised", "of_parts"),
-    "count not put back": ((DECODE, RESET, ""), "race|uninitialised|deadlock", ""),
-    "count put back by all": ((DECODE, ARRIVES, RESET[4:] + ARRIVES), "race", "counts_ptr"),
-    "told before it is stored": ((DECODE, PARTS + TOLD, TOLD_EARLY + PARTS + "            if last:\n"), "race|uninitialised", "parts_ptr"),
+    "count not put back": ((DECODE, RESET, ARRIVES), "race|uninitialised|deadlock", ""),
+    "told before it is stored": ((DECODE, PARTS, BEFORE + PARTS), "race|uninitialised", "parts_ptr"),
     "relaxed arrival": ((CALLS, 'count_ptr, 1, sem="acq_rel"', 'count_ptr, 1, sem="relaxed"'), "race", "counts_ptr"),
     "narrow arrival": ((CALLS, 'scope="gpu") == count', 'scope="cta") == count'), "race|scope", "count_ptr"),
     "one place for both parts": ((DECODE, BOTH, "part = pid * 2"), "race|uninitialised", "stats_ptr"),
@@ -53,13 +54,23 @@ PLANTED = {
     "stale epoch": ((DECODE, EPOCH, EPOCH.replace(" + 1", "")), "race|wrong", ""),
     "call not ended": ((DECODE, "        end_call(epochs_ptr, epoch)\n", ""), "race|wrong", ""),
 }
+TOGETHER = {
+    "parts not awaited": ((DECODE, AWAITED, AWAITED.replace("=count", "=0")), "race|uninitialised", "of_parts"),
+    "one part too few": ((DECODE, AWAITED, AWAITED.replace("=count", "=count - 1")), "race|uninitialised", "of_parts"),
+    "relaxed wait": ((DECODE, AWAITED, AWAITED.replace("acquire", "relaxed")), "race", "of_parts"),
+    "relaxed arrival": ((DECODE, SHARES, SHARES.replace("release", "relaxed")), "race", "of_parts"),
+    "told before it is stored": ((DECODE, PARTS, BEFORE + PARTS), "race|uninitialised", "parts_ptr"),
+    "put back by the first that leaves": ((DECODE, LEFT, LEFT.replace("count)", "1)")), "race|deadlock|signal", "counts_ptr"),
+    "not put back": ((DECODE, LEFT, LEFT.replace("count)", "count + 1)")), "race|uninitialised|signal", "counts_ptr"),
+    "rows of the next program": ((DECODE, "mine = pid - first_pid\n", "mine = pid - first_pid + 1\n"), "uninitialised|race|deadlock", ""),
+}
 
 
 class Launches:
     """The kernel as ops/flash_decode/decoder.cpp launches it."""
 
-    def __init__(self, team, case, kernel):
-        self.team, self.case, self.kernel = team, case, kernel
+    def __init__(self, team, case, kernel, together):
+        self.team, self.case, self.kernel, self.together = team, case, kernel, together
         D, ranks = case.head_dim, team.size
         self.rank_stride = case.m * case.q_len * case.heads * (D // 2 + 1) * 2
         self.parts, self.stats, self.results = (
@@ -67,7 +78,7 @@ class Launches:
             for n, name in ((2 * ROWS * D, "parts"), (4 * ROWS, "sums of parts"), (2 * ROWS * (D + 2), "results"))
         )
         self.counts, self.epochs = (
-            team.local_from_array(np.zeros(PROGRAMS, t), name=n) for t, n in ((np.int32, "counts"), (np.int64, "epochs"))
+            team.local_from_array(np.zeros(2 * PROGRAMS, t), name=n) for t, n in ((np.int32, "counts"), (np.int64, "epochs"))
         )
         self.slots = team.zeros((2 * ranks * self.rank_stride,), "int64", name="packets")
 
@@ -86,16 +97,30 @@ class Launches:
             "SEQS": 4,
             "MANY": False,
             "LEAST": 1,
+            "COST": 1,
         }
         constants |= {name: False for name in ("WINDOW", "CAPPED", "SINKS", "SCALED", "TOLD")}
         self.kernel[(PROGRAMS,)](
-            q, q, keys, values, table, lengths, ends, *more, *sizes, **constants, RANKS=self.team.size, POLLS=2, num_warps=2
+            q,
+            q,
+            keys,
+            values,
+            table,
+            lengths,
+            ends,
+            *more,
+            *sizes,
+            **constants,
+            TOGETHER=self.together,
+            RANKS=self.team.size,
+            POLLS=2,
+            num_warps=2,
         )
         return out
 
 
-def calls(team, cases, kernel):
-    launches, outs = Launches(team, cases[0], kernel), []
+def calls(team, cases, kernel, together=False):
+    launches, outs = Launches(team, cases[0], kernel, together), []
     moved = team.local_from_array
     for c in cases:
         arrays = (c.q, c.keys[team.rank], c.values[team.rank], c.tables[team.rank], c.lengths[team.rank], c.ends[team.rank])
@@ -111,26 +136,31 @@ def kernel_of(folder, *changes):
     return imported(folder, FILES, ["flash_decode.flash_decode"], *changes)[0].flash_decode
 
 
+@pytest.mark.parametrize("together", [False, True])
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_as_it_is(tmp_path, ranks):
+def test_as_it_is(tmp_path, ranks, together):
     cases, kernel = cases_of(ranks, 4), kernel_of(tmp_path)
     for seed in range(4):
-        result = tandem.launch(lambda team: calls(team, cases, kernel), ranks=ranks, seed=seed, check=True)
+        result = tandem.launch(lambda team: calls(team, cases, kernel, together), ranks=ranks, seed=seed, check=True)
         assert result.reports == []
         for outs in result.values:
             for case, out in zip(cases, outs):
                 assert error(out, case.result()) < 2e-3
 
 
-@pytest.mark.parametrize("name", PLANTED)
-def test_planted_errors(tmp_path, name):
-    change, kinds, line = PLANTED[name]
+@pytest.mark.parametrize("together, name", [(False, name) for name in PLANTED] + [(True, name) for name in TOGETHER])
+def test_planted_errors(tmp_path, together, name):
+    change, kinds, line = (TOGETHER if together else PLANTED)[name]
     cases, kernel = cases_of(2, 4), kernel_of(tmp_path, change)
     found = []
     for seed in range(12):
         try:
             result = tandem.launch(
-                lambda team: calls(team, cases, kernel), ranks=2, seed=seed, check=True, policy="slowest-rank" if seed % 2 else "random"
+                lambda team: calls(team, cases, kernel, together),
+                ranks=2,
+                seed=seed,
+                check=True,
+                policy="slowest-rank" if seed % 2 else "random",
             )
             found = result.reports
             wrong = [error(np.nan_to_num(out.astype(float)), case.result()) for outs in result.values for case, out in zip(cases, outs)]
@@ -144,7 +174,8 @@ def test_planted_errors(tmp_path, name):
     assert re.search(kinds, found[0]["kind"]) and line in found[0]["text"], found[0]["text"]
 
 
-def test_every_schedule(tmp_path):
+@pytest.mark.parametrize("together", [False, True])
+def test_every_schedule(tmp_path, together):
     kernel, case = kernel_of(tmp_path), Case(ranks=2, m=1, heads=1, kv_heads=1, width=2)
-    proof = tandem.explore(lambda team: calls(team, [case], kernel), ranks=2, exhaustive=True, limit=20_000)
+    proof = tandem.explore(lambda team: calls(team, [case], kernel, together), ranks=2, exhaustive=True, limit=20_000)
     assert proof.proven, str(proof)

@@ -21,6 +21,7 @@ CASES = {
     "head dimension 128": Case(head_dim=128, kv_heads=1, seed=7),
     "head dimension 256": Case(head_dim=256, kv_heads=1, heads=2, m=2, width=2, seed=8),
     "more rows than a tile": Case(m=2, q_len=8, heads=16, kv_heads=1, width=2, seed=9),
+    "parts that are put together by all": Case(m=2, q_len=4, heads=16, kv_heads=1, head_dim=256, width=3, seed=12),
     "fp8": Case(fp8=True, seed=10),
     "many short sequences": Case(m=40, heads=1, kv_heads=1, width=1, seed=11),
 }

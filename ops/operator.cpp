@@ -317,25 +317,38 @@ std::string Operator::tuneAt(const std::vector<uint64_t>& addresses, const std::
 
 std::string Operator::tune(const Call&) { fail(table_, "there is nothing to tune"); }
 
+MemoryBytes Operator::memory() const {
+  MemoryBytes out = memory_.bytes();
+  for (const Operator* part : parts()) {
+    out.symmetric += part->memory().symmetric;
+    out.local += part->memory().local;
+  }
+  return out;
+}
+
 void Operator::close() {
   if (std::exchange(closed_, true)) return;
-  closeParts();
+  for (Operator* part : parts()) part->close();
   team_.barrier();
   memory_.release();
 }
 
 Tensor Memory::symmetricEmpty(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
+  bytes_.symmetric += Tensor{0, shape, dtype}.bytes();
   return all_.emplace_back(team_.empty(shape, dtype, owner_ + " " + name));
 }
 Tensor Memory::symmetricZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
+  bytes_.symmetric += Tensor{0, shape, dtype}.bytes();
   return all_.emplace_back(team_.zeros(shape, dtype, owner_ + " " + name));
 }
 Tensor Memory::localZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
+  bytes_.local += Tensor{0, shape, dtype}.bytes();
   return all_.emplace_back(team_.localZeros(shape, dtype, owner_ + " " + name));
 }
 void Memory::release() {
   for (const Tensor& t : all_) team_.release(t);
   for (const Tensor& t : shared_) leaveWorkspace(team_, t);
+  bytes_ = {};
   all_.clear();
   shared_.clear();
 }

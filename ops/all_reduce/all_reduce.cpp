@@ -26,13 +26,8 @@ const Table& all_reduce() {
             .tensors = {{"x", {"elements"}}, {"out", {"elements"}, true}},
             .numbers = {{"elements", Kind::Elements, "of x"},
                         {"symmetric_out", Kind::Flag, "`out` is the same symmetric tensor on every rank"}},
-            .options = collectiveOptions<AllReduceConfig>(),
+            .options = allReduceOptions<AllReduceConfig>(),
             .isFlat = true};
-    Option way{.name = "way", .what = "in how many flights, chosen by size", .kind = Option::Kind::Word, .least = 0};
-    way.words = {"auto", "one_shot", "two_shot_packets", "two_shot"};
-    way.get = [](const void* c) { return int64_t(static_cast<const AllReduceConfig*>(c)->way); };
-    way.set = [](void* c, int64_t value) { static_cast<AllReduceConfig*>(c)->way = AllReduceWay(value); };
-    t.options.insert(t.options.begin(), way);
     t.make = maker<AllReduce, AllReduceConfig, 1>(all_reduce);
     t.choices = [](const nlohmann::json& request) -> nlohmann::json {
       AllReduceWay chosen = allReduceWay(request.at("bytes"), request.at("ranks"));
@@ -49,13 +44,8 @@ AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, const AllRedu
     : Operator(tables::all_reduce(), team, {maxElements}, dtype, &config), way_(config.way), given_(config),
       config_(completed(config, team)) {
   reach_ = reachOf(machineOfRanks(team));
-  // The most elements that go a way; 0: none do.
-  auto elementsBy = [&](AllReduceWay wanted) -> int64_t {
-    if (way_ == wanted) return maxElements;
-    if (way_ != AllReduceWay::Auto || wanted > wayFor(maxElements * byteSize(dtype), team.size(), reach_)) return 0;
-    return std::min(maxElements, mostBytes(wanted, team.size(), reach_) / byteSize(dtype));
-  };
   int ranks = team.size();
+  auto elementsBy = [&](AllReduceWay way) { return mostElements(way, way_, maxElements, dtype, ranks, reach_); };
   if (int64_t n = elementsBy(AllReduceWay::OneShot))
     packets_ = std::make_unique<Packets>(team, memory_, cdiv(n, elementsOfPacket(dtype)), config);
   if (int64_t n = elementsBy(AllReduceWay::TwoShotPackets))

@@ -35,19 +35,24 @@ void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, c
                      int64_t packets, int stream, const std::vector<Argument>& others,
                      const std::map<std::string, Constant>& constants) {
   int64_t programs = std::clamp<int64_t>(cdiv(packets, numWarps_ * 32), 1, programs_);
+  launch(kernel, x, out, sizes, Deal{programs, cdiv(packets, programs)}, stream, others, constants);
+}
+
+void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
+                     const Deal& deal, int stream, const std::vector<Argument>& others,
+                     const std::map<std::string, Constant>& constants) {
   bool isAligned = x.address % kPacketBytes == 0 && out.address % kPacketBytes == 0;
   for (size_t i = 1; i < sizes.size(); ++i) isAligned &= sizes[i] % elementsOfPacket(x.dtype) == 0;
   std::vector<Argument> arguments = {x, out, slots_, epochs_};
   arguments.insert(arguments.end(), sizes.begin(), sizes.end());
   arguments.insert(arguments.end(), others.begin(), others.end());
-  for (int64_t size : {cdiv(packets, programs), 2 * slotPackets_ * programs_, 2 * slotPackets_})
-    arguments.emplace_back(size);
+  for (int64_t size : {deal.packetsEach, 2 * slotPackets_ * programs_, 2 * slotPackets_}) arguments.emplace_back(size);
   std::map<std::string, Constant> all = {{"ELEMENTS", elementsOfPacket(x.dtype)},
                                          {"ALIGNED", isAligned},
                                          {"RANKS", int64_t(team_.size())},
                                          {"POLLS", pollsOn(team_)}};
   all.insert(constants.begin(), constants.end());
-  team_.launch(kernel, {.grid = {int(programs), 1, 1}, .numWarps = numWarps_, .stream = stream}, arguments, all);
+  team_.launch(kernel, {.grid = {int(deal.programs), 1, 1}, .numWarps = numWarps_, .stream = stream}, arguments, all);
 }
 
 }  // namespace tandem::ops

@@ -14,11 +14,20 @@ class Packets {
  public:
   // Room for `maxPackets` packets of 8 bytes of data from each rank, in two sets.
   Packets(Team& team, Memory& memory, int64_t maxPackets, const CollectiveConfig& config, const std::string& name = "");
-  // `packets` are dealt to the programs; `sizes`, in elements, and `others` are the kernel's arguments between the
-  // epochs and `packets_each`. All sizes but the first say where something begins.
+  // Packets are dealt to the programs; `sizes`, in elements, and `others` are the kernel's arguments between the epochs
+  // and `packets_each`. All sizes but the first say where something begins.
+  struct Deal {
+    int64_t programs, packetsEach;
+  };
+  void launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
+              const Deal& deal, int stream, const std::vector<Argument>& others = {},
+              const std::map<std::string, Constant>& constants = {});
+  // The same with so many packets, a thread at least one.
   void launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
               int64_t packets, int stream, const std::vector<Argument>& others = {},
               const std::map<std::string, Constant>& constants = {});
+  // The most programs of a launch.
+  int programs() const { return programs_; }
 
  private:
   Team& team_;

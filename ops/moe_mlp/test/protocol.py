@@ -1,41 +1,28 @@
 """The two halves of a mixture of experts as their C++ classes queue them (ops/ag_moe/ag_moe.cpp, ops/moe_rs/moe_rs.cpp), in Python, with
 kernels whose text may be changed: so that errors can be planted."""
 
-import importlib
 import pathlib
 import sys
 
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
+
 from moe_reference import rows_of
+from planted import modules
 
 from tandem.ops import RouteIds, route_parts, route_words, shard_rows
 
-OPS = pathlib.Path(__file__).parents[2]
 FILES = ["device/calls.py", "device/product.py", "device/routes.py", "device/slots.py", "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py"]
 FILES += ["route/blocks.py", "route/route.py", "route/score.py"]
 BLOCK, PROGRAMS, COMBINERS = 16, 3, 2
 
 
 def kernels(folder, *changes):
-    """The modules of the operators' kernels, imported from `folder`. Each change: a file, its text, the text in its place."""
-    texts = {name: (OPS / name).read_text() for name in FILES}
-    for name, old, new in changes:
-        assert texts[name].count(old) == 1, f"{name} has this {texts[name].count(old)} times: {old}"
-        texts[name] = texts[name].replace(old, new)
-    for name, text in texts.items():
-        path = folder / "ops" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name == "ops" or name.startswith("ops.")}
-    sys.path.insert(0, str(folder))
-    try:
-        functions = {"grouped_gemm": "grouped_gemm", "moe_rs": "combine", "route": "route"}
-        return {name: getattr(importlib.import_module(f"ops.{name}.{name}"), function) for name, function in functions.items()}
-    finally:
-        sys.path.remove(str(folder))
-        for name in [name for name in sys.modules if name == "ops" or name.startswith("ops.")]:
-            del sys.modules[name]
-        sys.modules.update(kept)
+    """Each change: a file, its text, the text in its place."""
+    found = modules(folder, FILES, *changes)
+    functions = {"grouped_gemm": "grouped_gemm", "moe_rs": "combine", "route": "route"}
+    return {name: getattr(found[f"{name}/{name}.py"], function) for name, function in functions.items()}
 
 
 class Layer:

@@ -1,0 +1,28 @@
+"""Operators' kernels whose text may be changed, so that errors can be planted."""
+
+import importlib
+import pathlib
+import sys
+
+OPS = pathlib.Path(__file__).parents[1]
+
+
+def modules(folder, files, *changes):
+    """The modules of these files of `ops` by name, imported from `folder`. Each change: a file, its text, the text in its place."""
+    texts = {name: (OPS / name).read_text() for name in files}
+    for name, old, new in changes:
+        assert texts[name].count(old) == 1, f"{name} has this {texts[name].count(old)} times: {old}"
+        texts[name] = texts[name].replace(old, new)
+    for name, text in texts.items():
+        path = folder / "ops" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name == "ops" or name.startswith("ops.")}
+    sys.path.insert(0, str(folder))
+    try:
+        return {name: importlib.import_module("ops." + name.removesuffix(".py").replace("/", ".")) for name in files}
+    finally:
+        sys.path.remove(str(folder))
+        for name in [name for name in sys.modules if name == "ops" or name.startswith("ops.")]:
+            del sys.modules[name]
+        sys.modules.update(kept)

@@ -314,9 +314,8 @@ def guides(folder):
 
 def programs():
     """(name, main) of all that is swept."""
-    for way in ("one_shot", "two_shot_packets", "two_shot"):
+    for way in ("one_shot", "two_shot_packets", "two_shot", "one_shot_marked"):
         yield f"all_reduce {way}", all_reduce(way)
-    for way in ("one_shot", "two_shot_packets", "two_shot"):
         yield f"all_reduce_norm {way}", all_reduce_norm(way)
     yield "reduce_scatter", reduce_scatter
     for packets_bytes in (0, 1 << 20):

@@ -51,6 +51,12 @@ AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, const AllRedu
   if (int64_t n = elementsBy(AllReduceWay::TwoShotPackets))
     sharedPackets_ = std::make_unique<Packets>(team, memory_, cdiv(shardElements(n, ranks), elementsOfPacket(dtype)),
                                                config, "shared ");
+  if (int64_t n = elementsBy(AllReduceWay::OneShotMarked)) {
+    CollectiveConfig spread = config;
+    if (!spread.programs && team.target() != "sim") spread.programs = team.residentPrograms();
+    markedPackets_ =
+        std::make_unique<Packets>(team, memory_, cdiv(n, elementsOfPacket(dtype, true)), spread, "marked ", true);
+  }
   if (!elementsBy(AllReduceWay::TwoShot)) return;
   int64_t shard = shardElements(maxElements, ranks);
   mostChunks_ = mostChunks(config_, shard, dtype);
@@ -73,6 +79,9 @@ void AllReduce::queue(const Call& call) {
     case AllReduceWay::OneShot: return packets_->launch(packetsKernel("one_shot"), x, out, {n}, cdiv(n, each), stream);
     case AllReduceWay::TwoShotPackets:
       return sharedPackets_->launch(packetsKernel("two_shot_packets"), x, out, {n, shard}, cdiv(shard, each), stream);
+    case AllReduceWay::OneShotMarked:
+      return markedPackets_->launch(packetsKernel("one_shot_marked"), x, out, {n},
+                                    cdiv(n, elementsOfPacket(dtype_, true)), stream);
     default: return runTwoShot(x, out, stream, call.numbers[1] != 0);
   }
 }

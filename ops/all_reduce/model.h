@@ -20,7 +20,7 @@ int64_t mostElements(AllReduceWay way, AllReduceWay given, int64_t elements, DTy
 template <class Config>
 std::vector<Option> allReduceOptions() {
   Option way{.name = "way", .what = "in how many flights, chosen by size", .kind = Option::Kind::Word, .least = 0};
-  way.words = {"auto", "one_shot", "two_shot_packets", "two_shot"};
+  way.words = {"auto", "one_shot", "two_shot_packets", "two_shot", "one_shot_marked"};
   way.get = [](const void* c) { return int64_t(static_cast<const Config*>(c)->way); };
   way.set = [](void* c, int64_t value) { static_cast<Config*>(c)->way = AllReduceWay(value); };
   std::vector<Option> out = collectiveOptions<Config>();

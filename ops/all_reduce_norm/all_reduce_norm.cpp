@@ -58,9 +58,9 @@ constexpr double kEps = 1e-6;
 constexpr int kSimulatedPrograms = 4;
 constexpr int64_t kMostWarps = 16, kMostOfThread = 32;  // elements of a row that a thread has at once
 
-int64_t packetsOf(int64_t elements, DType dtype, int ranks, int flights) {
-  int64_t packets = cdiv(elements, elementsOfPacket(dtype));
-  return flights == 1 ? packets : cdiv(packets, ranks);
+int64_t packetsOf(int64_t elements, DType dtype, int ranks, AllReduceWay way) {
+  int64_t packets = cdiv(elements, elementsOfPacket(dtype, way == AllReduceWay::OneShotMarked));
+  return way == AllReduceWay::TwoShotPackets ? cdiv(packets, ranks) : packets;
 }
 
 }  // namespace
@@ -77,17 +77,17 @@ AllReduceNorm::AllReduceNorm(Team& team, int64_t maxM, int64_t columns, DType dt
   tile_ = std::clamp(tile, kScaled, kMostOfThread * 32 * config_.numWarps);
   if (!config_.programs) config_.programs = team.target() == "sim" ? kSimulatedPrograms : team.residentPrograms();
   config_.programs = std::min(config_.programs, team.residentPrograms());
-  // The slots of a way.
-  auto packetsBy = [&](AllReduceWay way, int flights, const char* name) -> std::unique_ptr<Packets> {
+  for (auto [way, name] : {std::pair(AllReduceWay::OneShot, ""),
+                           {AllReduceWay::TwoShotPackets, "shared "},
+                           {AllReduceWay::OneShotMarked, "marked "}}) {
     int64_t rows = mostElements(way, config.way, maxM * columns, dtype, team.size(), reach_) / columns;
-    if (!rows) return nullptr;
+    if (!rows) continue;
     CollectiveConfig used = config_;
     used.programs = int(std::min<int64_t>(rows, used.programs));
-    int64_t each = packetsOf(cdiv(rows, used.programs) * columns, dtype, team.size(), flights);
-    return std::make_unique<Packets>(team, memory_, each * used.programs, used, name);
-  };
-  packets_ = packetsBy(AllReduceWay::OneShot, 1, "");
-  sharedPackets_ = packetsBy(AllReduceWay::TwoShotPackets, 2, "shared ");
+    int64_t each = packetsOf(cdiv(rows, used.programs) * columns, dtype, team.size(), way);
+    packets_[way] =
+        std::make_unique<Packets>(team, memory_, each * used.programs, used, name, way == AllReduceWay::OneShotMarked);
+  }
   if (team.size() == 1 || !mostElements(AllReduceWay::TwoShot, config.way, maxM * columns, dtype, team.size(), reach_))
     return;
   AllReduceConfig reduced;
@@ -107,21 +107,19 @@ std::vector<Operator*> AllReduceNorm::parts() const {
 void AllReduceNorm::queue(const Call& call) {
   const Tensor& x = call.tensors[0];
   AllReduceWay way = config_.way == AllReduceWay::Auto ? wayFor(x.bytes(), team_.size(), reach_) : config_.way;
-  switch (way) {
-    case AllReduceWay::OneShot: return queuePackets(call, *packets_, 1);
-    case AllReduceWay::TwoShotPackets: return queuePackets(call, *sharedPackets_, 2);
-    default: return queueNorm(call);
-  }
+  return way == AllReduceWay::TwoShot ? queueNorm(call) : queuePackets(call, way);
 }
 
-void AllReduceNorm::queuePackets(const Call& call, Packets& packets, int flights) {
+void AllReduceNorm::queuePackets(const Call& call, AllReduceWay way) {
+  Packets& packets = *packets_.at(way);
   const Tensor &x = call.tensors[0], &residual = call.tensors[1], &weight = call.tensors[2], &out = call.tensors[4];
   const Tensor& scales = config_.quantised ? call.tensors[3] : weight;
   int64_t m = call.numbers[0], rows = cdiv(m, packets.programs()), elements = rows * columns_;
-  Packets::Deal deal{cdiv(m, rows), packetsOf(elements, dtype_, team_.size(), flights)};
+  Packets::Deal deal{cdiv(m, rows), packetsOf(elements, dtype_, team_.size(), way)};
   packets.launch(kernelOf("ops/all_reduce_norm/all_reduce_norm.py", "all_reduce_norm"), x, residual, {m, elements},
                  deal, call.stream, {weight, out, scales, columns_, config_.eps},
-                 {{"FLIGHTS", int64_t(flights)},
+                 {{"FLIGHTS", int64_t(way == AllReduceWay::TwoShotPackets ? 2 : 1)},
+                  {"MARKED", way == AllReduceWay::OneShotMarked},
                   {"TILE", tile_},
                   {"QUANTISED", config_.quantised},
                   {"ROW_SCALES", config_.rowScales}});

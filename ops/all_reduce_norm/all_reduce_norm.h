@@ -2,6 +2,7 @@
 #pragma once
 #include "tandem/all_reduce_config.h"
 #include "tandem/operator.h"
+#include <map>
 
 namespace tandem::ops {
 
@@ -31,13 +32,13 @@ class TANDEM_API AllReduceNorm : public Operator {
  private:
   void queue(const Call& call) override;
   std::vector<Operator*> parts() const override;
-  void queuePackets(const Call& call, Packets& packets, int flights);
+  void queuePackets(const Call& call, AllReduceWay way);
   void queueNorm(const Call& call);
 
   int64_t columns_, tile_ = 0;
   double reach_ = 1;  // of the sizes at which the way changes, by the machine's profile
   AllReduceNormConfig config_;
-  std::unique_ptr<Packets> packets_, sharedPackets_;  // one flight, two flights
+  std::map<AllReduceWay, std::unique_ptr<Packets>> packets_;  // of each way in packets that may be taken
   std::unique_ptr<AllReduce> reduce_;
   Tensor sums_;
 };

@@ -11,7 +11,7 @@ added, and the new residual before its squares are summed.
 import tandem
 import tandem.language as tl
 from ops.device.packets import end_call
-from ops.packets.packets import one_flight, two_flights
+from ops.packets.packets import marked_flight, one_flight, two_flights
 from tandem.simt import __syncthreads
 
 LARGEST = tl.constexpr(448.0)  # of e4m3
@@ -92,6 +92,7 @@ def all_reduce_norm(
     RANKS: tl.constexpr,
     POLLS: tl.constexpr,
     FLIGHTS: tl.constexpr,
+    MARKED: tl.constexpr,
     TILE: tl.constexpr,
     QUANTISED: tl.constexpr,
     ROW_SCALES: tl.constexpr,
@@ -100,7 +101,11 @@ def all_reduce_norm(
     begin = tl.program_id(0).to(tl.int64) * elements_each
     n = tl.minimum(m.to(tl.int64) * columns - begin, elements_each).to(tl.int32)
     x, residual = x_ptr + begin, residual_ptr + begin
-    if FLIGHTS == 1:
+    if MARKED:
+        epoch = marked_flight(
+            x, residual, slots_ptr, epoch_ptr, n, 0, packets_each, source_stride, program_stride, ELEMENTS, ALIGNED, RANKS, POLLS, True
+        )
+    elif FLIGHTS == 1:
         epoch = one_flight(
             x, residual, slots_ptr, epoch_ptr, n, 0, packets_each, source_stride, program_stride, ELEMENTS, ALIGNED, RANKS, POLLS, True
         )

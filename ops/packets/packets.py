@@ -9,21 +9,25 @@ e + 2 what a peer read in call e; to have ended call e + 1 it has received that 
 sent after its call e had ended. With two flights one set is enough: to have ended call e a rank has received every owner's
 sums, which the owner sent after it had read the rank's parts; and an owner sends sums of call e + 1 after it has received the
 rank's parts of call e + 1, which the rank sent after it had read the sums of call e.
+
+Slots that hold data alone (ops/device/marks.py) are used as those of one flight: a rank that has read a slot puts the marks back before its
+call ends, thus before it sends what a peer's next call but one waits for.
 """
 
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from ops.device.packets import data_of, end_call, load_elements, make_packet, receive, receive_one, send_to_peers, store_elements
+from ops.device.marks import take, without_marks
 from tandem.simt import ld, num_warps, st_vector, tid
 
 
 @tandem.jit
-def add_in_rank_order(own, packets, rank, ELEMENTS: tl.constexpr, RANKS: tl.constexpr):
+def add_in_rank_order(own, packets, rank, ELEMENTS: tl.constexpr, RANKS: tl.constexpr, MARKED: tl.constexpr = False):
     mine = own.to(tl.float32)
     total = dl.zeros_vector(ELEMENTS, tl.float32)
     for i in tl.static_range(RANKS - 1):
-        part = data_of(packets[i], own.dtype).to(tl.float32)
+        part = (packets[i].recast(own.dtype) if MARKED else data_of(packets[i], own.dtype)).to(tl.float32)
         for j in tl.static_range(ELEMENTS):
             before = total[j]
             if rank == i:
@@ -106,6 +110,66 @@ def one_shot(
     begin = tl.program_id(0) * packets_each
     strides = (source_stride, program_stride)
     epoch = one_flight(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, begin, packets_each, *strides, ELEMENTS, ALIGNED, RANKS, POLLS, False)
+    end_call(epoch_ptr, epoch)
+
+
+@tandem.jit
+def marked_flight(
+    x_ptr,
+    out_ptr,
+    slots_ptr,
+    epoch_ptr,
+    n,
+    begin,
+    packets_each,
+    source_stride,
+    program_stride,
+    ELEMENTS: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    RANKS: tl.constexpr,
+    POLLS: tl.constexpr,
+    ADDS: tl.constexpr,
+):
+    """one_flight in slots that hold data alone, ELEMENTS in 16 bytes."""
+    rank = dl.rank()
+    pid = tl.program_id(0)
+    threads = num_warps() * 32
+    end = tl.minimum((begin + packets_each) * ELEMENTS, n)
+    epoch = ld(epoch_ptr + pid, semantic="weak") + 1
+    set_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
+    for i in range(tid(0), packets_each, threads):
+        first = (begin + i) * ELEMENTS
+        if first < end:
+            values = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)
+            send_to_peers(set_ptr + rank.to(tl.int64) * source_stride + 2 * i, without_marks(values), rank, RANKS)
+    for i in range(tid(0), packets_each, threads):
+        first = (begin + i) * ELEMENTS
+        if first < end:
+            own = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)
+            parts = take(set_ptr + 2 * i, rank, source_stride, RANKS, POLLS)
+            keep_sum(out_ptr, first, end, add_in_rank_order(own, parts, rank, ELEMENTS, RANKS, True), ELEMENTS, ALIGNED, ADDS)
+    return epoch
+
+
+@tandem.jit
+def one_shot_marked(
+    x_ptr,
+    out_ptr,
+    slots_ptr,
+    epoch_ptr,
+    n,
+    packets_each,
+    source_stride,
+    program_stride,
+    ELEMENTS: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    RANKS: tl.constexpr,
+    POLLS: tl.constexpr,
+):
+    """Program p takes slots p * packets_each on."""
+    begin = tl.program_id(0) * packets_each
+    strides = (source_stride, program_stride)
+    epoch = marked_flight(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, begin, packets_each, *strides, ELEMENTS, ALIGNED, RANKS, POLLS, False)
     end_call(epoch_ptr, epoch)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
 
+from changed_kernels import imported
 from moe_reference import rows_of
-from planted import modules
 
 from tandem.ops import RouteIds, route_parts, route_words, shard_rows
 
@@ -19,10 +19,10 @@ BLOCK, PROGRAMS, COMBINERS = 16, 3, 2
 
 
 def kernels(folder, *changes):
-    """Each change: a file, its text, the text in its place."""
-    found = modules(folder, FILES, *changes)
+    """The modules of the operators' kernels, imported from `folder`. Each change: a file, its text, the text in its place."""
     functions = {"grouped_gemm": "grouped_gemm", "moe_rs": "combine", "route": "route"}
-    return {name: getattr(found[f"{name}/{name}.py"], function) for name, function in functions.items()}
+    modules = imported(folder, FILES, [f"{name}.{name}" for name in functions], *changes)
+    return {name: getattr(module, function) for module, (name, function) in zip(modules, functions.items())}
 
 
 class Layer:

@@ -1,4 +1,4 @@
-"""Operators' kernels whose text may be changed, so that errors can be planted."""
+"""Kernels of operators with errors planted in their text."""
 
 import importlib
 import pathlib
@@ -7,8 +7,9 @@ import sys
 OPS = pathlib.Path(__file__).parents[1]
 
 
-def modules(folder, files, *changes):
-    """The modules of these files of `ops` by name, imported from `folder`. Each change: a file, its text, the text in its place."""
+def imported(folder, files, names, *changes):
+    """The modules ops.<name> of `names`, imported from copies of `files` in `folder`. Each change: a file, its text, the text in its
+    place."""
     texts = {name: (OPS / name).read_text() for name in files}
     for name, old, new in changes:
         assert texts[name].count(old) == 1, f"{name} has this {texts[name].count(old)} times: {old}"
@@ -20,7 +21,7 @@ def modules(folder, files, *changes):
     kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name == "ops" or name.startswith("ops.")}
     sys.path.insert(0, str(folder))
     try:
-        return {name: importlib.import_module("ops." + name.removesuffix(".py").replace("/", ".")) for name in files}
+        return [importlib.import_module(f"ops.{name}") for name in names]
     finally:
         sys.path.remove(str(folder))
         for name in [name for name in sys.modules if name == "ops" or name.startswith("ops.")]:

@@ -7,11 +7,17 @@ namespace tandem {
 namespace {
 
 std::string callText(const OperatorName& name, const OperatorCalls& c) {
-  std::string out = name.what;
+  std::string out = (c.made.what.empty() && c.sizes.empty() ? "the end of " : "") + name.what;
   for (size_t k = 0; k < c.sizes.size(); ++k)
     out += (k ? ", " : " with ") + (k < name.sizes.size() ? name.sizes[k] + " " : "") + std::to_string(c.sizes[k]);
   return out;
 }
+
+std::string numbered(uint64_t number) {
+  return number ? "call " + std::to_string(number) + " of an operator" : "operator";
+}
+
+constexpr const char* kRule = ": all ranks make the same operators in one order and call them alike";
 
 }  // namespace
 
@@ -19,12 +25,29 @@ std::string callText(const OperatorName& name, const OperatorCalls& c) {
 CallMismatch CallLog::mismatch(int rank, const OfRank& mine, const Run& here, int other, const OfRank& theirs,
                                const Run& there) {
   if (rank < other) return mismatch(other, theirs, there, rank, mine, here);
-  uint64_t number = std::max(here.first, there.first);
-  std::string which = number ? "call " + std::to_string(number) + " of an operator" : "operator";
   return {rank, other, here.calls.place, there.calls.place,
-          "rank " + std::to_string(rank) + "'s " + which + " is " + callText(mine.name, here.calls) + ", where rank " +
-              std::to_string(other) + "'s is " + callText(theirs.name, there.calls) +
-              ": all ranks make the same operators in one order and call them alike"};
+          "rank " + std::to_string(rank) + "'s " + numbered(std::max(here.first, there.first)) + " is " +
+              callText(mine.name, here.calls) + ", where rank " + std::to_string(other) + "'s is " +
+              callText(theirs.name, there.calls) + kRule};
+}
+
+std::optional<CallMismatch> CallLog::missing(int rank, const OfRank& mine, int left, const OfRank& theirs) {
+  if (mine.count <= theirs.count) return {};
+  auto extra = std::find_if(mine.runs.begin(), mine.runs.end(),
+                            [&](const Run& r) { return r.first + r.calls.count > theirs.count; });
+  std::string made = theirs.count ? " after " + std::to_string(theirs.count - 1) : " without one";
+  return CallMismatch{rank, left, extra->calls.place, kNoPlace,
+                      "rank " + std::to_string(rank) + "'s " + numbered(theirs.count) + " is " +
+                          callText(mine.name, extra->calls) + ", and rank " + std::to_string(left) + " has left" +
+                          made + kRule};
+}
+
+std::optional<CallMismatch> CallLog::leave(int rank) {
+  left_[size_t(rank)] = true;
+  for (auto& [op, all] : operators_)
+    for (int other = 0; other < ranks_; ++other)
+      if (auto found = missing(other, all[size_t(other)], rank, all[size_t(rank)])) return found;
+  return {};
 }
 
 std::optional<CallMismatch> CallLog::add(int rank, const OperatorCalls& calls) {
@@ -47,6 +70,8 @@ std::optional<CallMismatch> CallLog::add(int rank, const OperatorCalls& calls) {
         found = mismatch(rank, mine, run, other, theirs, *there);
   }
   mine.runs.push_back(std::move(run));
+  for (int other = 0; other < ranks_ && !found; ++other)
+    if (left_[size_t(other)]) found = missing(rank, mine, other, all[size_t(other)]);
   for (OfRank& of : all)
     while (!of.runs.empty() && of.runs.front().first + of.runs.front().calls.count <= made) of.runs.pop_front();
   return found;

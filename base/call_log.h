@@ -10,6 +10,7 @@
 
 namespace tandem {
 
+constexpr uint32_t kNoPlace = ~0u;
 constexpr uint32_t kMostSizes = 256, kMostOperatorText = 200;  // of a call; bytes of a name with all that it says
 
 // An operator is known by its number among the rank's operators and by a description of what it was made for.
@@ -19,7 +20,7 @@ struct OperatorName {
 };
 
 // Equal calls of one operator by a rank, one after the other. The making of an operator is its first call: it has a
-// name and no sizes.
+// name and no sizes; its end is a call without either.
 struct OperatorCalls {
   uint64_t op = 0, count = 1;
   std::vector<int64_t> sizes = {};
@@ -27,18 +28,21 @@ struct OperatorCalls {
   uint32_t place = 0;  // of the host line, numbered by the user of the log
 };
 
-// Two ranks' calls that should be equal and differ.
+// Two ranks' calls that should be equal and differ, or a call that `other` has left without.
 struct CallMismatch {
-  int rank = 0, other = 0;  // `other` is the lower one
-  uint32_t place = 0, otherPlace = 0;
+  int rank = 0, other = 0;             // of two calls `other` is the lower one
+  uint32_t place = 0, otherPlace = 0;  // kNoPlace: of a call that was not made
   std::string message;
 };
 
 class CallLog {
  public:
-  explicit CallLog(int ranks) : ranks_(ranks) {}
+  explicit CallLog(int ranks) : ranks_(ranks), left_(size_t(ranks)) {}
   // Adds the next calls of `rank`; returns the first that differs from the same call of another rank, if one does.
   std::optional<CallMismatch> add(int rank, const OperatorCalls& calls);
+  // `rank` makes no more calls; returns a call that another rank has made and this one has not, if there is one. So does
+  // `add` from now on.
+  std::optional<CallMismatch> leave(int rank);
   const std::string& nameOf(int rank, uint64_t op) const { return operators_.at(op)[size_t(rank)].name.what; }
 
  private:
@@ -53,8 +57,10 @@ class CallLog {
   };
   static CallMismatch mismatch(int rank, const OfRank& mine, const Run& here, int other, const OfRank& theirs,
                                const Run& there);
+  static std::optional<CallMismatch> missing(int rank, const OfRank& mine, int left, const OfRank& theirs);
 
   int ranks_;
+  std::vector<bool> left_;
   std::map<uint64_t, std::vector<OfRank>> operators_;
 };
 

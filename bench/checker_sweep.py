@@ -23,6 +23,7 @@ from tandem.ops import (
     AllGather,
     AllGatherGemm,
     AllReduce,
+    AllReduceNorm,
     AllToAll,
     Broadcast,
     FlashDecode,
@@ -132,6 +133,22 @@ def broadcast(packets_bytes):
         wholes = [_numbers(700 - 99 * call, call) for call in range(CALLS)]
         given = [team.local_from_array(x * (team.rank == call % team.size)) for call, x in enumerate(wholes)]
         _expect([op(x, call % team.size) for call, x in enumerate(given)], wholes)
+        op.close()
+
+    return main
+
+
+def all_reduce_norm(way):
+    """The new residuals; the norms' bits are no small integers'."""
+
+    def main(team):
+        op = AllReduceNorm(team, 9, 72, "fp32", way=way, programs=3, num_warps=1, chunk_bytes=256)
+        wholes = [[_numbers((9 - 2 * call, 72), call, rank) for rank in range(team.size)] for call in range(CALLS)]
+        weight = team.local_from_array(_numbers((72,), 1))
+        residuals = [team.local_from_array(np.zeros_like(xs[0])) for xs in wholes]
+        for xs, residual in zip(wholes, residuals):
+            op(team.local_from_array(xs[team.rank]), residual, weight, residual.shape[0])
+        _expect(residuals, [sum(xs) for xs in wholes])
         op.close()
 
     return main
@@ -346,8 +363,9 @@ def kv_append(team):
 
 def programs():
     """(name, main) of all that is swept."""
-    for way in ("one_shot", "two_shot_packets", "two_shot"):
+    for way in ("one_shot", "two_shot_packets", "two_shot", "one_shot_marked"):
         yield f"all_reduce {way}", all_reduce(way)
+        yield f"all_reduce_norm {way}", all_reduce_norm(way)
     yield "reduce_scatter", reduce_scatter
     for packets_bytes in (0, 1 << 20):
         yield f"all_gather {'packets' if packets_bytes else 'copies'}", all_gather(packets_bytes)

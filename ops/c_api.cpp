@@ -89,6 +89,12 @@ int td_op_close(td_op* h) {
     op.reset();
   });
 }
+int td_op_memory(td_op* h, char** out) {
+  return guarded([&] {
+    ops::MemoryBytes bytes = required(h, "op").open().memory();
+    required(out, "json") = copyOut({{"symmetric", bytes.symmetric}, {"local", bytes.local}});
+  });
+}
 void td_op_destroy(td_op* h) { delete h; }
 
 int td_op_workspace(td_session* s, int rank, char** out) {

@@ -16,6 +16,8 @@ using Kind = Number::Kind;
 
 // The longest text that Team::openOperator takes.
 constexpr size_t kMostText = 150;
+// The most numbers that Team::callOperator takes.
+constexpr size_t kMostTold = 256;
 
 [[noreturn]] void fail(const Table& table, const std::string& what) { throw Error("`" + table.name + "`: " + what); }
 
@@ -260,6 +262,12 @@ void Operator::begin(const Call& call) {
   std::vector<int64_t> told;
   for (size_t i = 0; i < call.numbers.size(); ++i)
     if (i >= table_.numbers.size() || table_.numbers[i].kind != Kind::Type) told.push_back(call.numbers[i]);
+  if (told.size() > kMostTold) {  // of all that is left out, one number
+    uint64_t rest = 0;
+    for (size_t i = kMostTold - 1; i < told.size(); ++i) rest = (rest ^ uint64_t(told[i])) * 0x9E3779B97F4A7C15;
+    told.resize(kMostTold);
+    told.back() = int64_t(rest);
+  }
   team_.callOperator(op_, call.stream, told);
 }
 
@@ -317,25 +325,39 @@ std::string Operator::tuneAt(const std::vector<uint64_t>& addresses, const std::
 
 std::string Operator::tune(const Call&) { fail(table_, "there is nothing to tune"); }
 
+MemoryBytes Operator::memory() const {
+  MemoryBytes out = memory_.bytes();
+  for (const Operator* part : parts()) {
+    out.symmetric += part->memory().symmetric;
+    out.local += part->memory().local;
+  }
+  return out;
+}
+
 void Operator::close() {
   if (std::exchange(closed_, true)) return;
-  closeParts();
+  team_.callOperator(op_, 0, {});
+  for (Operator* part : parts()) part->close();
   team_.barrier();
   memory_.release();
 }
 
 Tensor Memory::symmetricEmpty(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
+  bytes_.symmetric += Tensor{0, shape, dtype}.bytes();
   return all_.emplace_back(team_.empty(shape, dtype, owner_ + " " + name));
 }
 Tensor Memory::symmetricZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
+  bytes_.symmetric += Tensor{0, shape, dtype}.bytes();
   return all_.emplace_back(team_.zeros(shape, dtype, owner_ + " " + name));
 }
 Tensor Memory::localZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
+  bytes_.local += Tensor{0, shape, dtype}.bytes();
   return all_.emplace_back(team_.localZeros(shape, dtype, owner_ + " " + name));
 }
 void Memory::release() {
   for (const Tensor& t : all_) team_.release(t);
   for (const Tensor& t : shared_) leaveWorkspace(team_, t);
+  bytes_ = {};
   all_.clear();
   shared_.clear();
 }

@@ -150,7 +150,7 @@ class Session {
   // names `name` has), and keep one order of calls on each stream. A difference ends the run with a report that shows
   // both calls, on GPUs a moment later.
   virtual uint64_t openOperator(int rank, const OperatorName& name) = 0;  // its number
-  // Throws where there is no such one.
+  // Without sizes: its end, a call that stands in no stream. Throws where there is no such one.
   virtual void callOperator(int rank, uint64_t op, StreamId stream, std::span<const int64_t> sizes) = 0;
   virtual StreamId createStream(int rank) = 0;
   // Returns the stream for copies and signals that go on while a kernel on `stream` waits for them: each stream has one

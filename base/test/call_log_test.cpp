@@ -45,5 +45,44 @@ TEST(CallLog, OperatorsMadeInAnotherOrder) {
       << found->message;
 }
 
+TEST(CallLog, AnEndIsACall) {
+  CallLog log(2);
+  for (int r : {0, 1}) log.add(r, made(0, "`sum`"));
+  log.add(0, called(0, 64, 2));
+  log.add(1, called(0, 64));
+  auto found = log.add(1, {.op = 0});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->message.find("rank 1's call 2 of an operator is the end of `sum`, where rank 0's is `sum` with "
+                                "elements 64: "),
+            0u)
+      << found->message;
+}
+
+TEST(CallLog, CallsThatARankLeavesWithout) {
+  CallLog log(3);
+  for (int r : {0, 1, 2}) log.add(r, made(0, "`sum`"));
+  for (int r : {0, 1, 2}) EXPECT_FALSE(log.add(r, called(0, 64, 2)));
+  EXPECT_FALSE(log.leave(1));
+  auto found = log.add(2, {0, 1, {32}, {}, 7});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->rank, 2);
+  EXPECT_EQ(found->place, 7u);
+  EXPECT_EQ(found->otherPlace, kNoPlace);
+  EXPECT_EQ(found->message,
+            "rank 2's call 3 of an operator is `sum` with elements 32, and rank 1 has left after 2: all ranks make the "
+            "same operators in one order and call them alike");
+  found = log.leave(0);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->other, 0);
+}
+
+TEST(CallLog, AnOperatorThatARankLeavesWithout) {
+  CallLog log(2);
+  EXPECT_FALSE(log.add(0, made(3, "`sum`")));
+  auto found = log.leave(1);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->message.find("rank 0's operator is `sum`, and rank 1 has left without one: "), 0u) << found->message;
+}
+
 }  // namespace
 }  // namespace tandem

@@ -137,7 +137,8 @@ TANDEM_API int td_create_team(td_session*, int rank, const int* members, int cou
 /* [collective over the team, blocks] A JSON array of what each member gives, in the team's order. */
 TANDEM_API int td_gather(td_session*, int rank, int team, const char* text, char** texts);
 /* An operator of the whole run: all ranks make the same ones in one order, call each with the same sizes, and those
- * of one stream in one order. What is not alike ends the run, with a report that has both. `what` says what it was
+ * of one stream in one order. What is not alike ends the run, with a report that has both. A call without sizes is the
+ * operator's end; a rank that leaves without a call of another one is reported, too. `what` says what it was
  * made for, `names` (separated by commas) what a call's sizes, at most 256, are; both have at most 200 bytes. */
 TANDEM_API int td_open_operator(td_session*, int rank, const char* what, const char* names, uint64_t* op);
 TANDEM_API int td_call_operator(td_session*, int rank, uint64_t op, int stream, const int64_t* sizes, int count);

@@ -33,6 +33,8 @@ TANDEM_API int td_op_tune(td_op*, int stream, const uint64_t* tensors, int tenso
                           int number_count, char** json);
 /* [collective, blocks] Gives its memory back; the handle stays until destroyed. */
 TANDEM_API int td_op_close(td_op*);
+/* The bytes that it has on this rank, without what it shares with others of its kind: {"symmetric", "local"}. */
+TANDEM_API int td_op_memory(td_op*, char** json);
 TANDEM_API void td_op_destroy(td_op*);
 
 /* What the model says of all ways to carry out a call, the quickest first: [{"config", "predicted"}]. request:

@@ -21,6 +21,10 @@ struct Call {
   int stream = 0;
 };
 
+struct MemoryBytes {
+  int64_t symmetric = 0, local = 0;  // of this rank
+};
+
 // An operator's memory, named after it.
 class TANDEM_API Memory {
  public:
@@ -34,6 +38,7 @@ class TANDEM_API Memory {
   Tensor localScratch(const std::vector<int64_t>& shape, DType dtype, const std::string& name);
   void share(bool isShared) { isShared_ = isShared; }
   void release();
+  const MemoryBytes& bytes() const { return bytes_; }
 
  private:
   Tensor scratch(const std::vector<int64_t>& shape, DType dtype, const std::string& name, bool isSymmetric);
@@ -42,6 +47,7 @@ class TANDEM_API Memory {
   std::string owner_;
   bool isShared_ = false;
   std::vector<Tensor> all_, shared_;
+  MemoryBytes bytes_;  // of `all_`
 };
 
 // The memory that a rank's operators share, as JSON: for each piece its name, bytes, whether it is symmetric, and how many
@@ -63,6 +69,8 @@ class TANDEM_API Operator {
   // [collective, blocks] Tries ways to carry out calls like this one and keeps the best. JSON: {"config", "predicted",
   // "measured", "untuned" (microseconds), "tried" (0: it was known)}. Throws Error where there is nothing to choose.
   std::string tuneAt(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream);
+  // The memory that it has for itself and its parts, without what it shares with others of its kind.
+  MemoryBytes memory() const;
   // [collective, blocks] Gives the memory back. A second call does nothing.
   void close();
 
@@ -73,8 +81,8 @@ class TANDEM_API Operator {
   // Queues a call whose arguments are checked.
   virtual void queue(const Call& call) = 0;
   virtual std::string tune(const Call& call);
-  // [collective, blocks] Closes the operators that this one is made of.
-  virtual void closeParts() {}
+  // The operators that this one is made of, which close with it.
+  virtual std::vector<Operator*> parts() const { return {}; }
 
   const Table& table_;
   Team& team_;

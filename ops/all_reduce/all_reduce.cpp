@@ -26,13 +26,8 @@ const Table& all_reduce() {
             .tensors = {{"x", {"elements"}}, {"out", {"elements"}, true}},
             .numbers = {{"elements", Kind::Elements, "of x"},
                         {"symmetric_out", Kind::Flag, "`out` is the same symmetric tensor on every rank"}},
-            .options = collectiveOptions<AllReduceConfig>(),
+            .options = allReduceOptions<AllReduceConfig>(),
             .isFlat = true};
-    Option way{.name = "way", .what = "in how many flights, chosen by size", .kind = Option::Kind::Word, .least = 0};
-    way.words = {"auto", "one_shot", "two_shot_packets", "two_shot"};
-    way.get = [](const void* c) { return int64_t(static_cast<const AllReduceConfig*>(c)->way); };
-    way.set = [](void* c, int64_t value) { static_cast<AllReduceConfig*>(c)->way = AllReduceWay(value); };
-    t.options.insert(t.options.begin(), way);
     t.make = maker<AllReduce, AllReduceConfig, 1>(all_reduce);
     t.choices = [](const nlohmann::json& request) -> nlohmann::json {
       AllReduceWay chosen = allReduceWay(request.at("bytes"), request.at("ranks"));
@@ -49,18 +44,19 @@ AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, const AllRedu
     : Operator(tables::all_reduce(), team, {maxElements}, dtype, &config), way_(config.way), given_(config),
       config_(completed(config, team)) {
   reach_ = reachOf(machineOfRanks(team));
-  // The most elements that go a way; 0: none do.
-  auto elementsBy = [&](AllReduceWay wanted) -> int64_t {
-    if (way_ == wanted) return maxElements;
-    if (way_ != AllReduceWay::Auto || wanted > wayFor(maxElements * byteSize(dtype), team.size(), reach_)) return 0;
-    return std::min(maxElements, mostBytes(wanted, team.size(), reach_) / byteSize(dtype));
-  };
   int ranks = team.size();
+  auto elementsBy = [&](AllReduceWay way) { return mostElements(way, way_, maxElements, dtype, ranks, reach_); };
   if (int64_t n = elementsBy(AllReduceWay::OneShot))
     packets_ = std::make_unique<Packets>(team, memory_, cdiv(n, elementsOfPacket(dtype)), config);
   if (int64_t n = elementsBy(AllReduceWay::TwoShotPackets))
     sharedPackets_ = std::make_unique<Packets>(team, memory_, cdiv(shardElements(n, ranks), elementsOfPacket(dtype)),
                                                config, "shared ");
+  if (int64_t n = elementsBy(AllReduceWay::OneShotMarked)) {
+    CollectiveConfig spread = config;
+    if (!spread.programs && team.target() != "sim") spread.programs = team.residentPrograms();
+    markedPackets_ =
+        std::make_unique<Packets>(team, memory_, cdiv(n, elementsOfPacket(dtype, true)), spread, "marked ", true);
+  }
   if (!elementsBy(AllReduceWay::TwoShot)) return;
   int64_t shard = shardElements(maxElements, ranks);
   mostChunks_ = mostChunks(config_, shard, dtype);
@@ -83,6 +79,9 @@ void AllReduce::queue(const Call& call) {
     case AllReduceWay::OneShot: return packets_->launch(packetsKernel("one_shot"), x, out, {n}, cdiv(n, each), stream);
     case AllReduceWay::TwoShotPackets:
       return sharedPackets_->launch(packetsKernel("two_shot_packets"), x, out, {n, shard}, cdiv(shard, each), stream);
+    case AllReduceWay::OneShotMarked:
+      return markedPackets_->launch(packetsKernel("one_shot_marked"), x, out, {n},
+                                    cdiv(n, elementsOfPacket(dtype_, true)), stream);
     default: return runTwoShot(x, out, stream, call.numbers[1] != 0);
   }
 }

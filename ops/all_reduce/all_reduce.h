@@ -1,22 +1,14 @@
 // AllReduce.
 #pragma once
-#include "tandem/collective_config.h"
+#include "tandem/all_reduce_config.h"
 #include "tandem/operator.h"
 
 namespace tandem::ops {
 
 class Packets;
 
-// OneShot: everybody sends all to everybody, data and flag in one packet. TwoShotPackets: the same with an owner for
-// each element, who sums and sends the sum. TwoShot: chunks with signals, as fast as the links are.
-enum class AllReduceWay : uint8_t { Auto, OneShot, TwoShotPackets, TwoShot };
-
 // Returns the way that Auto takes on the machine of the default profile.
 TANDEM_API AllReduceWay allReduceWay(int64_t bytes, int ranks);
-
-struct AllReduceConfig : CollectiveConfig {
-  AllReduceWay way = AllReduceWay::Auto;
-};
 
 // out = sum of every rank's x, on every rank; fp16, bf16 or fp32, summed in fp32 in rank order: the same bits on every
 // rank, in every run, on every way.
@@ -38,7 +30,7 @@ class TANDEM_API AllReduce : public Operator {
   AllReduceWay way_;
   double reach_ = 1;  // of the sizes at which the way changes, by the machine's profile
   CollectiveConfig given_, config_;
-  std::unique_ptr<Packets> packets_, sharedPackets_;  // one shot, two shots
+  std::unique_ptr<Packets> packets_, sharedPackets_, markedPackets_;  // one shot, two shots, one shot
   Tensor parts_, sums_, ready_, done_, epochs_;
 };
 

@@ -27,4 +27,12 @@ AllReduceWay wayFor(int64_t bytes, int ranks, double reach) {
   return AllReduceWay::TwoShot;
 }
 
+int64_t mostElements(AllReduceWay way, AllReduceWay given, int64_t elements, DType dtype, int ranks, double reach) {
+  if (given == way) return elements;
+  if (given != AllReduceWay::Auto || way == AllReduceWay::OneShotMarked ||
+      way > wayFor(elements * byteSize(dtype), ranks, reach))
+    return 0;
+  return std::min(elements, mostBytes(way, ranks, reach) / byteSize(dtype));
+}
+
 }  // namespace tandem::ops

@@ -1,7 +1,8 @@
-// The sizes at which AllReduce changes its way.
+// What all-reduces share: the sizes at which they change their way, and the options.
 #pragma once
 #include "model/machine.h"
 #include "ops/all_reduce/all_reduce.h"
+#include "ops/collective.h"
 
 namespace tandem::ops {
 
@@ -12,5 +13,19 @@ namespace tandem::ops {
 int64_t mostBytes(AllReduceWay way, int ranks, double reach);
 double reachOf(const model::Machine& machine);
 AllReduceWay wayFor(int64_t bytes, int ranks, double reach);
+// The most elements that go a way, of up to `elements` and where `given` was asked for; 0: none do.
+int64_t mostElements(AllReduceWay way, AllReduceWay given, int64_t elements, DType dtype, int ranks, double reach);
+
+// The options of AllReduceConfig.
+template <class Config>
+std::vector<Option> allReduceOptions() {
+  Option way{.name = "way", .what = "in how many flights, chosen by size", .kind = Option::Kind::Word, .least = 0};
+  way.words = {"auto", "one_shot", "two_shot_packets", "two_shot", "one_shot_marked"};
+  way.get = [](const void* c) { return int64_t(static_cast<const Config*>(c)->way); };
+  way.set = [](void* c, int64_t value) { static_cast<Config*>(c)->way = AllReduceWay(value); };
+  std::vector<Option> out = collectiveOptions<Config>();
+  out.insert(out.begin(), way);
+  return out;
+}
 
 }  // namespace tandem::ops

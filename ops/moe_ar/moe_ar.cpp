@@ -50,7 +50,7 @@ MoeAr::MoeAr(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, in
 
 MoeAr::~MoeAr() = default;
 
-void MoeAr::closeParts() { reduce_->close(); }
+std::vector<Operator*> MoeAr::parts() const { return {reduce_.get()}; }
 
 void MoeAr::queue(const Call& call) {
   const Tensor &h = call.tensors[0], &w = call.tensors[1], &route = call.tensors[2], &out = call.tensors[6];

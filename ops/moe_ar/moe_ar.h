@@ -27,7 +27,7 @@ class TANDEM_API MoeAr : public Operator {
 
  private:
   void queue(const Call& call) override;
-  void closeParts() override;
+  std::vector<Operator*> parts() const override;
 
   int64_t n_, experts_, topK_;
   std::unique_ptr<GroupedProduct> product_;

@@ -62,10 +62,7 @@ MoeMlp::MoeMlp(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, 
 
 MoeMlp::~MoeMlp() = default;
 
-void MoeMlp::closeParts() {
-  up_->close();
-  down_->close();
-}
+std::vector<Operator*> MoeMlp::parts() const { return {up_.get(), down_.get()}; }
 
 void MoeMlp::queue(const Call& call) {
   const auto& t = call.tensors;

@@ -39,7 +39,7 @@ class TANDEM_API MoeMlp : public Operator {
 
  private:
   void queue(const Call& call) override;
-  void closeParts() override;
+  std::vector<Operator*> parts() const override;
 
   int64_t k_, topK_;
   std::unique_ptr<AgMoe> up_;

@@ -7,7 +7,18 @@ import numpy as np
 import pytest
 
 import tandem
-from tandem.ops import AllGather, AllGatherGemm, AllReduce, GemmAllReduce, GemmReduceScatter, ReduceScatter, rows_of_rank
+from tandem.ops import (
+    AllGather,
+    AllGatherGemm,
+    AllReduce,
+    AllReduceNorm,
+    AllToAll,
+    Broadcast,
+    GemmAllReduce,
+    GemmReduceScatter,
+    ReduceScatter,
+    rows_of_rank,
+)
 
 N, M, K = 64, 32, 64
 
@@ -87,6 +98,85 @@ def test_order():
         second(team, M, N, "fp32")
 
     fails(main, "rank 1's operator is `reduce_scatter` .*, where rank 0's is `all_gather`", "order", 2)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_one_call_too_few_before_the_end(ranks):
+    def main(team):
+        op = AllReduce(team, N, "fp32")
+        for _ in range(2):
+            op(np.zeros(N, np.float32))
+        if team.rank != 1:
+            op(np.zeros(N, np.float32))  # <-- before the end
+            team.synchronize()
+            op.close()
+        else:
+            op.close()  # <-- before the end
+
+    message = (
+        r"is the end of `all_reduce` .*, where rank 0's is `all_reduce` .* with elements 64|with elements 64.* is the end of `all_reduce`"
+    )
+    fails(main, "call 3 of an operator " + message, "before the end", ranks)
+
+
+def test_one_call_too_few_and_no_end():
+    def main(team):
+        op = Broadcast(team, N, "fp32")
+        op(np.zeros(N, np.float32), 0)
+        if team.rank == 0:
+            op(np.zeros(N, np.float32), 0)  # <-- no end
+            team.synchronize()
+
+    fails(main, "rank 0's call 2 of an operator is `broadcast` .* with elements 64, root 0, .* and rank 1 has left after 1", "no end", 2)
+
+
+def test_an_operator_that_one_rank_does_not_make():
+    def main(team):
+        if team.rank != 1:
+            AllToAll(team, M, N, "fp32")  # <-- not made
+
+    fails(main, "rank [02]'s operator is `all_to_all` of up to 32 x 64 fp32, and rank 1 has left without one", "not made", 3)
+
+
+COLLECTIVES = {"all_to_all": AllToAll, "all_gather": AllGather, "reduce_scatter": ReduceScatter, "all_reduce_norm": AllReduceNorm}
+COLLECTIVES |= {"all_reduce": AllReduce, "broadcast": Broadcast}
+
+
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_sizes_types_and_ranks_without_the_operator(name):
+    """What ranks make it for, of every collective; one rank of three has another size, another type, or none."""
+    sizes = [N] if name in ("all_reduce", "broadcast") else [M, N]
+
+    def larger(team):
+        COLLECTIVES[name](team, sizes[0] + (team.rank == 2), *sizes[1:], "fp16")  # <-- larger
+
+    def other(team):
+        COLLECTIVES[name](team, *sizes, "fp32" if team.rank == 2 else "fp16")  # <-- other
+
+    def none(team):
+        if team.rank != 2:
+            COLLECTIVES[name](team, *sizes, "fp16")  # <-- none
+
+    size, rest = sizes[0], "".join(f" x {s}" for s in sizes[1:])
+    fails(
+        larger, rf"rank 2's operator is `{name}` of up to {size + 1}{rest} fp16.*, where rank [01]'s is .* up to {size}{rest}", "larger", 3
+    )
+    fails(other, rf"rank 2's operator is `{name}` of up to {size}{rest} fp32.*, where rank [01]'s is .* fp16", "other", 3)
+    fails(none, rf"rank [01]'s operator is `{name}` .*, and rank 2 has left without one", "none", 3)
+
+
+def test_counts_of_many_ranks():
+    """More numbers than are told one by one."""
+
+    def main(team, wrong):
+        counts = [[1] * team.size for _ in range(team.size)]
+        if wrong and team.rank == 3:
+            counts[0][0], counts[0][1], counts[-1][0], counts[-1][1] = 2, 0, 0, 2
+        return np.array(AllToAll(team, team.size, 3, "fp32")(np.ones((team.size, 3), np.float32), counts)).sum()
+
+    assert tandem.launch(main, args=(False,), ranks=17).values == [51] * 17
+    with pytest.raises(tandem.SimulationError, match="rank 3's call 1 of an operator is `all_to_all`|where rank 3's is `all_to_all`"):
+        tandem.launch(main, args=(True,), ranks=17)
 
 
 def test_each_operator_counts_for_itself():

@@ -83,6 +83,7 @@ class SolvedWorld(World):
     [
         ("route", [(10, 6), (6,)], {"top_k": 2}, (10, 6, 2), (64 + 60 + 80,)),
         ("route_ids", [(10, 2), (10, 2)], {"experts": 6}, (10, 6, 2), (204,)),
+        ("all_reduce_norm", [(10, 8), (10, 8), (8,)], {"eps": 1e-5, "way": "two_shot"}, (10, 8), (10, 8)),
         ("grouped_gemm", [(10, 8), (6, 4, 8), (204,)], {}, (10, 4, 8, 6, 2), (20, 4)),
         ("grouped_gemm", [(20, 8), (6, 8, 8), (204,)], {"m": 10, "sorted": True, "gated": True}, (10, 4, 8, 6, 2), (20, 4)),
         ("ag_moe", [(3, 8), (6, 4, 8), (64 + 60 + 96,)], {}, (12, 4, 8, 6, 2), (24, 4)),
@@ -193,3 +194,30 @@ def test_wrong_shapes_of_several_inputs(monkeypatch):
             tt.ag_moe(*given, m=10)
     with pytest.raises(ValueError, match="`moe_rs` needs `m`"):
         tt.moe_rs(torch.empty(20, 8), w, route)
+
+
+def test_a_norm_in_place_and_quantised(monkeypatch):
+    from torch._dynamo.testing import CompileCounter
+
+    world = SolvedWorld()
+    monkeypatch.setattr(worlds._of_thread, "world", world, raising=False)
+    assert "Tensor(residual!) residual" in str(torch.ops.tandem.all_reduce_norm.default._schema)
+
+    def called(x, residual, weight):
+        plain = tt.all_reduce_norm(x, residual, weight)
+        return plain, *tt.all_reduce_norm(plain, residual, weight, quantised=True, row_scales=True, eps=1e-5)
+
+    given, counter = [torch.empty(5, 300), torch.empty(5, 300), torch.empty(300)], CompileCounter()
+    for run in (called, torch.compile(called, backend=counter, fullgraph=True), torch.compile(called, backend="aot_eager", fullgraph=True)):
+        plain, rounded, scales = run(*given)
+        assert plain.shape == rounded.shape == (5, 300) and plain.dtype == torch.float32 and rounded.dtype == torch.float8_e4m3fn
+        assert scales.shape == (5, 1) and scales.dtype == torch.float32
+    assert counter.frame_count == 1
+    assert dict(world.told[1][3]) == {"quantised": True, "row_scales": True, "eps": 1e-5}
+    for wrong, message in [
+        ((given[0], given[1][:4], given[2]), r"`all_reduce_norm`: `residual` has shape \[4, 300\], \[5, 300\] is needed"),
+        ((given[0], given[1].half(), given[2]), "`all_reduce_norm`: `residual` is torch.float16, torch.float32 is needed"),
+        ((given[0], given[1], given[2][:8]), r"`all_reduce_norm`: `weight` has shape \[8\]"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            tt.all_reduce_norm(*wrong)

@@ -77,7 +77,8 @@ uint64_t Rank::openOperator(const OperatorName& name) {
 void Rank::callOperator(uint64_t op, StreamId stream, std::span<const int64_t> sizes) {
   Open& o = running();
   if (op >= operators_) throw std::out_of_range("operator " + std::to_string(op) + " was never opened");
-  meeting_.noteCall({uint32_t(op), o.streams.capturing(stream) ? kNoStream : stream}, sizes);
+  bool isQueued = !sizes.empty() && !o.streams.capturing(stream);
+  meeting_.noteCall({uint32_t(op), isQueued ? stream : kNoStream}, sizes);
 }
 
 void Rank::throwStopped() {
@@ -131,6 +132,7 @@ bool Rank::drain() {
 void Rank::leave() {
   if (!open_) return;
   bool told = told_;
+  meeting_.noteLeaving();
   try {
     synchronize();
     collective([&] {

@@ -41,6 +41,7 @@ class Rendezvous {
   // stop the run where two calls differ.
   void noteOperator(uint64_t op, const OperatorName& name);  // has made it: operators are numbered from 0
   void noteCall(OrderedCall call, std::span<const int64_t> sizes);
+  void noteLeaving();  // there are no more
   // Waits until the calls so far have been compared, if they can be, so that a difference is reported before its
   // consequences.
   void awaitComparison() const;
@@ -112,6 +113,7 @@ class Rendezvous {
   std::mutex callsMutex_;
   std::vector<std::deque<OperatorCalls>> untold_;  // of this rank, by operator
   std::deque<OrderedCall> untoldOrder_;
+  bool leaving_ = false;  // and has not told so
 };
 
 // Returns a report without a place.

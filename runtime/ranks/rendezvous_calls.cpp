@@ -6,6 +6,20 @@
 #include <poll.h>
 
 namespace tandem::runtime::ranks {
+namespace {
+
+// In the place of an operator's number: the rank makes no more calls.
+constexpr uint64_t kLeaving = ~uint64_t(0);
+
+}  // namespace
+
+void Rendezvous::noteLeaving() {
+  {
+    std::lock_guard lock(callsMutex_);
+    leaving_ = true;
+  }
+  if (callsAny_) wake();
+}
 
 void Rendezvous::noteOperator(uint64_t op, const OperatorName& name) {
   {
@@ -46,6 +60,10 @@ std::vector<OperatorCalls> Rendezvous::takeUntold(size_t most) {
   std::lock_guard lock(callsMutex_);
   for (std::deque<OperatorCalls>& calls : untold_)
     for (; !calls.empty() && taken.size() < most; calls.pop_front()) taken.push_back(std::move(calls.front()));
+  if (leaving_ && taken.size() < most) {
+    taken.push_back({.op = kLeaving});
+    leaving_ = false;
+  }
   return taken;
 }
 
@@ -109,7 +127,7 @@ void Rendezvous::hearCalls(int peer, const std::string& bytes) {
 }
 
 void Rendezvous::compare(int rank, const OperatorCalls& calls) {
-  if (std::optional<CallMismatch> found = calls_.add(rank, calls))
+  if (std::optional<CallMismatch> found = calls.op == kLeaving ? calls_.leave(rank) : calls_.add(rank, calls))
     stop(reportOf(ReportKind::CollectiveMismatch, found->rank, found->message));
 }
 

@@ -10,7 +10,7 @@ import tandem
 from tandem.kernel.element_types import as_dtype
 from tandem.ops import AllReduce, all_reduce_way
 
-WAYS = ["one_shot", "two_shot_packets", "two_shot"]
+WAYS = ["one_shot", "two_shot_packets", "two_shot", "one_shot_marked"]
 TOLERANCE = {"fp32": 1e-6, "fp16": 1e-3, "bf16": 8e-3}
 
 
@@ -93,6 +93,24 @@ def test_ways_that_follow_one_another():
     values = tandem.launch(main, ranks=4).values
     for i, xs in enumerate(data):
         check([value[i] for value in values], xs, "fp32")
+
+
+@pytest.mark.parametrize("dtype, nan", [("fp32", 0xFFFFFFFF), ("bf16", 0xFFFF), ("fp16", 0xFFFF)])
+def test_data_that_looks_like_marks(dtype, nan):
+    """NaNs with all bits set arrive as NaNs, in every second half of a slot; zeros keep what all ways make of their signs."""
+    bits = np.zeros(96, np.uint32 if dtype == "fp32" else np.uint16)
+    bits[np.arange(96) // (2 if dtype == "fp32" else 4) % 2 == 1] = nan
+    x, zeros = bits.view(as_dtype(dtype)), (-np.zeros(96, np.float32)).astype(as_dtype(dtype))
+
+    def main(team):
+        ops = [AllReduce(team, 96, dtype, way) for way in ("one_shot_marked", "one_shot")]
+        return [np.array(op(given)) for _ in range(3) for given in (x, zeros) for op in ops]
+
+    for found in tandem.launch(main, ranks=3, check=True).values:
+        for marked, flagged, given in zip(found[::2], found[1::2], [x, zeros] * 3):
+            np.testing.assert_array_equal(np.isnan(marked.astype(np.float32)), np.isnan(given.astype(np.float32)))
+            kept = ~np.isnan(given.astype(np.float32))
+            assert marked[kept].tobytes() == flagged[kept].tobytes()
 
 
 def test_symmetric_results():

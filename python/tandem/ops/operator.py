@@ -170,9 +170,13 @@ class Operator:
             self.team._call(_tandem.release_async, self._stream_of(stream).index, result.address)
         return Tuned(**json.loads(found))
 
+    def memory(self):
+        """The bytes that the operator has on this rank, without what it shares with others of its kind: {"symmetric", "local"}."""
+        return json.loads(self.team._call(lambda *_: _tandem.op_memory(self._op)))
+
     def close(self):
         """Gives the operator's symmetric memory back [collective]."""
-        self.team._session.guarded(lambda _: _tandem.op_close(self._op))
+        self.team._call(lambda *_: _tandem.op_close(self._op))
 
 
 def _call(table):

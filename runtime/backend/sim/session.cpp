@@ -58,7 +58,10 @@ Session::Session(const interpreter::WorldOptions& options)
 void Session::enter(int rank) { baton_.enter(rank); }
 
 void Session::leave(int rank) {
-  if (!baton_.stopped()) synchronize(rank);
+  if (!baton_.stopped()) {
+    tellOf(calls_.leave(rank));
+    synchronize(rank);
+  }
   baton_.leave(rank);
 }
 
@@ -168,8 +171,11 @@ std::vector<std::string> Session::gather(int rank, int team, const std::string& 
 
 void Session::logCall(int rank, OperatorCalls call) {
   call.place = world_.hostPlace(rank);
-  if (std::optional<CallMismatch> found = calls_.add(rank, call))
-    world_.reportMismatch({found->rank, found->place}, {found->other, found->otherPlace}, found->message);
+  tellOf(calls_.add(rank, call));
+}
+
+void Session::tellOf(const std::optional<CallMismatch>& found) {
+  if (found) world_.reportMismatch({found->rank, found->place}, {found->other, found->otherPlace}, found->message);
   checkWorld();
 }
 

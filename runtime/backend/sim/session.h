@@ -75,6 +75,7 @@ class Session final : public runtime::Session {
  private:
   void checkWorld();
   void logCall(int rank, OperatorCalls call);
+  void tellOf(const std::optional<CallMismatch>& found);
   std::vector<int> membersOf(int rank, int team) const;  // throws when the rank is not in such a team
 
   std::atomic<bool> interruptRequested_ = false;

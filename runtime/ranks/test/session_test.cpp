@@ -156,6 +156,41 @@ TEST_F(RanksSession, UnlikeCallsThatAreComparedWhenTheRanksLeaveAreReported) {
   EXPECT_EQ(session_->reports()[0].kind, "collective-mismatch");
 }
 
+TEST_F(RanksSession, ACallThatARankLeavesWithoutEndsTheOthersWaits) {
+  for (bool ends : {false, true}) {
+    std::vector<std::string> errors = run(threads(3), [&](Session& s, int rank) {
+      Address signal = s.allocate(rank, 8, true, true, "signal", kPlace);
+      uint64_t op = s.openOperator(rank, {"`sum` of up to 64 fp16", {"elements"}});
+      for (int call = 0; call < (rank == 1 ? 2 : 3); ++call) s.callOperator(rank, op, 0, std::array<int64_t, 1>{64});
+      if (rank == 1) {
+        if (ends) s.callOperator(rank, op, 0, {});
+        return;
+      }
+      signalWait(s, rank, 0, signal, 1, Compare::Eq, 1, 8);  // as the operator's third call does
+      s.synchronize(rank);
+    });
+    for (int rank : {0, 2}) {
+      EXPECT_NE(errors[size_t(rank)].find("call 3 of an operator is "), std::string::npos) << errors[size_t(rank)];
+      EXPECT_NE(errors[size_t(rank)].find(ends ? "the end of `sum` of up to 64 fp16" : "and rank 1 has left after 2"),
+                std::string::npos)
+          << errors[size_t(rank)];
+    }
+    EXPECT_EQ(session_->reports().at(0).kind, "collective-mismatch");
+  }
+}
+
+TEST_F(RanksSession, AnOperatorThatARankLeavesWithoutEndsTheOthersWaits) {
+  std::vector<std::string> errors = run(threads(2), [](Session& s, int rank) {
+    Address signal = s.allocate(rank, 8, true, true, "signal", kPlace);
+    if (rank) return;
+    s.openOperator(rank, {"`sum` of up to 64 fp16", {"elements"}});
+    signalWait(s, rank, 0, signal, 1, Compare::Eq, 1, 8);
+    s.synchronize(rank);
+  });
+  EXPECT_EQ(errors[0].find("rank 0's operator is `sum` of up to 64 fp16, and rank 1 has left without one"), 0u)
+      << errors[0];
+}
+
 TEST_F(RanksSession, TeamsMeetAloneAndGatherLongTexts) {
   EXPECT_EQ(run(threads(4),
                 [](Session& s, int rank) {

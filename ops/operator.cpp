@@ -138,7 +138,7 @@ std::string madeFor(const Table& table, const std::vector<int64_t>& sizes, DType
   nlohmann::json options = table.write(config);
   for (const Option& o : table.options)
     if (o.kind == Option::Kind::Word || (options.contains(o.name) && !o.lists))
-      out += ", " + o.name + " " + std::to_string(o.get(config));
+      out += ", " + o.name + " " + (o.real ? options[o.name].dump() : std::to_string(o.get(config)));
   return out.substr(0, kMostText);
 }
 

@@ -2,6 +2,7 @@
 #include "ops/table.h"
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace tandem::ops {
@@ -48,6 +49,11 @@ std::vector<std::vector<int>> listsFrom(const Option& o, const json& value) {
   return out;
 }
 
+double realFrom(const Option& o, const json& value) {
+  if (!value.is_number()) throw Error("option `" + o.name + "` is " + value.dump() + ", a number is needed");
+  return value.get<double>();
+}
+
 int64_t wordFrom(const Table& table, const Option& o, const json& value) {
   auto word = std::find(o.words.begin(), o.words.end(), value.is_string() ? value.get<std::string>() : "");
   if (word != o.words.end()) return word - o.words.begin();
@@ -71,6 +77,7 @@ int64_t numberFrom(const Table& table, const Option& o, const json& value) {
 
 bool isGiven(const Option& o, const void* config) {
   if (o.lists) return !o.lists(const_cast<void*>(config))->empty();
+  if (o.real) return *o.real(const_cast<void*>(config)) != 0;
   return o.get(config) != o.unset;
 }
 
@@ -91,6 +98,8 @@ void Table::checkOptions(const void* config) const {
     if (!isGiven(o, config)) continue;
     if (!o.isTaken) failTaken(*this, o.name);
     if (o.get) checkNumber(*this, o, o.get(config));
+    if (o.real && !(*o.real(const_cast<void*>(config)) > 0 && std::isfinite(*o.real(const_cast<void*>(config)))))
+      fail(*this, o, json(*o.real(const_cast<void*>(config))).dump(), "a number above 0 is needed");
   }
   if (checkMore) checkMore(config);
 }
@@ -102,6 +111,8 @@ void Table::read(const json& given, void* config) const {
     if (!o || !o->isTaken) failTaken(*this, key);
     if (o->lists)
       *o->lists(config) = listsFrom(*o, value);
+    else if (o->real)
+      *o->real(config) = realFrom(*o, value);
     else
       o->set(config, numberFrom(*this, *o, value));
   }
@@ -113,6 +124,8 @@ json Table::write(const void* config) const {
     if (!isGiven(o, config)) continue;
     if (o.lists)
       out[o.name] = *o.lists(const_cast<void*>(config));
+    else if (o.real)
+      out[o.name] = *o.real(const_cast<void*>(config));
     else if (o.kind == Option::Kind::Word)
       out[o.name] = o.words[size_t(o.get(config))];
     else if (o.kind == Option::Kind::Flag)
@@ -132,7 +145,7 @@ std::string Table::key(const void* config) const {
 }
 
 json Table::asJson() const {
-  constexpr const char* kKinds[] = {"number", "number", "flag", "word", "lists"};
+  constexpr const char* kKinds[] = {"number", "number", "flag", "word", "lists", "real"};
   constexpr const char* kNumbers[] = {"rows", "elements", "rank", "flag", "type", "counts"};
   json out = {{"name", name}, {"class", className}, {"what", what}, {"tunes", tunes}};
   for (const char* list : {"sizes", "types", "tensors", "numbers", "options"}) out[list] = json::array();
@@ -153,7 +166,8 @@ json Table::asJson() const {
                               {"type", t.always ? tandem::name(*t.always) : ""},
                               {"type_of_fp8", t.ofFp8 ? tandem::name(*t.ofFp8) : ""},
                               {"quantised_by", t.quantisedBy},
-                              {"given_by", t.givenBy}});
+                              {"given_by", t.givenBy},
+                              {"in_place", t.isInPlace}});
   for (const Number& n : numbers)
     out["numbers"].push_back({{"name", n.name}, {"kind", kNumbers[int(n.kind)]}, {"what", n.what}});
   for (const Option& o : options)

@@ -16,16 +16,17 @@ constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
 // A member of the operator's config, which a caller may set instead of leaving the choice to the operator.
 struct Option {
-  enum class Kind { Number, Tile, Flag, Word, Lists };  // Tile: a number that is a power of two from 16
+  enum class Kind { Number, Tile, Flag, Word, Lists, Real };  // Tile: a number that is a power of two from 16
   std::string name, what;
   Kind kind = Kind::Number;
   int64_t least = 1, most = kNoLimit;                   // of a number that is given
   int64_t unset = 0;                                    // leaves the choice to the operator
   std::vector<std::string> words = {};                  // of a Word: what its numbers, from 0, are called
-  std::function<int64_t(const void* config)> get = {};  // of all but Lists
+  std::function<int64_t(const void* config)> get = {};  // of all but Lists and Real
   std::function<void(void* config, int64_t value)> set = {};
   std::function<std::vector<std::vector<int>>*(void* config)> lists = {};
-  bool isTaken = true;  // false: the config has the member for other operators' sake
+  std::function<double*(void* config)> real = {};  // above 0; 0 leaves the choice to the operator
+  bool isTaken = true;                             // false: the config has the member for other operators' sake
 };
 
 template <class Config, class Owner, class Value>
@@ -38,6 +39,13 @@ Option option(std::string name, Value Owner::* member, std::string what, int64_t
     static_cast<Config*>(c)->*member = Value(sizeof(Value) < 8 ? std::min(value, kMostInt) : value);
   };
   if constexpr (std::is_same_v<Value, bool>) out.kind = Option::Kind::Flag;
+  return out;
+}
+
+template <class Config, class Owner>
+Option realOption(std::string name, double Owner::* member, std::string what) {
+  Option out{.name = std::move(name), .what = std::move(what), .kind = Option::Kind::Real};
+  out.real = [member](void* c) { return &(static_cast<Config*>(c)->*member); };
   return out;
 }
 
@@ -61,6 +69,7 @@ struct Operand {
   // A tensor that is there with this flag alone; `fp8`: of an operator of such a type; `any`: where a caller gives it. What
   // is not there has no address.
   std::string givenBy = "";
+  bool isInPlace = false;  // an input that the call writes to
 };
 
 // Elements of an inner dimension that share a scale.

@@ -99,7 +99,13 @@ class Operator:
         if type_word(array.dtype) != needed:
             wanted = f"it must be {needed}" if argument["type"] else f"the operator was made for {needed}"
             raise TypeError(f"`{name}` is {type_word(array.dtype)}, {wanted}")
+        if argument["in_place"]:
+            self._of_team(name, array)
         return self._contiguous(name, array)
+
+    def _of_team(self, name, tensor):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"`{name}` must be a tensor of the team, not `{type(tensor).__name__}`")
 
     def _contiguous(self, name, array):
         if isinstance(array, Tensor) and not array.is_contiguous():
@@ -112,8 +118,7 @@ class Operator:
             if argument["type_by"] and self.dtype.startswith("fp8"):
                 needed = "bf16"
             return self.team.local_empty(shape, as_dtype(_INTEGERS.get(needed, needed)), name=f"{self.table['name']} {name}")
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"`{name}` must be a tensor of the team, not `{type(tensor).__name__}`")
+        self._of_team(name, tensor)
         if tuple(tensor.shape) != shape:
             raise ValueError(f"`{name}` has shape {list(tensor.shape)}, {list(shape)} is needed")
         if not argument["type_by"] and type_word(tensor.dtype) != needed:

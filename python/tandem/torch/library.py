@@ -61,9 +61,10 @@ def _gradient(name):
 
 def _define_solved(operation):
     name, count = operation.name, len(operation.inputs)
-    inputs = ", ".join(f"Tensor {name}" for name in operation.inputs)
+    kinds = operation.kinds
+    inputs = ", ".join(f"{kinds[name]} {name}" for name in operation.inputs)
     needed = "".join(f", SymInt {name}" for name in operation.needed)
-    more = "".join(f", Tensor? {name}=None" for name in operation.more)
+    more = "".join(f", {kinds[name]}? {name}=None" for name in operation.more)
     written = "".join(f", Tensor({chr(ord('b') + i)}!)? {t['name']}=None" for i, t in enumerate(operation.written))
     _library.define(f"{name}({inputs}{needed}, SymInt? m=None, str options='{{}}'{more}) -> Tensor", tags=_TAGS)
     _library.define(f"{name}_out({inputs}{needed}, SymInt? m, str options, Tensor(a!) out{more}{written}) -> ()", tags=_TAGS)

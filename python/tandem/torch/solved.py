@@ -30,6 +30,8 @@ class Solved:
         self.table, self.name = table, table["name"]
         self.tensors, self.output = inputs(table), output(table)
         self.inputs, self.more = [t["name"] for t in self.tensors], [t["name"] for t in extras(table) if not t["output"]]
+        in_place = [t["name"] for t in table["tensors"] if t["in_place"]]
+        self.kinds = {name: f"Tensor({name}!)" if name in in_place else "Tensor" for name in (*self.inputs, *self.more)}
         self.written = [t for t in extras(table) if t["output"]]
         shown = set().union(*(_names(text) for t in self.tensors for text in t["shape"]))
         self.needed = [s["name"] for s in table["sizes"][1:] if s["name"] not in shown]

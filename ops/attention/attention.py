@@ -59,8 +59,8 @@ def _along(
     FP8: tl.constexpr,
     DEALT: tl.constexpr,
 ):
-    """The keys from `first` to `end`. `behind`: where values begin, seen from `row`. MASK: not all queries see all of them. `where`: the key
-    on each query's diagonal; `lift`: weights are times two to its power."""
+    """The keys from `first` to `end`. `behind`: where values begin, seen from `row`. MASK: not all queries see all of them. `where`: the
+    key on each query's diagonal; `lift`: weights are times two to its power."""
     columns = tl.arange(0, BLOCK_N)
     at = row + first
     for start in tl.range(first, end, BLOCK_N):

@@ -15,9 +15,12 @@ from .functions import FUNCTIONS
 from .linear import LAYERS
 from .mixture import MixtureOfExperts
 from .prepare import prepare
+from .sdpa import attention as _attention
+from .sdpa import attention_varlen
 from .world import init, rank, release, size
 
 globals().update(FUNCTIONS)
 globals().update(LAYERS)
+attention = _attention  # in front of the function that its table makes
 
-__all__ = ["MixtureOfExperts", "init", "prepare", "rank", "release", "size", *LAYERS, *FUNCTIONS]
+__all__ = ["MixtureOfExperts", "attention_varlen", "init", "prepare", "rank", "release", "size", *LAYERS, *FUNCTIONS]

@@ -24,7 +24,7 @@ def _names(text):
 
 class Solved:
     """`inputs`: what every call takes; `more`: what only some take; `written`: results beside the output that only some have. `told`:
-    the sizes that no input's shape has, then `m`, which may be left out where an input is this rank's rows or all of them."""
+    the sizes and numbers that no input's shape has, then `m`, which may be left out where an input is this rank's rows or all of them."""
 
     def __init__(self, table):
         self.table, self.name = table, table["name"]
@@ -34,7 +34,9 @@ class Solved:
         self.kinds = {name: f"Tensor({name}!)" if name in in_place else "Tensor" for name in (*self.inputs, *self.more)}
         self.written = [t for t in extras(table) if t["output"]]
         shown = set().union(*(_names(text) for t in self.tensors for text in t["shape"]))
-        self.needed = [s["name"] for s in table["sizes"][1:] if s["name"] not in shown]
+        self.numbers = [n["name"] for n in table["numbers"] if n["kind"] == "rows"]
+        unseen = [n for n in self.numbers if n != "m" and n not in shown]
+        self.needed = [*(s["name"] for s in table["sizes"][1:] if s["name"] not in shown), *unseen]
         self.told = [*self.needed, "m"]
         self.options = [o["name"] for o in table["options"]]
 
@@ -52,7 +54,7 @@ class Solved:
                 unknown = self._unknown(text, values)
                 if len(unknown) == 1:
                     self._solve(values, unknown.pop(), text, size, ranks)
-        for name in ["m", *(s["name"] for s in self.table["sizes"][1:])]:
+        for name in [*self.numbers, *(s["name"] for s in self.table["sizes"][1:])]:
             if name not in values:
                 raise ValueError(f"`{self.name}` needs `{name}`")
         return values
@@ -76,7 +78,7 @@ class Solved:
         return tuple(dimension(text, values, world.size, world.rank, rows_of_rank) for text in tensor["shape"])
 
     def sizes(self, values):
-        return (values["m"], *(values[s["name"]] for s in self.table["sizes"][1:]))
+        return (max(values[n] for n in self.numbers), *(values[s["name"]] for s in self.table["sizes"][1:]))
 
     def type_of(self, tensor, x, options):
         own = element_word(x.dtype)
@@ -141,5 +143,7 @@ def call(name, world, tensors, more, told, options, out=None):
         _check(operation, operation.output, out, world, operation.shape_of(operation.output, values, world), "out", dtype)
     addresses = [0 if t is None else t.data_ptr() for t in (*tensors, *more, out)]
     passed = tuple(sorted(given.items()))
-    world.operators.run(name, operation.sizes(values), tensors[0].dtype, False, addresses, [values["m"]], out.dtype, passed)
+    world.operators.run(
+        name, operation.sizes(values), tensors[0].dtype, False, addresses, [values[n] for n in operation.numbers], out.dtype, passed
+    )
     return out

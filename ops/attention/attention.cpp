@@ -1,0 +1,112 @@
+// Host side of attention.
+#include "ops/attention/attention.h"
+#include "ops/attention/shape.h"
+#include "ops/cdiv.h"
+#include "ops/kernel_text.h"
+
+namespace tandem::ops {
+namespace {
+
+constexpr const char* kFile = "ops/attention/attention.py";
+constexpr AttentionTile kSimulated = {32, 16, 4, 2}, kPlain = {64, 64, 4, 2}, kTurn = {128, 64, 4, 2};
+
+// Tiles for wgmma: what keeps a consumer's sums, weights and products in registers, and two blocks of keys in shared memory.
+// Few keys leave a block that is alone on its multiprocessor waiting at its ends.
+AttentionTile tileFor(int64_t d, int64_t keys, bool causal, DType dtype) {
+  constexpr int64_t kFewKeys = 1024, kFewCausalKeys = 4096;
+  if (isFp8(dtype)) return d <= 128 ? AttentionTile{128, 128, 8, 2} : AttentionTile{128, 64, 8, 2};
+  if (d == 64)
+    return keys <= (causal ? kFewCausalKeys : kFewKeys) ? AttentionTile{64, 64, 4, 3} : AttentionTile{256, 64, 16, 6};
+  if (d <= 128) return {128, 128, 8, 2};
+  return {128, 64, 8, 2};
+}
+
+}  // namespace
+
+namespace tables {
+
+const Table& attention() {
+  static const Table table = [] {
+    using Config = AttentionForwardConfig;
+    Table t{
+        .name = "attention",
+        .className = "Attention",
+        .what = "out = softmax(q k^T * scale) v of each sequence and head, on one rank.",
+        .sizes = attentionSizes(),
+        .types = {DType::Float16, DType::BFloat16, DType::Float8E4NV},
+        .typeWords = "fp16, bf16 or fp8e4nv",
+        .tensors =
+            {{.name = "q", .shape = {"m", "hq", "d"}},
+             {.name = "k", .shape = {"n", "hkv", "d"}},
+             {.name = "v", .shape = {"n", "hkv", "dv"}},
+             cuOperand("cu_q"),
+             cuOperand("cu_kv"),
+             {.name = "sinks", .shape = {"hq"}, .always = DType::Float32, .givenBy = "any"},
+             {.name = "scales", .shape = {"3"}, .always = DType::Float32, .givenBy = "fp8"},
+             {.name = "lse", .shape = {"hq", "m"}, .isOutput = true, .always = DType::Float32, .givenBy = "with_lse"},
+             {.name = "out", .shape = {"m", "hq", "dv"}, .isOutput = true, .ofFp8 = DType::BFloat16}},
+        .numbers = attentionNumbers(),
+        .options = attentionOptions<Config>()};
+    t.options.push_back(
+        option<Config>("with_lse", &Config::withLse, "the logarithms of the sums are written too", 0, 1));
+    t.make = maker<Attention, Config, 5>(attention);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace tables
+
+Attention::Attention(Team& team, int64_t maxRows, int64_t hq, int64_t hkv, int64_t d, int64_t dv, DType dtype,
+                     const AttentionForwardConfig& config)
+    : Operator(tables::attention(), team, {maxRows, hq, hkv, d, dv}, dtype, &config), hq_(hq), hkv_(hkv), d_(d),
+      dv_(dv), config_(config) {
+  checkHeads(table_, hq, hkv, d, dv);
+  if (isFp8(dtype)) {
+    constexpr int64_t kAligned = 16;  // bytes, of a row that TMA copies
+    turned_ = memory_.localScratch({hkv, dv, cdiv(maxRows, kAligned) * kAligned}, dtype, "values");
+  }
+}
+
+void Attention::queue(const Call& call) {
+  checkLengths(table_, config_, call.numbers);
+  const auto& t = call.tensors;
+  const Tensor &q = t[0], &k = t[1], &sinks = t[5], &scales = t[6], &lse = t[7], &out = t[8];
+  Tensor v = t[2];
+  bool simulated = team_.target() == "sim";
+  AttentionTile tile = chosen(config_, simulated ? kSimulated
+                                       : team_.target().starts_with("sm_90")
+                                           ? tileFor(d_, call.numbers[1] / call.numbers[2], config_.causal, dtype_)
+                                           : kPlain);
+  AttentionCall a = attentionCall(config_, tile, call.numbers);
+  // The order of whole groups of keys may be the one that needs no exchange between threads.
+  constexpr int64_t kGroup = 16;
+  bool dealt = turned_.address && !config_.varlen && a.keys % kGroup == 0;
+  int64_t stride = 0;
+  if (turned_.address) {
+    stride = turned_.shape[2];
+    AttentionTile turn = simulated ? kSimulated : kTurn;
+    LaunchConfig launch{.grid = {int(cdiv(a.n, turn.m)), int(cdiv(hkv_ * dv_, turn.n)), 1},
+                        .numWarps = turn.warps,
+                        .stream = call.stream};
+    team_.launch(kernelOf(kFile, "turn"), launch, {v, turned_, a.n, hkv_ * dv_, stride},
+                 {{"BLOCK_M", int64_t(turn.m)}, {"BLOCK_N", int64_t(turn.n)}, {"DEALT", dealt}});
+    v = turned_;
+  }
+  auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
+  constants["SINKS"] = sinks.address != 0;
+  constants["LSE"] = config_.withLse;
+  constants["FP8"] = isFp8(dtype_);
+  constants["DEALT"] = dealt;
+  auto orQ = [&](const Tensor& x) { return x.address ? x : q; };
+  LaunchConfig launch{.grid = {int(cdiv(a.longest, tile.m)), int(hq_), int(a.batch)},
+                      .numWarps = tile.warps,
+                      .stream = call.stream,
+                      .numStages = tile.stages};
+  team_.launch(kernelOf(kFile, "attention"), launch,
+               {q, k, v, orQ(t[3]), orQ(t[4]), orQ(sinks), orQ(scales), orQ(lse), out, scaleOf(config_, d_),
+                capOf(config_), a.m, a.n, a.queries, a.keys, int64_t(config_.window), stride},
+               constants);
+}
+
+}  // namespace tandem::ops

@@ -1,0 +1,30 @@
+"""Attention and its gradients on a GPU of each rank: the cases of the simulated test, and larger ones."""
+
+import pathlib
+import sys
+
+from products import on_gpus
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from attention_reference import run
+from test_attention import CASES
+
+LARGE = [
+    ((384, 384), (384, 384), 4, 2, 128, {"causal": True, "dtype": "bf16"}),
+    ((1, 200, 333), (100, 500, 333), 2, 1, 64, {"causal": True, "window": 150, "sinks": True}),
+    ((300,), (450,), 2, 1, 192, {"softcap": 2.0}),
+    ((256,), (256,), 2, 1, 256, {"causal": True}),
+    ((512,), (512,), 2, 1, 128, {"causal": True, "dtype": "fp8e4nv"}),
+]
+
+
+def cases(ranks):
+    def main(team):
+        for i, (queries, keys, hq, hkv, d, options) in enumerate([*CASES, *LARGE]):
+            run(team, queries, keys, hq, hkv, d, backward=options.get("dtype") != "fp8e4nv", seed=i, **options)
+
+    on_gpus(main, ranks)
+
+
+CHECKS = {"operators.attention.cases": cases}

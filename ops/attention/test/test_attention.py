@@ -1,0 +1,108 @@
+"""Attention and its gradients against float64 on a simulated rank: heads, lengths, options, types, errors."""
+
+import pathlib
+import re
+
+import numpy as np
+import pytest
+from attention_reference import begins, run, tokens
+
+import tandem
+from tandem.ops import Attention, AttentionBackward
+
+CASES = [
+    ((40, 40), (40, 40), 2, 2, 64, {"causal": True}),
+    ((64,), (64,), 2, 1, 64, {"causal": True}),
+    ((32,), (80,), 4, 1, 64, {}),
+    ((37,), (61,), 2, 2, 64, {"causal": True}),
+    ((61,), (37,), 2, 1, 64, {"causal": True}),
+    ((61,), (37,), 1, 1, 64, {"causal": True, "top_left": True}),
+    ((1, 33, 0, 20), (70, 33, 5, 0), 2, 1, 64, {"causal": True}),
+    ((5, 50), (60, 17), 2, 1, 64, {}),
+    ((70,), (70,), 1, 1, 64, {"causal": True, "window": 19}),
+    ((50,), (83,), 1, 1, 64, {"window": 11}),
+    ((3, 66), (40, 66), 1, 1, 64, {"causal": True, "window": 30, "softcap": 1.5}),
+    ((40,), (40,), 2, 1, 64, {"softcap": 0.7, "scale": 0.5}),
+    ((20, 35), (20, 35), 4, 2, 64, {"causal": True, "sinks": True}),
+    ((33,), (20,), 2, 2, 64, {"causal": True, "sinks": True, "scale": 0.3, "dtype": "bf16"}),
+    ((33,), (33,), 2, 1, 96, {"causal": True, "sinks": True}),
+    ((20,), (33,), 1, 1, 128, {"dtype": "bf16"}),
+    ((20, 33), (33, 20), 1, 1, 192, {"causal": True}),
+    ((20,), (20,), 1, 1, 256, {"causal": True}),
+    ((40,), (56,), 2, 1, 64, {"dtype": "fp8e4nv", "causal": True, "sinks": True}),
+    ((48, 48), (64, 64), 2, 1, 64, {"dtype": "fp8e4nv", "causal": True, "window": 20}),
+    ((3, 40), (17, 21), 1, 1, 96, {"dtype": "fp8e4nv"}),
+    ((40,), (40,), 1, 1, 64, {"causal": True, "tiles": {"block_m": 16, "block_n": 32, "num_warps": 2, "num_stages": 1}}),
+]
+
+
+@pytest.mark.parametrize("queries, keys, hq, hkv, d, options", CASES)
+def test_against_float64(queries, keys, hq, hkv, d, options):
+    def main(team):
+        run(team, queries, keys, hq, hkv, d, backward=options.get("dtype") != "fp8e4nv", seed=len(queries), **options)
+
+    assert tandem.launch(main, ranks=1, check=True).reports == []
+
+
+def call(sizes=(40, 2, 1, 64, 64), numbers=(40, 40, 1, 40), dtype="fp16", shapes=None, **options):
+    def main(team):
+        m, n = numbers[:2]
+        _, hq, hkv, d, dv = sizes
+        q, k, v = (tokens(s, dtype, 0) for s in shapes or [(m, hq, d), (n, hkv, d), (n, hkv, dv)])
+        cu = {"cu_q": begins([m]), "cu_kv": begins([n])} if options.get("varlen") == "cu" else {}
+        Attention(team, *sizes, dtype, **options)(q, k, v, *numbers, **cu)
+
+    return lambda: tandem.launch(main, ranks=1)
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        (call((40, 3, 2, 64, 64)), "`attention`: `hq` is 3, a multiple of `hkv`, 2, is needed"),
+        (call((40, 2, 1, 80, 80)), "`attention`: `d` is 80, 64, 96, 128, 192 or 256 is needed"),
+        (call((40, 2, 1, 64, 128)), "`attention`: `dv` is 128, 64 is needed where `d` is 64"),
+        (call(dtype="fp32"), "`attention`: fp16, bf16 or fp8e4nv is needed, not fp32"),
+        (call(numbers=(41, 40, 1, 41)), "`m` is 41, the operator was made for 1 to 40"),
+        (call(numbers=(40, 39, 2, 20)), "`attention`: `n` is 39, as many keys of each of 2 sequences are needed, or `varlen`"),
+        (call(numbers=(39, 40, 2, 20)), "`attention`: `m` is 39, as many queries of each of 2 sequences are needed, or `varlen`"),
+        (call(numbers=(40, 40, 2, 40)), "`attention`: `longest` is 40, sequences have 20 queries"),
+        (call(varlen=True), "`attention`: `cu_q` is needed with `varlen`"),
+        (call(softcap=-1.0), "`attention`: `softcap` is -1.0, a number above 0 is needed"),
+        (call(window=-1), "`attention`: `window` is -1, at least 1 is needed"),
+        (call(shapes=[(40, 2, 64), (40, 2, 64), (40, 1, 64)]), r"`k` has shape \[40, 2, 64\], \[40, 1, 64\] is needed"),
+        (call(dtype="fp8e4nv"), "`attention`: `scales` is needed with fp8e4nv"),
+    ],
+)
+def test_wrong_arguments(wrong, message):
+    with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
+        wrong()
+
+
+def test_lengths_beyond_the_tensors_are_not_there():
+    def main(team):
+        q, k = tokens((20, 1, 64), "fp16", 1), tokens((30, 1, 64), "fp16", 2)
+        with Attention(team, 30, 1, 1, 64, 64, "fp16", varlen=True) as op:
+            outs = [op(q, k, k, 20, 30, 2, 20, cu_q=np.array(a, np.int32), cu_kv=np.array(b, np.int32)) for a, b in lengths]
+            return [np.array(out) for out in outs]
+
+    lengths = [([0, 8, 20], [0, 15, 30]), ([-5, 8, 999], [-7, 15, 999])]
+    result = tandem.launch(main, ranks=1, check=True)
+    assert result.reports == [] and np.array_equal(*result.values[0])
+
+
+def test_what_the_gradients_need():
+    def main(team):
+        q, lse = tokens((16, 1, 64), "fp16", 1), np.zeros((1, 16), np.float32)
+        of_v = AttentionBackward(team, 16, 1, 1, 64, 64, "fp16")(q, q, q, q, lse, q, 16, 16, 1, 16)
+        assert of_v.shape == (16, 1, 64)
+        AttentionBackward(team, 16, 1, 1, 64, 64, "fp16", wants_sinks=True)(q, q, q, q, lse, q, 16, 16, 1, 16)
+
+    with pytest.raises(ValueError, match="`attention_backward`: `sinks` is needed with `wants_sinks`"):
+        tandem.launch(main, ranks=1)
+
+
+@pytest.mark.parametrize("operator", ["attention", "attention_backward"])
+def test_readme_example(operator):
+    text = (pathlib.Path(__file__).parents[2] / operator / "README.md").read_text()
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(code, "README.md", "exec"), {})

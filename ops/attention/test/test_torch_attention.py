@@ -1,0 +1,81 @@
+"""`tandem.torch.attention` in the place of scaled_dot_product_attention: what operators are told, its gradients' arguments, traces, errors,
+without GPUs."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import tandem.torch as tt
+from tandem.torch import world as worlds
+
+
+class World:
+    rank, size, device = 0, 1, torch.device("cpu")
+
+    def __init__(self):
+        self.operators, self.told = self, []
+
+    def run(self, name, sizes, dtype, transposed, addresses, numbers, out_dtype, options):
+        self.told.append((name, sizes, numbers, dict(options), [bool(a) for a in addresses]))
+
+
+@pytest.fixture
+def world(monkeypatch):
+    made = World()
+    monkeypatch.setattr(worlds._of_thread, "world", made, raising=False)
+    return made
+
+
+def heads(batch, length, count, d, **more):
+    return torch.ones(batch, length, count, d, dtype=torch.bfloat16, **more).transpose(1, 2)
+
+
+def test_as_torch_calls_it(world):
+    q, k = heads(2, 5, 4, 64), heads(2, 7, 2, 64)
+    out = tt.attention(q, k, k, is_causal=True, enable_gqa=True, scale=0.5)
+    assert out.shape == (2, 4, 5, 64)
+    options = {"causal": True, "top_left": True, "scale": 0.5}
+    given = [True] * 3 + [False] * 5 + [True]
+    assert world.told == [("attention", (14, 4, 2, 64, 64), [10, 14, 2, 5], options, given)]
+
+
+@pytest.mark.parametrize("has_sinks", [False, True])
+def test_gradients(world, has_sinks):
+    q, k = heads(1, 6, 4, 64, requires_grad=True), heads(1, 6, 2, 64, requires_grad=True)
+    sinks = torch.ones(4, requires_grad=True) if has_sinks else None
+    tt.attention(q, k, k, enable_gqa=True, window=3, sinks=sinks).sum().backward()
+    assert [told[0] for told in world.told] == ["attention", "attention_backward"]
+    wants = {"wants_q": True, "wants_k": True, "window": 3, **({"wants_sinks": True} if has_sinks else {})}
+    name, sizes, numbers, options, given = world.told[1]
+    assert (sizes, numbers, options) == ((6, 4, 2, 64, 64), [6, 6, 1, 6], wants)
+    assert given == [True] * 6 + [False] * 2 + [has_sinks] * 2 + [True] * 3
+    assert not has_sinks or sinks.grad.shape == (4,)
+
+
+def test_any_lengths(world):
+    q, cu = torch.ones(9, 2, 64, dtype=torch.float16), torch.tensor([0, 4, 9], dtype=torch.int32)
+    out = tt.attention_varlen(q, q, q, cu, cu, 5, is_causal=True, softcap=2.0)
+    assert out.shape == q.shape
+    assert world.told[0][1:4] == ((9, 2, 2, 64, 64), [9, 9, 2, 5], {"causal": True, "varlen": True, "softcap": 2.0})
+
+
+def test_traced_whole(world):
+    from torch._dynamo.testing import CompileCounter
+
+    counter = CompileCounter()
+    out = torch.compile(lambda q: tt.attention(q, q, q, is_causal=True), backend=counter, fullgraph=True)(heads(2, 5, 4, 128))
+    assert out.shape == (2, 4, 5, 128) and counter.frame_count == 1
+
+
+def test_wrong_arguments(world):
+    q = heads(2, 5, 4, 64)
+    for given, options, message in [
+        ((q, q, q), {"attn_mask": q}, "`attention` has no `attn_mask`"),
+        ((q, q, q), {"dropout_p": 0.1}, "`attention` has no `dropout_p`"),
+        ((q[0], q, q), {}, "`attention`: `query` has 3 dimensions"),
+        ((q, q[:1], q), {}, "`attention`: `key` has a batch of 1, `query` of 2"),
+        ((q, q[:, :2], q[:, :2]), {}, "`attention`: `query` has 4 heads, `key` 2, which needs `enable_gqa`"),
+        ((q, q, q.float()), {}, "`attention`: `v` is torch.float32, torch.bfloat16 is needed"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            tt.attention(*given, **options)

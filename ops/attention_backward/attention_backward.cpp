@@ -1,0 +1,127 @@
+// Host side of the gradients of attention.
+#include "ops/attention_backward/attention_backward.h"
+#include "ops/attention/shape.h"
+#include "ops/cdiv.h"
+#include "ops/kernel_text.h"
+
+namespace tandem::ops {
+namespace {
+
+constexpr const char* kFile = "ops/attention_backward/attention_backward.py";
+constexpr AttentionTile kSimulated = {16, 32, 4, 2}, kPlain = {64, 64, 4, 2};
+constexpr int kDeltaRows = 32, kSinkRows = 1024, kWarps = 4;
+
+// Of of_keys, whose tiles have a row for each key and two sums, and of of_queries.
+AttentionTile keysTile(int64_t d) { return d <= 128 ? AttentionTile{64, 64, 4, 2} : AttentionTile{32, 128, 8, 2}; }
+AttentionTile queriesTile(int64_t d) {
+  if (d == 64) return {64, 128, 4, 2};
+  return d <= 192 ? AttentionTile{128, 64, 8, 2} : AttentionTile{128, 32, 8, 2};
+}
+
+}  // namespace
+
+namespace tables {
+
+const Table& attention_backward() {
+  static const Table table = [] {
+    using Config = AttentionBackwardConfig;
+    auto gradient = [](const char* name, const char* rows, const char* heads, const char* elements, const char* by) {
+      return Operand{.name = name, .shape = {rows, heads, elements}, .isOutput = true, .givenBy = by};
+    };
+    Table t{.name = "attention_backward",
+            .className = "AttentionBackward",
+            .what = "The gradients of q, k and v of `attention`, on one rank.",
+            .sizes = attentionSizes(),
+            .types = {DType::Float16, DType::BFloat16},
+            .typeWords = "fp16 or bf16",
+            .tensors = {{.name = "q", .shape = {"m", "hq", "d"}},
+                        {.name = "k", .shape = {"n", "hkv", "d"}},
+                        {.name = "v", .shape = {"n", "hkv", "dv"}},
+                        {.name = "result", .shape = {"m", "hq", "dv"}},
+                        {.name = "lse", .shape = {"hq", "m"}, .always = DType::Float32},
+                        {.name = "grad", .shape = {"m", "hq", "dv"}},
+                        cuOperand("cu_q"),
+                        cuOperand("cu_kv"),
+                        {.name = "sinks", .shape = {"hq"}, .always = DType::Float32, .givenBy = "wants_sinks"},
+                        {.name = "of_sinks",
+                         .shape = {"hq"},
+                         .isOutput = true,
+                         .always = DType::Float32,
+                         .givenBy = "wants_sinks"},
+                        gradient("of_q", "m", "hq", "d", "wants_q"),
+                        gradient("of_k", "n", "hkv", "d", "wants_k"),
+                        gradient("of_v", "n", "hkv", "dv", "")},
+            .numbers = attentionNumbers(),
+            .options = attentionOptions<Config>()};
+    t.options.push_back(option<Config>("wants_q", &Config::wantsQ, "the gradient of q too", 0, 1));
+    t.options.push_back(option<Config>("wants_k", &Config::wantsK, "the gradient of k too", 0, 1));
+    t.options.push_back(option<Config>("wants_sinks", &Config::wantsSinks, "the gradient of the sinks too", 0, 1));
+    t.make = maker<AttentionBackward, Config, 5>(attention_backward);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace tables
+
+AttentionBackward::AttentionBackward(Team& team, int64_t maxRows, int64_t hq, int64_t hkv, int64_t d, int64_t dv,
+                                     DType dtype, const AttentionBackwardConfig& config)
+    : Operator(tables::attention_backward(), team, {maxRows, hq, hkv, d, dv}, dtype, &config), hq_(hq), hkv_(hkv),
+      d_(d), dv_(dv), config_(config) {
+  checkHeads(table_, hq, hkv, d, dv);
+  delta_ = memory_.localScratch({hq * maxRows}, DType::Float32, "delta");
+}
+
+void AttentionBackward::queue(const Call& call) {
+  checkLengths(table_, config_, call.numbers);
+  const auto& t = call.tensors;
+  const Tensor &q = t[0], &k = t[1], &v = t[2], &result = t[3], &lse = t[4], &grad = t[5], &sinks = t[8];
+  const Tensor &ofSinks = t[9], &ofQ = t[10], &ofK = t[11], &ofV = t[12];
+  const Tensor &cuQ = config_.varlen ? t[6] : q, &cuKv = config_.varlen ? t[7] : q;
+  bool hasWgmma = team_.target().starts_with("sm_90"), simulated = team_.target() == "sim";
+  int64_t m = call.numbers[0], window = config_.window;
+  double scale = scaleOf(config_, d_), cap = capOf(config_);
+  auto queue = [&](const char* kernel, std::array<int, 3> grid, const AttentionTile& tile,
+                   const std::vector<Argument>& arguments, const std::map<std::string, Constant>& constants) {
+    LaunchConfig launch{.grid = grid, .numWarps = tile.warps, .stream = call.stream, .numStages = tile.stages};
+    team_.launch(kernelOf(kFile, kernel), launch, arguments, constants);
+  };
+  auto tileOf = [&](const AttentionTile& tile) {
+    return chosen(config_, hasWgmma ? tile : simulated ? kSimulated : kPlain);
+  };
+
+  Parts parts = partsOf(dv_);
+  int64_t columns = parts.second ? parts.first * 2 : parts.first;
+  queue("delta", {int(cdiv(m, kDeltaRows)), int(hq_), 1}, {0, 0, kWarps, 1}, {result, grad, delta_, m},
+        {{"HQ", hq_}, {"V", dv_}, {"BLOCK_V", columns}, {"BLOCK", int64_t(kDeltaRows)}});
+  if (config_.wantsSinks)
+    queue("of_sinks", {int(hq_), 1, 1}, {0, 0, kWarps, 1}, {sinks, lse, delta_, ofSinks, m},
+          {{"BLOCK", int64_t(kSinkRows)}});
+
+  AttentionTile tile = tileOf(keysTile(d_));
+  AttentionCall a = attentionCall(config_, tile, call.numbers);
+  int64_t longestKeys = config_.varlen ? a.n : a.keys;
+  std::array<int, 3> grid = {int(cdiv(longestKeys, tile.n)), int(hkv_), int(a.batch)};
+  // The sums of a wide head's keys and values together are more than a thread's registers.
+  bool together = d_ <= 128 || !hasWgmma;
+  auto ofKeys = [&](bool hasK, bool hasV) {
+    auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
+    constants["OF_K"] = hasK;
+    constants["OF_V"] = hasV;
+    queue("of_keys", grid, tile,
+          {q, k, v, grad, lse, delta_, cuQ, cuKv, config_.wantsK ? ofK : ofV, ofV, scale, cap, a.m, a.n, a.queries,
+           a.keys, window},
+          constants);
+  };
+  ofKeys(config_.wantsK && together, true);
+  if (config_.wantsK && !together) ofKeys(true, false);
+
+  if (!config_.wantsQ) return;
+  tile = tileOf(queriesTile(d_));
+  a = attentionCall(config_, tile, call.numbers);
+  queue("of_queries", {int(cdiv(a.longest, tile.m)), int(hq_), int(a.batch)}, tile,
+        {q, k, v, grad, lse, delta_, cuQ, cuKv, ofQ, scale, cap, a.m, a.n, a.queries, a.keys, window},
+        attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_));
+}
+
+}  // namespace tandem::ops

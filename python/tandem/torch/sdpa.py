@@ -1,0 +1,85 @@
+"""Attention on one rank's GPU: in the place of torch's scaled_dot_product_attention, and of sequences of any lengths; with gradients."""
+
+import torch
+
+from .functions import FUNCTIONS
+
+
+class _Attention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, q, k, v, sinks, cu_q, cu_kv, batch, longest, options):
+        more = {"cu_q": cu_q, "cu_kv": cu_kv, "sinks": sinks}
+        out, lse = FUNCTIONS["attention"](q, k, v, batch, longest, with_lse=True, **more, **dict(options))
+        ctx.save_for_backward(q, k, v, sinks, cu_q, cu_kv, out, lse)
+        ctx.batch, ctx.longest, ctx.options = batch, longest, options
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        q, k, v, sinks, cu_q, cu_kv, out, lse = ctx.saved_tensors
+        wants = {"wants_q": True, "wants_k": True, "wants_sinks": sinks is not None or None}
+        more = {"cu_q": cu_q, "cu_kv": cu_kv, "sinks": sinks}
+        backward = FUNCTIONS["attention_backward"]
+        of_v, *others = backward(q, k, v, out, lse, grad.contiguous(), ctx.batch, ctx.longest, **more, **wants, **dict(ctx.options))
+        of_sinks = None if sinks is None else others.pop(0)
+        return *others, of_v, of_sinks, *[None] * 5
+
+
+def _attend(q, k, v, sinks, scales, cu_q, cu_kv, batch, longest, options):
+    options = {name: value for name, value in options.items() if value is not None and value is not False}
+    if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (q, k, v, sinks)):
+        if scales is not None:
+            raise RuntimeError("`attention` has no gradient through fp8")
+        return _Attention.apply(q, k, v, sinks, cu_q, cu_kv, batch, longest, tuple(options.items()))
+    return FUNCTIONS["attention"](q, k, v, batch, longest, cu_q=cu_q, cu_kv=cu_kv, sinks=sinks, scales=scales, **options)
+
+
+def attention(
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p=0.0,
+    is_causal=False,
+    scale=None,
+    enable_gqa=False,
+    *,
+    window=None,
+    softcap=None,
+    sinks=None,
+    scales=None,
+    **options,
+):
+    """softmax(query key^T * scale) value, as torch.nn.functional.scaled_dot_product_attention: [batch, heads, length, d]. Without copies
+    where each position's heads stand together in memory, as in `x.view(batch, length, heads, d).transpose(1, 2)`.
+
+    `window`: a query sees the keys less than this far from its own place; `softcap`: scores s become softcap * tanh(s / softcap);
+    `sinks`[heads], fp32: scores that take their share of the weights; `scales`[3], fp32: those of query, key and value of fp8e4nv."""
+    if attn_mask is not None or dropout_p:
+        raise ValueError(
+            f"`attention` has no {'`attn_mask`' if attn_mask is not None else '`dropout_p`'}; there are `is_causal` and `window`"
+        )
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if x.dim() != 4:
+            raise ValueError(f"`attention`: `{name}` has {x.dim()} dimensions, [batch, heads, length, d] is needed")
+        if x.shape[0] != query.shape[0]:
+            raise ValueError(f"`attention`: `{name}` has a batch of {x.shape[0]}, `query` of {query.shape[0]}")
+    if query.shape[1] != key.shape[1] and not enable_gqa:
+        raise ValueError(f"`attention`: `query` has {query.shape[1]} heads, `key` {key.shape[1]}, which needs `enable_gqa`")
+    batch, heads, longest, _ = query.shape
+    if not query.numel() or not key.shape[2]:
+        return query.new_zeros(*query.shape[:3], value.shape[3])
+    packed = [x.transpose(1, 2).reshape(-1, x.shape[1], x.shape[3]) for x in (query, key, value)]
+    options.update(causal=is_causal, top_left=is_causal, scale=scale, window=window, softcap=softcap)
+    out = _attend(*(x.contiguous() for x in packed), sinks, scales, None, None, batch, longest, options)
+    return out.view(batch, longest, heads, -1).transpose(1, 2)
+
+
+def attention_varlen(
+    q, k, v, cu_q, cu_kv, longest, is_causal=False, scale=None, *, window=None, softcap=None, sinks=None, scales=None, **options
+):
+    """Attention of sequences of any lengths, whose rows stand behind one another: q[queries, heads, d], k and v[keys, ...]. `cu_q`,
+    `cu_kv`[sequences + 1], int32: the first row of each sequence, and the number of all; `longest`: the queries of the longest one. With
+    `is_causal` the last query of a sequence sees all of its keys. The rest as `attention`'s."""
+    options.update(causal=is_causal, varlen=True, scale=scale, window=window, softcap=softcap)
+    return _attend(q, k, v, sinks, scales, cu_q, cu_kv, cu_q.shape[0] - 1, longest, options)

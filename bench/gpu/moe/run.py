@@ -1,6 +1,6 @@
 """Times routing and grouped products on one GPU, beside what PyTorch has: JSON lines, times in microseconds of a call within a graph.
 
-python -m torch.distributed.run --nproc-per-node 1 bench/gpu/moe/run.py [route] [grouped] [few]
+python -m torch.distributed.run --nproc-per-node 1 bench/gpu/moe/run.py [route] [grouped] [few] [fp8]
 """
 
 import json
@@ -24,8 +24,10 @@ LAYERS = {
     "deepseek_v3": (8192, 2048, 7168, 256, 8),
 }
 FEW = {"qwen3_30b_16": (16, 768, 2048, 128, 8), "qwen3_30b_64": (64, 768, 2048, 128, 8), "mixtral_8x7b_16": (16, 14336, 4096, 8, 2)}
+FP8 = {name: LAYERS[name] for name in ("moe_2", "moe_5", "deepseek_v3")} | {"moe_2_half": (4096, *LAYERS["moe_2"][1:])}
 SORTED = [(128, 256, 64, 8, 4), (128, 128, 64, 8, 5), (128, 128, 64, 4, 4)]
 GATHERED = [(128, 256, 64, 8, 3), (128, 128, 64, 8, 4), (128, 128, 64, 4, 4), (64, 256, 64, 4, 3), (64, 256, 64, 8, 3), (64, 128, 64, 4, 4)]
+SCALED = [(128, 128, 128, 8, 4), (128, 128, 128, 8, 3), (64, 128, 128, 4, 4)]
 SMALL = [(16, 128, 128, 4, 4), (16, 64, 128, 4, 4), (16, 64, 256, 4, 3), (16, 128, 64, 4, 6), (64, 128, 64, 4, 4)]
 
 
@@ -167,15 +169,58 @@ def grouped(layers=LAYERS, few=False):
         print(json.dumps(row), flush=True)
 
 
+def fp8(layers=FP8):
+    """Elements of e4m3 with scales of 128 columns of x, and of 128 rows and columns of w; `dense` has one scale a tensor."""
+    for name, (m, n, k, experts, top_k) in layers.items():
+        ids, weights = given_ids(m, experts, top_k)
+        slots, steps = m * top_k, -(-k // 128)
+        w = torch.randn(experts, n, k, device="cuda").to(torch.float8_e4m3fn)
+        w_scales = torch.rand(experts, -(-n // 128), steps, device="cuda") + 0.5
+        tokens = torch.randn(m, k, device="cuda").to(torch.float8_e4m3fn)
+        scales = torch.rand(m, steps, device="cuda") + 0.5
+        out = torch.full((slots, n), float("nan"), device="cuda", dtype=torch.bfloat16)
+        _, dealt = routed(m, experts, top_k, ids, weights)
+        order = order_in(dealt, experts, slots)
+        rows, row_scales = tokens.view(torch.uint8)[order // top_k].view(torch.float8_e4m3fn), scales[order // top_k].contiguous()
+        picked = torch.randint(slots, (16,), device="cuda")
+        a = rows[picked].double() * row_scales[picked].double().repeat_interleave(128, 1)[:, :k]
+        of = ids.flatten()[order[picked]].long()
+        b = w[of].double() * w_scales[of].double().repeat_interleave(128, 1)[:, :n].repeat_interleave(128, 2)[:, :, :k]
+        exact = torch.einsum("rk,rnk->rn", a, b)
+        row = {"fp8": name, "shape": [m, n, k, experts, top_k]}
+        for kind, x, x_scales in (("sorted", rows, row_scales), ("gathered", tokens, scales)):
+            for tile in SCALED:
+                bm, bn, bk, warps, stages = tile
+                config = {"block_m": bm, "block_n": bn, "block_k": bk, "num_warps": warps, "num_stages": stages}
+                _, dealt = routed(m, experts, top_k, ids, weights, block_m=bm)
+                op = GroupedGemm(worlds.current().team, m, n, k, experts, top_k, "fp8e4nv", sorted=kind == "sorted", **config)
+
+                def ours():
+                    call(op, [x, w, dealt, None, x_scales, w_scales, None, out], [m])
+
+                out.fill_(float("nan"))
+                us = tried(in_graph, ours, 5, 6)
+                row[f"{kind} {tile}"] = us
+                if isinstance(us, float) and us < row.get(kind, 1e9):
+                    row[kind] = us
+                    row[f"{kind}_error"] = ((out[picked].double() - exact).norm() / exact.norm()).item()
+        blocks = int((torch.bincount(ids.flatten().long(), minlength=experts) + 127).div(128, rounding_mode="floor").sum())
+        dense, one = torch.randn(blocks * 128, k, device="cuda").to(torch.float8_e4m3fn), torch.ones((), device="cuda")
+        row["dense"] = tried(in_graph, lambda: torch._scaled_mm(dense, w[0].T, one, one, out_dtype=torch.bfloat16), 5, 6)
+        print(json.dumps(row), flush=True)
+
+
 def main():
     tt.init()
-    asked = sys.argv[1:] or ["route", "grouped", "few"]
+    asked = sys.argv[1:] or ["route", "grouped", "few", "fp8"]
     if "route" in asked:
         route()
     if "grouped" in asked:
         grouped()
     if "few" in asked:
         grouped(FEW, few=True)
+    if "fp8" in asked:
+        fp8()
 
 
 if __name__ == "__main__":

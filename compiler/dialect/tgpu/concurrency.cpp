@@ -39,9 +39,10 @@ Concurrency AcquireOp::getConcurrency() { return meeting(Meeting::Some); }
 Concurrency CommitOp::getConcurrency() { return meeting(Meeting::Some); }
 Concurrency ReleaseOp::getConcurrency() { return meeting(Meeting::Some); }
 Concurrency AdvanceOp::getConcurrency() { return {}; }
-// The copies of a copy_ring are the block's own: all threads must have done theirs.
+// The copies of a copy_ring are the block's own, or each group's: all its threads must have done theirs.
 Concurrency AwaitOp::getConcurrency() {
-  return meeting(getRing().getDefiningOp<CopyRingOp>() ? Meeting::Block : Meeting::Some);
+  auto copied = getRing().getDefiningOp<CopyRingOp>();
+  return meeting(copied && !copied.getOfGroups() ? Meeting::Block : Meeting::Some);
 }
 Concurrency RewindOp::getConcurrency() { return meeting(Meeting::Block); }
 

@@ -79,10 +79,12 @@ def Tgpu_CopyRingOp : Tgpu_EffectOp<"copy_ring", [MemoryEffects<[MemAlloc]>]> {
     Before the loop: rewind, then `ahead` times copy_async..., commit. Each iteration: await, then, in any order, reads of the slot
     (local_load, wgmma) and the copies of a later iteration with their commit. `ahead` is `slots` - 1; or `slots`, where the copies come
     behind the reads and a meeting of all threads.
+
+    `ofGroups`: each group of four warps copies the rows that it alone multiplies, and meets without the others.
   }];
-  let arguments = (ins I32Attr:$slots, I32Attr:$ahead);
+  let arguments = (ins I32Attr:$slots, I32Attr:$ahead, UnitAttr:$ofGroups);
   let results = (outs I32:$result);
-  let assemblyFormat = "$slots `ahead` $ahead attr-dict";
+  let assemblyFormat = "$slots `ahead` $ahead (`of_groups` $ofGroups^)? attr-dict";
 }
 def Tgpu_RewindOp : Tgpu_EffectOp<"rewind"> {
   let summary = "the next fill is of slot 0; all threads have read what the ring held";

@@ -6,6 +6,7 @@
 #include "compiler/lower/gpu/memory.h"
 #include "compiler/lower/nvidia/matrix.h"
 #include "compiler/lower/nvidia/ring.h"
+#include "compiler/lower/nvidia/roles.h"
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
@@ -22,13 +23,13 @@ static void rewind(KernelContext& cx, Ring& ring) {
   for (Counter counter : {kFill, kTake}) cx.b.CreateStore(cx.b.getInt32(0), ring.parity[counter]);
 }
 
-// This thread's copies are done, then all threads'; and all have read the slot before, which the next copies fill.
+// This thread's copies are done, then all threads' or its group's; and all have read the slot before, which the next copies fill.
 void awaitCopies(KernelContext& cx, Ring& ring) {
   advance(cx, ring, kTake);
   ptx::waitCopies(cx.b, ring.ahead - 1);
   // The fence is of shared memory alone: one of all memory waits for the device, and for copies still under way.
   if (ring.feedsProducts) ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
-  cx.emit.blockBarrier();
+  ring.isOfGroups ? groupBarrier(cx) : cx.emit.blockBarrier();
 }
 
 static LinearLayout offsetsIn(KernelContext& cx, mlir::Value buffer) {

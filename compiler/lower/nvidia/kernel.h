@@ -15,6 +15,7 @@ struct Ring {
   int slots = 0;
   bool isGate = false, isMailbox = false, isCluster = false;
   bool isCopied = false;       // by the block's own threads: no barriers, and takes come before the reads
+  bool isOfGroups = false;     // of those, each group of four warps reads what it copies
   int ahead = 0;               // of those, how many fills come before their reads
   bool feedsProducts = false;  // of those, one that wgmma reads
   Counter release = kRelease;  // what releases go by; kTake: of one counter with takes, which releases advance

@@ -116,6 +116,7 @@ void allocateBuffers(KernelContext& cx, func::FuncOp kernel) {
     Ring ring;
     ring.slots = op.getSlots();
     ring.isCopied = true;
+    ring.isOfGroups = op.getOfGroups();
     ring.ahead = op.getAhead();
     ring.feedsProducts = llvm::any_of(op->getUsers(), llvm::IsaPred<tgpu::WgmmaOp>);
     cx.rings[op.getResult()] = ring;

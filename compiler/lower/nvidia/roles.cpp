@@ -49,11 +49,17 @@ std::optional<int> blocksThatFit(KernelContext& cx, func::FuncOp kernel) {
 // its own, of the last of the block's 16, at which the other one arrives.
 bool takeTurns(KernelContext& cx) { return cx.numWarps == 8 || cx.numWarps == 16; }
 
-static constexpr int kPairThreads = 256;
+static constexpr int kPairThreads = 256, kGroupThreads = 128, kBarriers = 16;
 
 static llvm::Value* turnBarrier(KernelContext& cx, bool ofOther) {
   llvm::Value* group = cx.b.CreateLShr(cx.warpId(), 2);
-  return cx.b.CreateAdd(ofOther ? cx.b.CreateXor(group, 1) : group, cx.b.getInt32(16 - cx.numWarps / 4));
+  return cx.b.CreateAdd(ofOther ? cx.b.CreateXor(group, 1) : group, cx.b.getInt32(kBarriers - cx.numWarps / 4));
+}
+
+// Each group has a barrier before those of the turns.
+void groupBarrier(KernelContext& cx) {
+  llvm::Value* id = cx.b.CreateAdd(cx.b.CreateLShr(cx.warpId(), 2), cx.b.getInt32(kBarriers - cx.numWarps / 4 * 2));
+  ptx::barrierSync(cx.b, id, cx.b.getInt32(kGroupThreads));
 }
 
 void awaitTurn(KernelContext& cx) { ptx::barrierSync(cx.b, turnBarrier(cx, false), cx.b.getInt32(kPairThreads)); }

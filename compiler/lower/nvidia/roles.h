@@ -12,5 +12,7 @@ void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op);
 bool takeTurns(KernelContext& cx);
 void awaitTurn(KernelContext& cx);
 void giveTurn(KernelContext& cx);
+// The threads of each group of four warps meet.
+void groupBarrier(KernelContext& cx);
 
 }  // namespace tandem::lower::nvidia

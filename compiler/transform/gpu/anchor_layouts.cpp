@@ -67,6 +67,16 @@ LinearLayout copiedBlock(RankedTensorType type, int64_t vector, unsigned axis, l
   return blockedAlong(type.getShape(), order, vector, threads);
 }
 
+LinearLayout copiedByGroups(RankedTensorType type, int64_t vector, layout::ThreadCounts threads) {
+  constexpr int64_t kWarps = 4, kRows = 64;
+  int64_t columns = type.getDimSize(1);
+  LinearLayout one = blockedAlong({kRows, columns}, {1, 0}, vector, {threads.lanes, kWarps});
+  layout::Bases registers(one.bases(Dim::Register)), warps(one.bases(Dim::Warp));
+  for (int64_t rows = kRows; rows < type.getDimSize(0); rows *= 2)
+    (rows < kRows * threads.warps / kWarps ? warps : registers).push_back(rows * columns);
+  return LinearLayout(type.getShape(), registers, layout::Bases(one.bases(Dim::Lane)), warps);
+}
+
 std::optional<LinearLayout> coalescedInWarps(const LinearLayout& computed, const Coalescing& best,
                                              int64_t elementBytes) {
   uint64_t kept = 0;

@@ -28,6 +28,10 @@ layout::LinearLayout coalescedBlock(mlir::RankedTensorType type, layout::ThreadC
 layout::LinearLayout copiedBlock(mlir::RankedTensorType type, int64_t vector, unsigned axis,
                                  layout::ThreadCounts threads);
 
+// As `copiedBlock` for a matrix along its rows, but each group of four warps has rows of its own: every 64 of them those
+// of the next group.
+layout::LinearLayout copiedByGroups(mlir::RankedTensorType type, int64_t vector, layout::ThreadCounts threads);
+
 // Results of a product by multiply-adds: each thread has a patch of rows and columns, so that the elements it reads
 // serve several results.
 layout::LinearLayout patches(llvm::ArrayRef<int64_t> shape, layout::ThreadCounts threads);

@@ -62,7 +62,10 @@ class LayoutAssignment {
         offered_.try_emplace(o.getResult());
       } else if (auto o = dyn_cast<tgpu::CopyAsyncOp>(op)) {
         tgpu::Neighbours at = *tgpu::neighboursOf(op);
-        access(op, copiedBlock(cast<RankedTensorType>(o.getPointer().getType()), at.count, at.axis, threads_));
+        auto type = cast<RankedTensorType>(o.getPointer().getType());
+        bool ofGroups = o.getRing().getDefiningOp<tgpu::CopyRingOp>().getOfGroups();
+        access(op,
+               ofGroups ? copiedByGroups(type, at.count, threads_) : copiedBlock(type, at.count, at.axis, threads_));
       } else if (auto o = dyn_cast<tile::BlockLoadOp>(op)) {
         anchor(o.getResult(), coalescedBlock(cast<RankedTensorType>(o.getResult().getType()), threads_), loads_);
       } else if (auto o = dyn_cast<tile::StoreOp>(op); o && isTile(o.getPointer())) {

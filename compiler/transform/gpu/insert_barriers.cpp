@@ -187,7 +187,7 @@ class Inserter {
     Operation* condition = op;
     if (auto loop = dyn_cast<scf::WhileOp>(op)) condition = loop.getConditionOp();
     if (threads_.anyOf(condition->getOperands().take_front(isa<scf::WhileOp>(op) ? 1 : 3))) return;
-    relieve(op, pending);
+    if (!relieve(op, pending)) meetBefore(op, pending);
     auto [at, isNew] = loops_.try_emplace(op);
     LoopVisit& known = at->second;
     if (!isNew && llvm::all_of(pending, [&](const Access& access) { return holds(known.before, access); })) {
@@ -200,6 +200,31 @@ class Inserter {
       for (Region& region : op->getRegions()) visit(region.front(), pending);
     merge(pending, known.before);
     known.after = pending;
+  }
+
+  // What an access in the loop must follow is met before the loop where nothing in the loop asks for a meeting there:
+  // otherwise threads would meet in every iteration for what the first one alone needs.
+  void meetBefore(Operation* loop, Pending& pending) {
+    if (pending.empty()) return;
+    Pending inside;
+    size_t first = 0;  // accesses that no thread makes before all have met in the loop
+    bool isFirst = true;
+    loop->walk<WalkOrder::PreOrder>([&](Operation* op) {
+      if (op == loop) return WalkResult::advance();
+      std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+      if (does && allMeet(op, *does)) isFirst = false;
+      if (!does) return WalkResult::advance();
+      for (const tile::MemoryAccess& access : does->accesses)
+        if (access.order == tile::AccessOrder::Program && access.memory != tile::Memory::Shared)
+          inside.push_back(accessOf(op, access));
+      if (isFirst) first = inside.size();
+      return WalkResult::advance();
+    });
+    Pending conflicts;
+    for (const Access& access : ArrayRef(inside).take_front(first))
+      if (!threads_.anyOf(access.pointer) && conflictsWith(access, inside).empty())
+        conflicts.append(conflictsWith(access, pending));
+    if (!conflicts.empty()) meet(loop, false, pending);
   }
 
   static bool holds(const Pending& all, const Access& access) {
@@ -227,15 +252,20 @@ class Inserter {
 
   void visitAccess(const Access& access, bool stays, Pending& pending) {
     if (threads_.anyOf(access.pointer)) return;
-    Pending conflicts;
-    for (const Access& earlier : pending)
-      if (conflict(earlier, access) && !isAheadOf(earlier, access) && !waitsAlone(earlier, access))
-        conflicts.push_back(earlier);
+    Pending conflicts = conflictsWith(access, pending);
+    llvm::erase_if(conflicts, [&](const Access& earlier) { return waitsAlone(earlier, access); });
     if (!relieve(access.op, pending) && !conflicts.empty()) {
       bool inBlock = llvm::all_of(conflicts, [&](const Access& earlier) { return stayInBlock(earlier, access); });
       meet(access.op, inBlock, pending);
     }
     if (stays) merge(pending, access);
+  }
+
+  Pending conflictsWith(const Access& access, ArrayRef<Access> pending) const {
+    Pending conflicts;
+    for (const Access& earlier : pending)
+      if (conflict(earlier, access) && !isAheadOf(earlier, access)) conflicts.push_back(earlier);
+    return conflicts;
   }
 
   void meet(Operation* before, bool inBlock, Pending& pending) {

@@ -69,7 +69,8 @@ def InsertBarriers : KernelPass<"insert-barriers"> {
   let description = [{
     Puts `simt.barrier` before a tile access that may touch, through other threads, an element that an earlier one wrote (or, if it writes
     itself, read). An element that one thread writes and the same thread reads needs none, so layouts must be known. Different parameters
-    are taken to be different memory, but for reads after writes. A barrier after which stores of the asynchronous unit must be complete
+    are taken to be different memory, but for reads after writes. For what came before a loop the barrier stands before it, unless the
+    loop's own accesses need one in each iteration. A barrier after which stores of the asynchronous unit must be complete
     is `completing`.
   }];
   let dependentDialects = ["::tandem::simt::SimtDialect", "::tandem::tgpu::TgpuDialect"];

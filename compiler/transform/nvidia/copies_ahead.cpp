@@ -1,6 +1,7 @@
 // The loop carries a second set of the values from which addresses are computed, as they will be some iterations later.
 #include "compiler/transform/nvidia/copies_ahead.h"
 #include "compiler/dialect/tgpu/attributes.h"
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/simt/simt.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -28,16 +29,18 @@ class CopiesAhead {
     for (const CopiedLoad& c : copied_.loads) buffers_.push_back(makeBuffer(c));
     OpBuilder b(loop_);
     Location loc = loop_.getLoc();
-    ring_ = tgpu::CopyRingOp::create(b, loc, b.getI32Type(), size_.slots, size_.ahead);
+    // Copies overwrite what products under way read behind the wait for these, when all threads have waited, and a slot
+    // of the same iteration when all threads have read it.
+    bool isBehind = !sums.waits.empty() || size_.refillsBehind();
+    // Groups that wait for their products apart from one another scale one's sums while the other multiplies.
+    bool ofGroups = !isBehind && areOfGroups(copied_.loads, tile::numWarps(loop_->getParentOfType<func::FuncOp>()));
+    ring_ = tgpu::CopyRingOp::create(b, loc, b.getI32Type(), size_.slots, size_.ahead, ofGroups);
     tgpu::RewindOp::create(b, loc, ring_);
     Iteration later = firstIteration(b);
     for (int64_t i = 0; i < size_.ahead; ++i) later = fill(later, b, b);
     later = moveBody(later, b);
     OpBuilder top = OpBuilder::atBlockBegin(loop_.getBody()), end(loop_.getBody()->getTerminator());
     tgpu::AwaitOp::create(top, loc, ring_);
-    // Copies overwrite what products under way read behind the wait for these, when all threads have waited, and a slot
-    // of the same iteration when all threads have read it.
-    bool isBehind = !sums.waits.empty() || size_.refillsBehind();
     if (isBehind) simt::BarrierOp::create(end, loc);
     Iteration next = fill(later, top, isBehind ? end : top);
     SmallVector<Value> yielded(loop_.getYieldedValues());

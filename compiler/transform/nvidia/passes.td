@@ -105,6 +105,8 @@ def PipelineLoads : KernelPass<"pipeline-loads"> {
        one's begin. Left operands that the loop computes are carried to the next iteration's begin, where their products start. Copies then
        come behind the wait for the older products, whose slot they fill, and a barrier: they are `slots` - 1 iterations ahead. A
        producer's slot is let go behind that wait, too.
+    6. Where products are awaited in their iteration, groups of four warps each multiply rows of their own, and nothing else is copied, a
+       group copies its rows and meets alone: one computes with its results while the other multiplies.
   }];
   let options = [Target];
   let dependentDialects = ["::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect"];

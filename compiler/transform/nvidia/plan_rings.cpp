@@ -1,5 +1,6 @@
 // Looks at who reads each load; at most ops come in that nobody uses yet.
 #include "compiler/transform/nvidia/plan_rings.h"
+#include "compiler/analysis/zeros.h"
 #include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/transform/gpu/thread_dependence.h"
@@ -63,8 +64,8 @@ void addLoad(tile::BlockLoadOp load, ArrayRef<tile::DotOp> dots, RingPlans& plan
   plan->bytes += bytesOf(cast<RankedTensorType>(load.getResult().getType()));
 }
 
-// Returns true if the loop only adds up products of what the producer brings and of tiles that threads can copy 16 bytes
-// at a time, to slots of their own.
+// Returns true if the loop's products, each a sum of its own or added to one that the loop carries, are of what the
+// producer brings and of tiles that threads can copy 16 bytes at a time, to slots of their own.
 bool isCopiedBeside(scf::ForOp loop, ArrayRef<RingPlan> rings) {
   auto kernel = loop->getParentOfType<func::FuncOp>();
   if (tgpu::blocksOf(kernel) > 1 || tile::numStages(loop).value_or(kFewestStages) < kFewestStages ||
@@ -90,7 +91,8 @@ bool isCopiedBeside(scf::ForOp loop, ArrayRef<RingPlan> rings) {
                       !c.fillsIn();
              });
     };
-    return onlyAdds(dot.getAcc(), dot.getResult(), loop) && isReady(true) && isReady(false);
+    bool isSum = onlyAdds(dot.getAcc(), dot.getResult(), loop) || analysis::isZero(dot.getAcc());
+    return isSum && isReady(true) && isReady(false);
   });
 }
 

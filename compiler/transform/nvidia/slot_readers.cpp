@@ -1,6 +1,7 @@
 // Looks at buffers that are stored to once and at the products that read them.
 #include "compiler/transform/nvidia/slot_readers.h"
 #include "compiler/analysis/zeros.h"
+#include "compiler/target/nvidia_units.h"
 #include "compiler/transform/nvidia/carried_sums.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 
@@ -49,6 +50,22 @@ SmallVector<Feed> feedsOf(const CopiedLoad& copied) {
 bool isFeed(tgpu::AllocOp buffer, ArrayRef<CopiedLoad> loads) {
   return llvm::any_of(loads, [&](const CopiedLoad& c) {
     return llvm::any_of(c.feeds, [&](const Feed& f) { return f.buffer == buffer; });
+  });
+}
+
+bool areOfGroups(ArrayRef<CopiedLoad> loads, int numWarps) {
+  int64_t groups = numWarps / target::kWgmma.warps;
+  if (groups < 2) return false;
+  return llvm::all_of(loads, [&](const CopiedLoad& c) {
+    tile::LoadOp load = c.load;
+    if (c.feeds.size() != 1 || !load.getResult().hasOneUse() || c.feeds.front().transposed || c.axis != 1 ||
+        c.type().getDimSize(0) < groups * target::kWgmma.rows)
+      return false;
+    tgpu::AllocOp buffer = c.feeds.front().buffer;
+    return llvm::all_of(buffer->getUsers(), [&](Operation* user) {
+      auto product = dyn_cast<tgpu::WgmmaOp>(user);
+      return !product || (product.getLhs() == buffer.getResult() && !product.getLhsTransposed());
+    });
   });
 }
 

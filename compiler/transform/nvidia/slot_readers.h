@@ -8,6 +8,8 @@ namespace tandem::transform::nvidia {
 llvm::SmallVector<Feed> feedsOf(const CopiedLoad& copied);
 // Returns true if a load feeds the buffer, which the slots replace.
 bool isFeed(tgpu::AllocOp buffer, llvm::ArrayRef<CopiedLoad> loads);
+// Returns true if each group of `numWarps` warps alone multiplies its part of what is copied, the rows of left operands.
+bool areOfGroups(llvm::ArrayRef<CopiedLoad> loads, int numWarps);
 // Lets the products of the load's feeds read `slots`, the buffer of `ring`; the feeds go.
 void readSlots(const CopiedLoad& copied, mlir::Value slots, mlir::Value ring);
 

@@ -9,7 +9,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
 
 from changed_kernels import imported
-from moe_reference import rows_of
+from moe_reference import rows_of, scales
 
 from tandem.ops import RouteIds, route_parts, route_words, shard_rows
 
@@ -36,13 +36,17 @@ class Layer:
         self.ready, self.done = team.zeros(ranks, "int64", name="ready"), team.zeros(ranks, "int64", name="done")
         self.ended, self.epoch = self._local((1,), "int32"), self._local((1,), "int64")
         self.slots = team.local_from_array(np.zeros((slots, hidden), np.float32), name="slots")
-        self.parts = team.empty(((ranks - 1) * self.shard, hidden), case.dtype, name="parts")
+        self.parts = team.empty(((ranks - 1) * self.shard, hidden), "float32", name="parts")
         self.brought, self.begun = team.zeros(16, "int64", name="brought"), team.zeros(ranks, "int64", name="begun")
         self.signals = team.zeros((ranks - 1) * 64, "int64", name="ready parts")
         self.combined, self.calls = self._local((1,), "int32"), self._local((1,), "int64")
         self.counts = self._local((4 * experts,), "int32")
         self.route = team.local_from_array(np.zeros(route_words(m, experts, top_k), np.int32), name="route")
         self.h = team.local_empty((slots, inner), case.dtype, name="h")
+        self.scaled = case.dtype == "fp8e4nv"
+        if self.scaled:
+            self.gathered_scales = team.empty((ranks * self.shard, 1), "float32", name="gathered scales")
+            self.h_scales = team.local_empty((slots, 1), "float32", name="h scales")
         self.beside = team.new_stream()
 
     def _local(self, shape, dtype):
@@ -50,9 +54,10 @@ class Layer:
 
     def _constants(self):
         _, _, _, experts, top_k = self.case.sizes
-        tiles = {"BLOCK_M": BLOCK, "BLOCK_N": 16, "BLOCK_K": 16, "E": experts, "TOP_K": top_k, "BLOCKS_OF_B": False}
-        tiles |= {"BIASED": False, "SCALED": False, "QUANTISE": False}
-        return {**tiles, "BLOCKS_OF_A": False, "EVEN_K": self.case.sizes[1] % 16 == 0, "GATED": False}
+        tile = 128 if self.scaled else 16
+        tiles = {"BLOCK_M": BLOCK, "BLOCK_N": tile, "BLOCK_K": tile, "E": experts, "TOP_K": top_k, "BLOCKS_OF_B": False}
+        tiles |= {"BIASED": False, "SCALED": self.scaled}
+        return {**tiles, "BLOCKS_OF_A": False, "EVEN_K": self.case.sizes[1] % tile == 0, "GATED": False}
 
     def deal(self, ids, weights):
         m, _, _, experts, top_k = self.case.sizes
@@ -63,42 +68,49 @@ class Layer:
         given = (weights, weights, ids, weights, self.route, self.counts, m, self.shard, self.shard, 1)
         self.kernels["route"][(1,)](*given, **constants, num_warps=1)
 
-    def gather(self, x, w):
-        """ag_moe: x [own rows, hidden], w [experts, inner, hidden]."""
+    def gather(self, x, w, x_scales=None, w_scales=None):
+        """ag_moe: x [own rows, hidden], w [experts, inner, hidden]. With scales, of 128 columns at most, the result has scales too."""
         team, (m, hidden, inner, _, top_k) = self.team, self.case.sizes
         rank, ranks = team.rank, team.size
         self.beside.wait_event(team.stream.record_event())
         apart = (x.address - self.gathered.address) // x.itemsize - rank * self.shard * hidden
         arguments = (self.gathered, w, self.h, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
-        arguments += (self.route,) * 4  # no bias and no scales
-        ways = {"GATHER": True, "SCATTER": False, "WEIGH": False, "AWAITED": True, "COUNTED": False}
-        sizes = (m, inner, hidden, m * top_k, self.shard, apart, 0, 1)
+        arguments += (self.route, self.gathered_scales, w_scales, self.h_scales) if self.scaled else (self.route,) * 4
+        ways = {"GATHER": True, "SCATTER": False, "WEIGH": False, "AWAITED": True, "COUNTED": False, "QUANTISE": self.scaled}
+        apart_scales = (x_scales.address - self.gathered_scales.address) // 4 - rank * self.shard if self.scaled else 0
+        sizes = (m, inner, hidden, m * top_k, self.shard, apart, apart_scales, 1)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
         for distance in range(1, ranks):
             peer = (rank + distance) % ranks
             there = self.gathered.peer(peer)[rank * self.shard : rank * self.shard + x.shape[0]]
             of = (rank + 1) % ranks if "wrong slot" in self.host else rank
             signal = self.ready.peer(peer)[of : of + 1]
+            of = (rank + 1) % ranks if "scales in a wrong slot" in self.host else rank
             if "signal first" in self.host:
                 self.beside.signal_write(signal, 1)
             self.beside.copy(there, x)
+            if self.scaled and "scales behind the signal" not in self.host:
+                self.beside.copy(self.gathered_scales.peer(peer)[of * self.shard : of * self.shard + x.shape[0]], x_scales)
             if "signal first" not in self.host:
                 self.beside.signal_write(signal, 1)
+            if "scales behind the signal" in self.host:
+                self.beside.copy(self.gathered_scales.peer(peer)[of * self.shard : of * self.shard + x.shape[0]], x_scales)
         team.stream.wait_event(self.beside.record_event())
 
-    def scatter(self, w, out):
+    def scatter(self, w, out, w_scales=None):
         """moe_rs: w [experts, hidden, inner], out [own rows, hidden]."""
         team, (m, hidden, inner, experts, top_k) = self.team, self.case.sizes
         if "combines early" not in self.host:
             self.beside.wait_event(team.stream.record_event())
         arguments = (self.h, w, self.slots, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
-        arguments += (self.route,) * 4  # no bias and no scales
-        ways = {"GATHER": False, "SCATTER": True, "WEIGH": True, "AWAITED": False, "COUNTED": True}
-        sizes = (m * top_k, hidden, inner, m * top_k, m, 0, 0, 1)
-        self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
+        arguments += (self.route, self.h_scales, w_scales, self.route) if self.scaled else (self.route,) * 4
+        ways = {"GATHER": False, "SCATTER": True, "WEIGH": True, "AWAITED": False, "COUNTED": True, "QUANTISE": False}
+        constants = self._constants()
+        sizes, tile = (m * top_k, hidden, inner, m * top_k, m, 0, 0, 1), constants["BLOCK_N"]
+        self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **constants, **ways, num_warps=1)
         arguments = (self.slots, self.route, out, self.parts, self.brought, self.signals, self.begun, self.combined, self.calls)
-        constants = {"E": experts, "TOP_K": top_k, "PROGRAMS": COMBINERS, "ROWS": 16, "COLUMNS": 16, "TILE_N": 16}
-        sizes = (m, hidden, self.shard, 16)
+        constants = {"E": experts, "TOP_K": top_k, "PROGRAMS": COMBINERS, "ROWS": 16, "COLUMNS": 16, "TILE_N": tile}
+        sizes = (m, hidden, self.shard, tile)
         self.kernels["moe_rs"][(COMBINERS,)](*arguments, *sizes, **constants, num_warps=1, stream=self.beside)
         if "sums not awaited" not in self.host:
             team.stream.wait_event(self.beside.record_event())
@@ -113,11 +125,13 @@ def calls(team, cases, kernels, host=(), half="both"):
         m, _, _, experts, top_k = cases[0].sizes
         for case, data in zip(cases, given):
             order = route_parts(RouteIds(team, m, experts, top_k, "i32")(case.ids, case.weights, m), m, experts, top_k).order
-            h = np.zeros((m * top_k, case.sizes[2]), np.float32)
+            h = np.zeros((m * top_k, case.sizes[2]), layer.h.dtype)
             h[: len(order)] = case.inner_of(team.rank)[order]
-            data.append(moved(h))
+            data += [moved(h), moved(scales(len(h), 1))]
     ids, weights, x, up, down, *_ = (team.local_empty(a.shape, a.dtype) for a in given[0])
     out = team.local_empty(x.shape, "float32", name="out")
+    experts = cases[0].sizes[3]
+    of_x, of_up, of_down = (moved(scales(n, 1, *more)) for n, *more in ((x.shape[0],), (experts, 1), (experts, 1)))
     for data in given:
         for to, source in zip((ids, weights, x, up, down), data):
             team.stream.copy(to, source)
@@ -125,12 +139,14 @@ def calls(team, cases, kernels, host=(), half="both"):
         result = [layer.h]
         if half == "scatter":
             team.stream.copy(layer.h, data[5])
+            if layer.scaled:
+                (layer.beside if "scales not awaited" in host else team.stream).copy(layer.h_scales, data[6])
         else:
-            layer.gather(x, up)
+            layer.gather(x, up, of_x, of_up)
         if half != "gather":
-            layer.scatter(down, out)
+            layer.scatter(down, out, of_down)
             result = [out]
         for tensor in result:
-            kept.append(team.local_empty(tensor.shape, "float32"))
+            kept.append(team.local_empty(tensor.shape, tensor.dtype))
             team.stream.copy(kept[-1], tensor)
     return [np.array(a) for a in kept]

@@ -78,17 +78,45 @@ SCATTER = {
     "combines early": ("combines early", "race|signal", []),
 }
 
+# Of fp8: the rows of x travel with their scales, before one signal, and those of the first product's result go to the second one.
+OF_RESULT = "            tl.store(out_scales_ptr + at_scale, largest / LARGEST, mask=m_range < end)\n"
+OWN_SCALES = "                    a_scale_row += tl.where(slot // TOP_K // shard_rows == rank, apart_scales, 0)\n"
+UNREADY = "race|uninitialised"
+SCALED_GATHER = {
+    "own ones where the others arrive": ((GEMM, OWN_SCALES, "                    a_scale_row += 0\n"), "uninitialised", ["a_scale_ptrs"]),
+    "relaxed wait": (GATHER["relaxed wait"][0], UNREADY, []),
+    "narrow wait": GATHER["narrow wait"],
+    "stale wait": (GATHER["stale wait"][0], UNREADY, []),
+    "reset omitted": GATHER["reset omitted"],
+    "signal before copy": ("signal first", UNREADY, []),
+    "first instead of last shard": ((ROUTE, BLOCKS, "tl.cdiv(here, BLOCK)"), UNREADY, []),
+    "scales behind the signal": ("scales behind the signal", UNREADY, []),
+    "scales in a wrong slot": ("scales in a wrong slot", UNREADY, []),
+    "the result's behind its rows' end": (
+        (GEMM, OF_RESULT, OF_RESULT.replace("m_range < end", "m_range < slots")),
+        "race",
+        ["largest / LARGEST"],
+    ),
+}
+SCALED_SCATTER = {
+    "scales not awaited": ("scales not awaited", "race|uninitialised", ["tl.load(a_scale_ptrs"]),
+    **{name: SCATTER[name] for name in ("tile told before it is stored", "one tile too few", "relaxed wait for tiles", "narrow signal")},
+    **{name: SCATTER[name] for name in ("stale signal", "reset omitted", "sums not awaited")},
+}
+ERRORS = {"gather": GATHER, "scatter": SCATTER, "scaled gather": SCALED_GATHER, "scaled scatter": SCALED_SCATTER}
 
-def cases(ranks, calls):
+
+def cases(ranks, calls, dtype="fp32"):
     """The first call has the most tiles."""
-    return [Case(ranks, 12 * ranks, 32, 16, 3, 2, ["uniform", "zipf", "dropped"][i % 3], seed=i) for i in range(calls)]
+    kinds = ["uniform", "zipf", "dropped"]
+    return [Case(ranks, 12 * ranks, 32, 16, 3, 2, kinds[i % 3], seed=i, dtype=dtype) for i in range(calls)]
 
 
 def reports_of(half, ranks, kernels, host, seed):
-    given = cases(ranks, 3)
+    given = cases(ranks, 3, "fp8e4nv" if "scaled" in half else "fp32")
 
     def main(team):
-        return protocol.calls(team, given, kernels, host, half)
+        return protocol.calls(team, given, kernels, host, half.split()[-1])
 
     try:
         return tandem.launch(main, ranks=ranks, seed=seed, check=True, policy="slowest-rank" if seed % 2 else "random").reports
@@ -109,9 +137,16 @@ def test_as_they_are(tmp_path, half, ranks):
                     np.testing.assert_array_equal(out, rows_on(rank, case.sizes[0], ranks, case.result()))
 
 
-@pytest.mark.parametrize("half, name", [("gather", name) for name in GATHER] + [("scatter", name) for name in SCATTER])
+@pytest.mark.parametrize("half", ["scaled gather", "scaled scatter", "scaled both"])
+def test_scales_as_they_are(tmp_path, half):
+    kernels = protocol.kernels(tmp_path)
+    for seed in range(3):
+        assert reports_of(half, 3, kernels, (), seed) == []
+
+
+@pytest.mark.parametrize("half, name", [(half, name) for half, errors in ERRORS.items() for name in errors])
 def test_planted_errors(tmp_path, half, name):
-    change, kinds, lines = (GATHER if half == "gather" else SCATTER)[name]
+    change, kinds, lines = ERRORS[half][name]
     is_host = isinstance(change, str)
     kernels = protocol.kernels(tmp_path, *([] if is_host else [change]))
     for seed in range(12):

@@ -82,7 +82,9 @@ func.func @copies(%a: tensor<32x64x!tile.ptr<f16>>, %mask: tensor<32x64xi1>, %en
   // CHECK: tgpu.alloc 2 x !tile.smem<32x64xf16> swizzle 64 fastest 0
   %buffer = tgpu.alloc 2 x !tile.smem<32x64xf16> swizzle 64 fastest 0
   // CHECK: tgpu.copy_ring 2 ahead 1
+  // CHECK: tgpu.copy_ring 2 ahead 1 of_groups
   %r = tgpu.copy_ring 2 ahead 1
+  %own = tgpu.copy_ring 2 ahead 1 of_groups
   // CHECK: tgpu.rewind
   tgpu.rewind %r
   // CHECK: tgpu.copy_async %{{.*}} mask %{{.*}} : tensor<32x64xi1> if %{{.*}} into %{{.*}} of

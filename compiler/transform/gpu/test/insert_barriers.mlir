@@ -171,3 +171,55 @@ func.func @producers_loads(%o: !tile.ptr<f32>, %n: !tile.ptr<i32>, %m: !tile.ptr
   }
   return
 }
+
+// What came before a loop is met before it, not in each iteration.
+// CHECK-LABEL: func.func @before_loop
+// CHECK: tile.store
+// CHECK-NEXT: simt.barrier
+// CHECK-NEXT: scf.for
+// CHECK-NOT: simt.barrier
+// CHECK: return
+func.func @before_loop(%o: !tile.ptr<f32>, %n: !tile.ptr<i32>, %k: !tile.ptr<i32>, %count: i32) attributes {tile.num_warps = 4 : i32} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %value = arith.constant dense<1.0> : tensor<128xf32>
+  %range = tile.make_range 0 to 128 : tensor<128xi32>
+  %base = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  %sum = scf.for %i = %zero to %count step %one iter_args(%sum = %zero) -> i32 : i32 {
+    %at = tile.addptr %n, %i : !tile.ptr<i32>, i32
+    %a = tile.load %at : !tile.ptr<i32> -> i32
+    %next = arith.addi %sum, %a : i32
+    scf.yield %next : i32
+  }
+  tile.store %k, %sum : !tile.ptr<i32>, i32
+  return
+}
+
+// Where an iteration stores, the next one's meeting stands in the loop, for what came before it as well.
+// CHECK-LABEL: func.func @in_loop
+// CHECK: tile.store
+// CHECK-NOT: simt.barrier
+// CHECK: scf.for
+// CHECK: simt.barrier
+// CHECK-NEXT: tile.load
+// CHECK-NOT: simt.barrier
+// CHECK: return
+func.func @in_loop(%o: !tile.ptr<f32>, %n: !tile.ptr<i32>, %count: i32) attributes {tile.num_warps = 4 : i32} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %value = arith.constant dense<1.0> : tensor<128xf32>
+  %range = tile.make_range 0 to 128 : tensor<128xi32>
+  %base = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  scf.for %i = %zero to %count step %one : i32 {
+    %at = tile.addptr %n, %i : !tile.ptr<i32>, i32
+    %a = tile.load %at : !tile.ptr<i32> -> i32
+    %f = arith.sitofp %a : i32 to f32
+    %all = tile.splat %f : f32 -> tensor<128xf32>
+    tile.store %p, %all : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  }
+  return
+}

@@ -1,6 +1,7 @@
 # Rows that an index names are copied by the threads that multiply, into slots of their own, beside blocks that a producer copies by TMA. A
 # producer's slot is let go an iteration later, when the wait says that its products are done; the threads meet before they fill the slot
-# that these have read.
+# that these have read. Where products are awaited in their iteration, each group of four warps copies the rows that it alone multiplies,
+# and meets alone.
 # RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 \
 # RUN:   --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
 # RUN:   --constexpr 'TWO=False, SCALED=False' | FileCheck %s
@@ -17,6 +18,10 @@
 # RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 \
 # RUN:   --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
 # RUN:   --constexpr 'TWO=False, SCALED=True' | FileCheck %s --check-prefix=NARROW
+# RUN: tandemc %s:scaled_sums --emit=gpu --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*fp8e4nv:16, *i32:16, *fp8e4nv:16, *fp32:16, *fp32:16, i32, i32:16, i32:16' | FileCheck %s --check-prefix=SUMS
+# RUN: tandemc %s:scaled_sums --emit=ptx --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*fp8e4nv:16, *i32:16, *fp8e4nv:16, *fp32:16, *fp32:16, i32, i32:16, i32:16' | FileCheck %s --check-prefix=GROUPS
 import triton
 import triton.language as tl
 
@@ -58,6 +63,20 @@ import triton.language as tl
 # PTX: wgmma.mma_async
 # PTX: setmaxnreg.dec
 # PTX: cp.async.bulk.tensor
+# Each product is a sum of its own, which is scaled (what fp8 with scales asks for): it is awaited in its iteration.
+# SUMS: tgpu.copy_ring 4 ahead 3 of_groups
+# SUMS: tgpu.await %[[COPIES:.*]]
+# SUMS: tgpu.copy_async
+# SUMS: tgpu.await %[[RING:.*]]
+# SUMS: tgpu.wgmma {{.*}} of %[[COPIES]], {{.*}} of %[[RING]]
+# SUMS-NEXT: tgpu.wgmma_wait {{.*}} pending 0
+# SUMS: tgpu.release %[[RING]]
+# SUMS: arith.mulf
+# SUMS-NOT: simt.barrier
+# SUMS: producer
+# GROUPS: cp.async.wait_group 2
+# GROUPS: bar.sync %r{{.*}}, 128
+# GROUPS: wgmma.mma_async
 # NARROW-NOT: warp_specialize
 # NARROW-NOT: tma_load
 @triton.jit
@@ -79,4 +98,18 @@ def rows(a_ptr, index_ptr, b_ptr, c_ptr, o_ptr, M, N, K, TWO: tl.constexpr, SCAL
         a += 64
     if TWO:
         acc += other
+    tl.store(o_ptr + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
+
+
+@triton.jit
+def scaled_sums(a_ptr, index_ptr, b_ptr, scale_ptr, o_ptr, M, N, K):
+    b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[128, 128])
+    m, n, k = tl.program_id(0) * 128 + tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 128)
+    row = tl.load(index_ptr + m, mask=m < M, other=0)
+    a = a_ptr + row[:, None] * K + k[None, :]
+    acc = tl.zeros((128, 128), tl.float32)
+    for step in range(tl.cdiv(K, 128)):
+        scale = tl.load(scale_ptr + step * M + m)
+        acc += tl.dot(tl.load(a), b.load([0, step * 128]).T) * scale[:, None]
+        a += 128
     tl.store(o_ptr + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])

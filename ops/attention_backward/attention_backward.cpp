@@ -12,7 +12,10 @@ constexpr AttentionTile kSimulated = {16, 32, 4, 2}, kPlain = {64, 64, 4, 2};
 constexpr int kDeltaRows = 32, kSinkRows = 1024, kWarps = 4;
 
 // Of of_keys, whose tiles have a row for each key and two sums, and of of_queries.
-AttentionTile keysTile(int64_t d) { return d <= 128 ? AttentionTile{64, 64, 4, 2} : AttentionTile{32, 128, 8, 2}; }
+AttentionTile keysTile(int64_t d) {
+  if (d == 64) return {64, 64, 4, 2};
+  return d <= 128 ? AttentionTile{64, 128, 8, 2} : AttentionTile{32, 128, 8, 2};
+}
 AttentionTile queriesTile(int64_t d) {
   if (d == 64) return {64, 128, 4, 2};
   return d <= 192 ? AttentionTile{128, 64, 8, 2} : AttentionTile{128, 32, 8, 2};

@@ -45,7 +45,7 @@ def test_gradients(world, has_sinks):
     sinks = torch.ones(4, requires_grad=True) if has_sinks else None
     tt.attention(q, k, k, enable_gqa=True, window=3, sinks=sinks).sum().backward()
     assert [told[0] for told in world.told] == ["attention", "attention_backward"]
-    wants = {"wants_q": True, "wants_k": True, "window": 3, **({"wants_sinks": True} if has_sinks else {})}
+    wants = {"wants_q": True, "wants_k": True, "window": 3, "top_left": True, **({"wants_sinks": True} if has_sinks else {})}
     name, sizes, numbers, options, given = world.told[1]
     assert (sizes, numbers, options) == ((6, 4, 2, 64, 64), [6, 6, 1, 6], wants)
     assert given == [True] * 6 + [False] * 2 + [has_sinks] * 2 + [True] * 3

@@ -53,8 +53,9 @@ def attention(
     """softmax(query key^T * scale) value, as torch.nn.functional.scaled_dot_product_attention: [batch, heads, length, d]. Without copies
     where each position's heads stand together in memory, as in `x.view(batch, length, heads, d).transpose(1, 2)`.
 
-    `window`: a query sees the keys less than this far from its own place; `softcap`: scores s become softcap * tanh(s / softcap);
-    `sinks`[heads], fp32: scores that take their share of the weights; `scales`[3], fp32: those of query, key and value of fp8e4nv."""
+    Query i has its place at key i. `window`: it sees the keys less than this far from there; `softcap`: scores s become
+    softcap * tanh(s / softcap); `sinks`[heads], fp32: scores that take their share of the weights; `scales`[3],
+    fp32: those of query, key and value of fp8e4nv."""
     if attn_mask is not None or dropout_p:
         raise ValueError(
             f"`attention` has no {'`attn_mask`' if attn_mask is not None else '`dropout_p`'}; there are `is_causal` and `window`"
@@ -70,7 +71,7 @@ def attention(
     if not query.numel() or not key.shape[2]:
         return query.new_zeros(*query.shape[:3], value.shape[3])
     packed = [x.transpose(1, 2).reshape(-1, x.shape[1], x.shape[3]) for x in (query, key, value)]
-    options.update(causal=is_causal, top_left=is_causal, scale=scale, window=window, softcap=softcap)
+    options.update(causal=is_causal, top_left=is_causal or window is not None, scale=scale, window=window, softcap=softcap)
     out = _attend(*(x.contiguous() for x in packed), sinks, scales, None, None, batch, longest, options)
     return out.view(batch, longest, heads, -1).transpose(1, 2)
 

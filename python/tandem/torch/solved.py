@@ -1,5 +1,6 @@
 """Operations whose sizes follow from the shapes of several inputs: those whose tables have tensors with types of their own."""
 
+import functools
 import json
 import re
 
@@ -96,6 +97,19 @@ class Solved:
 OPERATIONS = {name: Solved(table) for name, table in TABLES.items() if is_solved(table)}
 
 
+@functools.lru_cache(maxsize=4096)
+def _known(name, shapes, told, options, ranks):
+    return OPERATIONS[name].values(shapes, told, dict(options), ranks)
+
+
+def values_of(name, tensors, told, options, ranks):
+    """The same of calls whose shapes are numbers, found once for each; of a trace, which may have symbols, each time."""
+    shapes = [t.shape for t in tensors]
+    if torch.compiler.is_compiling():
+        return OPERATIONS[name].values(shapes, told, options, ranks)
+    return _known(name, tuple(shapes), tuple(told), tuple(options.items()), ranks)
+
+
 def fake(name, tensors, told, options):
     operation, world = OPERATIONS[name], worlds.of(tensors[0])
     values = operation.values([t.shape for t in tensors], told, json.loads(options), world.size)
@@ -105,7 +119,7 @@ def fake(name, tensors, told, options):
 def results(name, tensors, told, options):
     """Memory for the output and what is written beside it."""
     operation, world = OPERATIONS[name], worlds.of(tensors[0])
-    values = operation.values([t.shape for t in tensors], told, options, world.size)
+    values = values_of(name, tensors, told, options, world.size)
     return [operation.empty(t, values, options, tensors[0], world) for t in (operation.output, *operation.makes(options))]
 
 
@@ -128,7 +142,7 @@ def call(name, world, tensors, more, told, options, out=None):
     for tensor, x in zip(operation.tensors, tensors):
         if not isinstance(x, torch.Tensor):
             raise TypeError(f"`{name}`: `{tensor['name']}` is a `{type(x).__name__}`, not a tensor")
-    values = operation.values([t.shape for t in tensors], told, given, world.size)
+    values = values_of(name, tensors, told, given, world.size)
     for tensor, x in zip(operation.tensors, tensors):
         wanted = operation.type_of(tensor, tensors[0], given)
         _check(operation, tensor, x, world, operation.shape_of(tensor, values, world), tensor["name"], wanted)

@@ -11,7 +11,7 @@ import typing
 
 import torch
 
-FILES = ("tutorials", "liger", "recurrent", "serving", "quantised", "sparse")
+FILES = ("tutorials", "liger", "recurrent", "serving", "quantised", "sparse", "gems", "experts")
 
 
 @dataclasses.dataclass

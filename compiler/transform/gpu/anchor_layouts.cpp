@@ -1,5 +1,6 @@
 // Anchors.
 #include "compiler/transform/gpu/anchor_layouts.h"
+#include "compiler/dialect/tile/tile.h"
 #include "compiler/layout/distributed.h"
 #include <llvm/Support/MathExtras.h>
 #include <numeric>
@@ -36,6 +37,13 @@ int64_t bytesOf(Type element) {
   return isa<tile::PtrType>(element) ? 8 : std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
 
+bool multipliesBatches(Value tile) {
+  auto isBatched = [](tile::DotOp dot) {
+    return cast<RankedTensorType>(dot.getType()).getRank() > 2 ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return tile.getParentRegion()->getParentOfType<func::FuncOp>().walk(isBatched).wasInterrupted();
+}
+
 }  // namespace
 
 Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysis& axes, layout::ThreadCounts threads,
@@ -47,9 +55,9 @@ Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysi
   auto rating = [&](unsigned d) { return std::pair(info.contiguity(d), d); };
   llvm::sort(order, [&](unsigned a, unsigned b) { return rating(a) > rating(b); });
   int64_t element = bytesOf(cast<tile::PtrType>(type.getElementType()).getPointee());
-  // Behind a dimension of whole lines the outermost come first: a warp has matrices of a batch of its own, and a thread
-  // the addresses of few of them. Shorter runs stay beside their neighbours.
-  if (info.contiguity(order[0]) * element >= kLineBytes)
+  // Where batches are multiplied, the outermost dimensions come first behind one of whole lines: a warp has matrices of
+  // its own, and a thread the addresses of few of them. Shorter runs stay beside their neighbours.
+  if (order.size() > 2 && info.contiguity(order[0]) * element >= kLineBytes && multipliesBatches(pointers))
     llvm::sort(order.begin() + 1, order.end(), [&](unsigned a, unsigned b) {
       return std::pair(-info.contiguity(a), a) < std::pair(-info.contiguity(b), b);
     });

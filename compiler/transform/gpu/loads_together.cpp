@@ -45,6 +45,8 @@ LoadsTogether::Key LoadsTogether::keyOf(tile::LoadOp load, unsigned axis) const 
 
 Coalescing LoadsTogether::of(tile::LoadOp load) const {
   Coalescing own = alone(load);
+  bool isApart = own.neighbours == 1 && axes_.of(load.getPointer()).contiguity(own.axis) > 1;
+  if (isApart) return own;
   own.layout =
       coalesced(load.getPointer(), load.getMask(), axes_, threads_, false, most_.lookup(keyOf(load, own.axis))).layout;
   return own;

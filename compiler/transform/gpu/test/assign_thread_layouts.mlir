@@ -45,6 +45,23 @@ func.func @together(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %y: !tile.
   return
 }
 
+// Neighbours that do not begin at a word stay in neighbouring lanes, though they are added to those that do.
+// CHECK-LABEL: func.func @apart
+// CHECK: tile.load {{.*}}registers = [1, 2, 512, 1024], lanes = [4, 8, 16, 32, 64]
+// CHECK: tile.load {{.*}}registers = [128, {{.*}}lanes = [1, 2, 4, 8, 16]
+func.func @apart(%x: !tile.ptr<f32> {tile.multiple_of = 16 : i32}, %y: !tile.ptr<f32>) attributes {tile.num_warps = 4 : i32} {
+  %range = tile.make_range 0 to 2048 : tensor<2048xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<2048x!tile.ptr<f32>>
+  %xat = tile.addptr %xs, %range : tensor<2048x!tile.ptr<f32>>, tensor<2048xi32>
+  %ys = tile.splat %y : !tile.ptr<f32> -> tensor<2048x!tile.ptr<f32>>
+  %yat = tile.addptr %ys, %range : tensor<2048x!tile.ptr<f32>>, tensor<2048xi32>
+  %a = tile.load %xat : tensor<2048x!tile.ptr<f32>> -> tensor<2048xf32>
+  %b = tile.load %yat : tensor<2048x!tile.ptr<f32>> -> tensor<2048xf32>
+  %s = arith.addf %a, %b : tensor<2048xf32>
+  tile.store %xat, %s : tensor<2048x!tile.ptr<f32>>, tensor<2048xf32>
+  return
+}
+
 // A row that fewer elements than threads make up is still read in whole words where each thread holds several of it.
 // CHECK-LABEL: func.func @row
 // CHECK: tile.load {{.*}}tgpu.vector = array<i32: 8, 1>} : tensor<32x64x!tile.ptr<f16>>

@@ -1,8 +1,11 @@
 # Where matrices of a batch are multiplied, they are divided among lanes and warps before their rows are, so that a thread has few
 # addresses; rows shorter than a line of memory stay beside their neighbours, and so do those of a kernel that only adds.
-# RUN: tandemc %s --emit=layouts --target sm_90a --signature '*fp16:16, *i64, *fp32:16, *fp32' --constexpr 'D=64, PRODUCT=True' | FileCheck %s
-# RUN: tandemc %s --emit=layouts --target sm_90a --signature '*fp16:16, *i64, *fp32:16, *fp32' --constexpr 'D=8, PRODUCT=False' | FileCheck %s --check-prefix THIN
-# RUN: tandemc %s --emit=layouts --target sm_90a --signature '*fp16:16, *i64, *fp32:16, *fp32' --constexpr 'D=64, PRODUCT=False' | FileCheck %s --check-prefix ADDED
+# RUN: tandemc %s --emit=layouts --target sm_90a --signature '*fp16:16, *i64, *fp32:16, *fp32' \
+# RUN:     --constexpr 'D=64, PRODUCT=True' | FileCheck %s
+# RUN: tandemc %s --emit=layouts --target sm_90a --signature '*fp16:16, *i64, *fp32:16, *fp32' \
+# RUN:     --constexpr 'D=8, PRODUCT=False' | FileCheck %s --check-prefix THIN
+# RUN: tandemc %s --emit=layouts --target sm_90a --signature '*fp16:16, *i64, *fp32:16, *fp32' \
+# RUN:     --constexpr 'D=64, PRODUCT=False' | FileCheck %s --check-prefix ADDED
 import triton
 import triton.language as tl
 

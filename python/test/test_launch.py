@@ -71,6 +71,7 @@ WRONG = {
     "missing argument": (lambda: put[(1,)](zeros()), TypeError, "`put`: missing a required argument: 'value'"),
     "too many arguments": (lambda: one[(1,)](zeros(), 1), TypeError, "`one`: too many positional"),
     "unknown keyword": (lambda: one[(1,)](zeros(), foo=1), TypeError, "`one` has no parameter `foo`"),
+    "option of Triton": (lambda: one[(1,)](zeros(), arch="sm80"), TypeError, "`one` has no parameter `arch`"),
     "argument twice": (lambda: one[(1,)](zeros(), x_ptr=zeros()), TypeError, "multiple values"),
     "constexpr of text": (lambda: count[(1,)](zeros(), "8"), tandem.CompileError, "must be an integer"),
     "constexpr object": (lambda: count[(1,)](zeros(), Thing()), tandem.CompileError, "`N` is a `Thing` object"),
@@ -100,6 +101,12 @@ WRONG = {
     "no main": (lambda: tandem.launch(None), TypeError, "not callable"),
     "main without a team": (lambda: tandem.launch(lambda: 0), TypeError, "takes 0 positional"),
 }
+
+
+def test_options_of_triton_that_are_not_set():
+    x = zeros()
+    one[(1,)](x, arch=None, ir_override=None)
+    assert x[0] == 1
 
 
 @pytest.mark.parametrize("run, kind, words", WRONG.values(), ids=WRONG.keys())

@@ -9,6 +9,7 @@ import pytest
 import tandem
 import tandem.language as tl
 from tandem.compat.ragged import create_ragged_descriptor, load_ragged, store_ragged
+from tandem.compat.triton_driver import driver
 
 
 GLUON = """
@@ -156,3 +157,22 @@ def test_a_function_of_compile_time_calls_one_of_python():
 
 def test_a_function_of_the_language_stays_one_of_compile_time():
     assert tandem.constexpr_function(tl.cdiv) is tl.cdiv
+
+
+def test_what_a_kernel_can_read():
+    factor = 3
+
+    @tandem.jit
+    def scaled(x_ptr):
+        tl.store(x_ptr, tl.load(x_ptr) * factor)
+
+    scope = scaled.get_capture_scope()
+    assert scope["factor"] == 3 and scope["tl"] is tl and "x_ptr" not in scope
+
+
+def test_there_is_one_driver():
+    before = driver.active
+    driver.set_active(object())
+    assert driver.active is before
+    driver.reset_active()
+    assert driver.active is before

@@ -95,8 +95,8 @@ std::optional<AxisInfo> divisionInfo(Operation* op, Lookup of) {
   return llvm::TypeSwitch<Operation*, AxisInfo>(op)
       .Case<arith::DivSIOp>([&](auto) { return quotient(l, r, true); })
       .Case<arith::DivUIOp, arith::FloorDivSIOp>([&](auto) { return quotient(l, r, false); })
-      .Case<arith::RemSIOp>([&](auto) { return remainder(l, r, op->getResult(0).getType(), true); })
-      .Case<arith::RemUIOp>([&](auto) { return remainder(l, r, op->getResult(0).getType(), false); })
+      .Case<arith::RemSIOp>([&](auto) { return remainder(l, r, type, true); })
+      .Case<arith::RemUIOp>([&](auto) { return remainder(l, r, type, false); })
       .Case<arith::AndIOp>([&](auto) { return conjunction(l, r, type); })
       .Case<arith::ShRSIOp, arith::ShRUIOp>([&](auto) { return shiftRight(l, r, type); })
       .Default([&](Operation*) { return disjunction(l, r); });

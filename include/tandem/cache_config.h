@@ -1,4 +1,4 @@
-// What the operators over a cache of keys and values in pages share.
+// These are the sizes and options that all operators over a cache of keys and values in pages have.
 #pragma once
 #include "tandem/tensor.h"
 

@@ -55,8 +55,8 @@ Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysi
   auto rating = [&](unsigned d) { return std::pair(info.contiguity(d), d); };
   llvm::sort(order, [&](unsigned a, unsigned b) { return rating(a) > rating(b); });
   int64_t element = bytesOf(cast<tile::PtrType>(type.getElementType()).getPointee());
-  // Where batches are multiplied, the outermost dimensions come first behind one of whole lines: a warp has matrices of
-  // its own, and a thread the addresses of few of them. Shorter runs stay beside their neighbours.
+  // In a kernel that multiplies batches, a tile whose rows are whole lines gives its lanes and warps matrices before rows:
+  // a warp has matrices of its own, and a thread the addresses of few of them.
   if (order.size() > 2 && info.contiguity(order[0]) * element >= kLineBytes && multipliesBatches(pointers))
     llvm::sort(order.begin() + 1, order.end(), [&](unsigned a, unsigned b) {
       return std::pair(-info.contiguity(a), a) < std::pair(-info.contiguity(b), b);

@@ -28,8 +28,8 @@ layout::LinearLayout coalescedBlock(mlir::RankedTensorType type, layout::ThreadC
 layout::LinearLayout copiedBlock(mlir::RankedTensorType type, int64_t vector, unsigned axis,
                                  layout::ThreadCounts threads);
 
-// As `copiedBlock` for a matrix along its rows, but each group of four warps has rows of its own: every 64 of them those
-// of the next group.
+// `copiedBlock` of a matrix along its rows, in which each group of four warps has rows of its own: 64 rows are one group's,
+// the next 64 the next one's.
 layout::LinearLayout copiedByGroups(mlir::RankedTensorType type, int64_t vector, layout::ThreadCounts threads);
 
 // Results of a product by multiply-adds: each thread has a patch of rows and columns, so that the elements it reads

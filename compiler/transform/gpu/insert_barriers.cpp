@@ -202,8 +202,8 @@ class Inserter {
     known.after = pending;
   }
 
-  // What an access in the loop must follow is met before the loop where nothing in the loop asks for a meeting there:
-  // otherwise threads would meet in every iteration for what the first one alone needs.
+  // Puts a barrier before the loop for earlier accesses that one in the loop must follow, unless other accesses of the loop
+  // need a barrier before that one anyway: inside, threads would meet in every iteration for what the first alone needs.
   void meetBefore(Operation* loop, Pending& pending) {
     if (pending.empty()) return;
     Pending inside;

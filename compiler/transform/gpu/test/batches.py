@@ -1,5 +1,5 @@
-# Where matrices of a batch are multiplied, they are divided among lanes and warps before their rows are, so that a thread has few
-# addresses; rows shorter than a line of memory stay beside their neighbours, and so do those of a kernel that only adds.
+# A kernel that multiplies the matrices of a batch divides them among lanes and warps before their rows, so that a thread has few
+# addresses. Rows shorter than a line of memory stay beside their neighbours, and so do those of a kernel that only adds.
 # RUN: tandemc %s --emit=layouts --target sm_90a --signature '*fp16:16, *i64, *fp32:16, *fp32' \
 # RUN:     --constexpr 'D=64, PRODUCT=True' | FileCheck %s
 # RUN: tandemc %s --emit=layouts --target sm_90a --signature '*fp16:16, *i64, *fp32:16, *fp32' \

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tandem::abi {
@@ -52,6 +53,9 @@ struct KernelImage {
   std::vector<TensorMapRecipe> tensorMaps;
   // a hidden last parameter: the address of the rank's `tandem_dist_context` (dist_context.h)
   bool usesRanks = false;
+  // Names of parameters that launches must pass pointers of memory apart for: the code does not expect a write through one
+  // to be read through the other.
+  std::vector<std::pair<std::string, std::string>> apart;
   bool usesGridBarrier = false;       // all programs of a launch must be resident at once
   int registers = 0, spillBytes = 0;  // as ptxas says; 0 when unknown
   std::vector<Remark> remarks;        // by their places in the kernel

@@ -67,6 +67,7 @@ json headerOf(const KernelImage& image) {
           {"roomy_blocks", image.roomyBlocks},
           {"uses_ranks", image.usesRanks},
           {"uses_grid_barrier", image.usesGridBarrier},
+          {"apart", image.apart},
           {"remarks", remarks}};
 }
 
@@ -149,6 +150,7 @@ KernelImage imageOf(const json& header) {
   image.roomyBlocks = intOf(header.at("roomy_blocks"));
   image.usesRanks = header.at("uses_ranks").get<bool>();
   for (const json& r : header.at("remarks")) image.remarks.push_back(remarkOf(r));
+  image.apart = header.at("apart").get<decltype(image.apart)>();
   image.usesGridBarrier = header.at("uses_grid_barrier").get<bool>();
   return image;
 }

@@ -10,7 +10,7 @@ namespace tandem::abi {
 // Eight bytes every image starts with; the last two are the version.
 inline constexpr std::string_view kImageMagic(
     "TDIMG\0"
-    "03",
+    "04",
     8);
 
 std::string writeImage(const KernelImage& image);

@@ -39,6 +39,7 @@ KernelImage sample() {
       {RemarkKind::Load, RemarkOutcome::Missed, "pipeline-loads", "not ahead", "ask for stages", "k.py", 12, 9}};
   image.usesRanks = true;
   image.usesGridBarrier = true;
+  image.apart = {{"a", "c"}, {"b", "c"}};
   return image;
 }
 
@@ -61,6 +62,7 @@ TEST(KernelImageIo, RoundTrip) {
   EXPECT_EQ(read->tensorMaps[0].base.steps[1].value, -16);
   EXPECT_TRUE(read->tensorMaps[0].nanFill);
   EXPECT_EQ(read->remarks, sample().remarks);
+  EXPECT_EQ(read->apart, sample().apart);
 }
 
 TEST(KernelImageIo, EveryDamagedByteIsNoticed) {
@@ -82,7 +84,7 @@ TEST(KernelImageIo, EveryShortFileIsNoticed) {
 TEST(KernelImageIo, AnotherVersionIsNamed) {
   std::string bytes = writeImage(sample());
   bytes[7] = '9';
-  EXPECT_EQ(errorOf(bytes), "the kernel image is of version `09`, this library reads version `03`");
+  EXPECT_EQ(errorOf(bytes), "the kernel image is of version `09`, this library reads version `04`");
   EXPECT_EQ(errorOf("hello"), "these 5 bytes are not a kernel image");
 }
 

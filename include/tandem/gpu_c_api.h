@@ -35,8 +35,9 @@ TANDEM_API int td_gpu_load_file(const char* path, td_gpu_kernel** kernel);
 TANDEM_API void td_gpu_kernel_release(td_gpu_kernel* kernel);
 
 /* {"name", "target", "params": ["pointer", "i32"], "threads", "shared_bytes", "cluster", "registers", "spill_bytes",
- *  "tensor_maps", "remarks": [{"kind", "outcome", "stage", "message", "help", "file", "line", "column", "text"}]}: see
- * docs/guide/remarks.md. */
+ *  "tensor_maps", "apart": [["x_ptr", "out_ptr"]], "remarks": [{"kind", "outcome", "stage", "message", "help", "file",
+ *  "line", "column", "text"}]}. `apart`: pairs of parameters whose memory must not overlap in a launch; none unless the
+ * request promises some. Remarks: docs/guide/remarks.md. */
 TANDEM_API int td_gpu_kernel_info(td_gpu_kernel* kernel, char** json);
 TANDEM_API int td_gpu_kernel_ptx(td_gpu_kernel* kernel, char** text);
 /* The bytes belong to the kernel; none when the driver compiles the PTX. */

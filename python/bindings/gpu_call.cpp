@@ -28,10 +28,20 @@ bool readAddress(PyObject* number, uint64_t& out) {
 }  // namespace
 
 const Names& names() {
-  static const Names all = {
-      interned("data_ptr"), interned("dtype"),  interned("get_device"),  interned("__cuda_array_interface__"),
-      interned("base"),     interned("shape"),  interned("strides"),     interned("block_shape"),
-      interned("padding"),  interned("stream"), interned("cuda_stream"), interned("value")};
+  static const Names all = {interned("data_ptr"),
+                            interned("dtype"),
+                            interned("get_device"),
+                            interned("__cuda_array_interface__"),
+                            interned("base"),
+                            interned("shape"),
+                            interned("strides"),
+                            interned("block_shape"),
+                            interned("padding"),
+                            interned("stream"),
+                            interned("cuda_stream"),
+                            interned("value"),
+                            interned("untyped_storage"),
+                            interned("nbytes")};
   return all;
 }
 

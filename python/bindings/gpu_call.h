@@ -30,7 +30,7 @@ enum class Outcome { Done, Slow, Failed };
 // The attribute and method names used on every call.
 struct Names {
   PyObject *dataPtr, *dtype, *getDevice, *arrayInterface, *base, *shape, *strides, *blockShape, *padding, *stream,
-      *cudaStream, *value;
+      *cudaStream, *value, *untypedStorage, *nbytes;
 };
 const Names& names();
 

@@ -1,6 +1,7 @@
 // The table of compiled kernels of one Python function, and the launch of a call that is in it.
 #include "gpu_launcher.h"
 #include "gpu_call.h"
+#include "memory.h"
 #include "tandem/gpu_c_api.h"
 #include <cstring>
 
@@ -15,9 +16,15 @@ struct Entry {
   std::string packs;
   int flags;
   PyObject *options, *reads, *result;
+  struct Pair {
+    size_t first, second;
+    bool apart;
+  };
+  std::vector<Pair> pairs;
+  PyObject* next = nullptr;  // the capsule of an entry for the same key, of other pairs; null: there is none
 
   ~Entry() {
-    for (PyObject* o : {kernelCapsule, options, reads, result}) Py_XDECREF(o);
+    for (PyObject* o : {kernelCapsule, options, reads, result, next}) Py_XDECREF(o);
   }
 };
 
@@ -27,7 +34,8 @@ struct LauncherObject {
 
 LauncherState& stateOf(PyObject* self) { return *reinterpret_cast<LauncherObject*>(self)->state; }
 
-void destroyEntry(PyObject* capsule) { delete static_cast<Entry*>(PyCapsule_GetPointer(capsule, kEntry)); }
+Entry& entryOf(PyObject* capsule) { return *static_cast<Entry*>(PyCapsule_GetPointer(capsule, kEntry)); }
+void destroyEntry(PyObject* capsule) { delete &entryOf(capsule); }
 
 // Returns the value that a read of the host finds now, as Python's `_look_up` does; a new reference. Null: nothing, or
 // an exception is set.
@@ -50,6 +58,12 @@ bool isCurrent(const LauncherState& state, const Entry& entry) {
     Py_XDECREF(now);
     if (!same) return false;
   }
+  return true;
+}
+
+bool fits(const Call& call, const Entry& entry) {
+  for (auto [first, second, apart] : entry.pairs)
+    if (areApart(call.slot(first), call.slot(second)) != apart) return false;
   return true;
 }
 
@@ -164,11 +178,15 @@ Outcome launch(const LauncherState& state, Call& call, const Entry& entry, PyObj
   return Outcome::Failed;
 }
 
-// The entry for a key, held; null when there is none (or an exception is set).
-PyObject* entryFor(const LauncherState& state, PyObject* key) {
-  PyObject* capsule = PyDict_GetItemWithError(state.entries, key);
-  if (!capsule) return nullptr;
-  return isCurrent(state, *static_cast<Entry*>(PyCapsule_GetPointer(capsule, kEntry))) ? Py_NewRef(capsule) : nullptr;
+// The entry for a key and the call's memory, held; null when there is none (or an exception is set).
+PyObject* entryFor(const LauncherState& state, const Call& call, PyObject* key) {
+  PyObject* at = Py_XNewRef(PyDict_GetItemWithError(state.entries, key));
+  while (at && !(isCurrent(state, entryOf(at)) && fits(call, entryOf(at)))) {
+    PyObject* next = Py_XNewRef(entryOf(at).next);
+    Py_DECREF(at);
+    at = next;
+  }
+  return at;
 }
 
 PyObject* callMiss(const LauncherState& state, const Call& call, PyObject* key, PyObject* const* given,
@@ -204,7 +222,7 @@ PyObject* run(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject
   if (o == Outcome::Slow) return callMiss(state, call, nullptr, given, count, keywordNames);
   PyObject* key = call.makeKey();
   if (!key) return nullptr;
-  PyObject* capsule = entryFor(state, key);
+  PyObject* capsule = entryFor(state, call, key);
   PyObject* result = nullptr;
   if (!capsule && PyErr_Occurred()) {  // a constant that cannot be hashed
     PyErr_Clear();
@@ -212,7 +230,7 @@ PyObject* run(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject
   } else if (!capsule) {
     result = callMiss(state, call, key, given, count, keywordNames);
   } else {
-    const Entry& entry = *static_cast<Entry*>(PyCapsule_GetPointer(capsule, kEntry));
+    const Entry& entry = entryOf(capsule);
     o = launch(state, call, entry, given[0]);
     if (o == Outcome::Done) result = Py_NewRef(entry.result);
     if (o == Outcome::Slow) result = callMiss(state, call, nullptr, given, count, keywordNames);
@@ -222,13 +240,27 @@ PyObject* run(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject
   return result;
 }
 
+bool readPairs(PyObject* given, size_t parameters, std::vector<Entry::Pair>& out) {
+  for (Py_ssize_t i = 0, n = PyTuple_Size(given); i < n; ++i) {
+    Py_ssize_t first, second;
+    int apart;
+    if (!PyArg_ParseTuple(PyTuple_GetItem(given, i), "nnp", &first, &second, &apart)) return false;
+    if (size_t(first) >= parameters || size_t(second) >= parameters) {
+      PyErr_SetString(PyExc_ValueError, "a pair is of no parameters");
+      return false;
+    }
+    out.push_back({size_t(first), size_t(second), bool(apart)});
+  }
+  return true;
+}
+
 PyObject* add(PyObject* self, PyObject* arguments) {
-  PyObject *key, *kernel, *options, *reads, *result;
+  PyObject *key, *kernel, *options, *reads, *pairs, *result;
   const char* packs;
   Py_ssize_t packCount;
   int flags;
-  if (!PyArg_ParseTuple(arguments, "OOy#iO!O!O", &key, &kernel, &packs, &packCount, &flags, &PyDict_Type, &options,
-                        &PyTuple_Type, &reads, &result))
+  if (!PyArg_ParseTuple(arguments, "OOy#iO!O!O!O", &key, &kernel, &packs, &packCount, &flags, &PyDict_Type, &options,
+                        &PyTuple_Type, &reads, &PyTuple_Type, &pairs, &result))
     return nullptr;
   LauncherState& state = stateOf(self);
   auto* handle = static_cast<td_gpu_kernel*>(PyCapsule_GetPointer(kernel, kGpuKernel));
@@ -247,7 +279,10 @@ PyObject* add(PyObject* self, PyObject* arguments) {
   auto* entry =
       new Entry{Py_NewRef(kernel), handle,           std::string(packs, size_t(packCount)), flags, PyDict_Copy(options),
                 Py_NewRef(reads),  Py_NewRef(result)};
-  PyObject* capsule = entry->options ? PyCapsule_New(entry, kEntry, destroyEntry) : nullptr;
+  bool ok = entry->options && readPairs(pairs, state.parameters.size(), entry->pairs);
+  PyObject* known = PyDict_GetItemWithError(state.entries, key);
+  if (known && isCurrent(state, entryOf(known))) entry->next = Py_NewRef(known);
+  PyObject* capsule = ok ? PyCapsule_New(entry, kEntry, destroyEntry) : nullptr;
   if (!capsule) {
     delete entry;
     return nullptr;
@@ -327,10 +362,11 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   for (const Parameter& p : state->parameters) Py_VISIT(p.defaultValue);
   Py_ssize_t at = 0;
   PyObject* capsule = nullptr;
-  while (state->entries && PyDict_Next(state->entries, &at, nullptr, &capsule)) {
-    const Entry& entry = *static_cast<Entry*>(PyCapsule_GetPointer(capsule, kEntry));
-    for (PyObject* o : {entry.kernelCapsule, entry.options, entry.reads, entry.result}) Py_VISIT(o);
-  }
+  while (state->entries && PyDict_Next(state->entries, &at, nullptr, &capsule))
+    for (; capsule; capsule = entryOf(capsule).next) {
+      const Entry& entry = entryOf(capsule);
+      for (PyObject* o : {entry.kernelCapsule, entry.options, entry.reads, entry.result, entry.next}) Py_VISIT(o);
+    }
   return 0;
 }
 

@@ -17,10 +17,12 @@ namespace tandem::bindings {
 //          __cuda_array_interface__; "d" host descriptor; "c" constant; "s" anything else
 //   miss(key, device, stream, grid, args, kwargs): what to do with a call that is not known; key is None when the call
 //          cannot be made known
-// run(grid, *args, **kwargs) add(key, kernel, packs, flags, options, reads, result)
+// run(grid, *args, **kwargs) add(key, kernel, packs, flags, options, reads, pairs, result)
 //   packs: one letter a parameter: "s" not passed, "c" passed as it is, "f" "d" as fp32 or fp64, "o" "B" "H" "W" "Q" as
 //   an
 //          integer of 1 bit, 1, 2, 4 or 8 bytes
+//   pairs: (i, j, apart)s of parameters' numbers: whether the memory of the two must be apart, or must not; calls of one
+//          key may differ in it, and each finds its kernel
 //   reads: (owner, key, value)s of the host's values, which must still hold; `empty` as a value: nothing was found
 // stream_of: None, or a function from a device to its current stream
 PyObject* makeGpuLauncherType();

@@ -2,6 +2,7 @@
 // later. A td_ function that returns a status raises RuntimeError(td_last_error()); its out parameters become its
 // result.
 #include "gpu_launcher.h"
+#include "memory.h"
 #include "tandem/gpu_c_api.h"
 #include "tandem/op_c_api.h"
 #include "tandem/search_c_api.h"
@@ -242,6 +243,13 @@ PyObject* gpuKernelPrepare(PyObject*, PyObject* const* given, Py_ssize_t count) 
 }
 
 using FastCall = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
+// are_apart(a, b)
+PyObject* areApart(PyObject*, PyObject* const* given, Py_ssize_t count) {
+  if (count == 2) return PyBool_FromLong(tandem::bindings::areApart(given[0], given[1]));
+  PyErr_SetString(PyExc_TypeError, "two arrays are wanted");
+  return nullptr;
+}
+
 PyMethodDef entry(const char* name, FastCall f) {
   return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)), METH_FASTCALL, nullptr};
 }
@@ -323,6 +331,7 @@ PyMethodDef methods[] = {entry("version", version),
                          TD(gpu_kernel_ptx),
                          entry("gpu_kernel_cubin", gpuKernelCubin),
                          entry("gpu_kernel_prepare", gpuKernelPrepare),
+                         entry("are_apart", areApart),
                          TD(gpu_launch),
                          TD(gpu_malloc),
                          TD(gpu_free),

@@ -144,9 +144,9 @@ class JITFunction(Source, KernelInterface[_Kernel]):
         with self.compiling:
             return specialized(self._specializations, key, builder, lambda: self.request(arguments, options, builder), self._compile)[0]
 
-    def request(self, arguments, options, builder):
+    def request(self, arguments, options, builder, **more):
         kernel = builder.add(self)
-        return json.dumps({"kernel": kernel, "functions": builder.functions, "arguments": arguments, "options": options})
+        return json.dumps({"kernel": kernel, "functions": builder.functions, "arguments": arguments, "options": options, **more})
 
     def _compile(self, request):
         try:

@@ -53,6 +53,28 @@ class FakeTensor:
         return tuple(reversed(strides))
 
 
+class FakeStorage:
+    def __init__(self, address, size):
+        self.address, self.size = address, size
+
+    def data_ptr(self):
+        return self.address
+
+    def nbytes(self):
+        return self.size
+
+
+class PartOfStorage(FakeTensor):
+    """A tensor that tells its storage."""
+
+    def __init__(self, storage, offset=0):
+        super().__init__(storage.address + offset)
+        self.storage = storage
+
+    def untyped_storage(self):
+        return self.storage
+
+
 class CupyArray:
     def __init__(self, address, typestr="<f4"):
         self.__cuda_array_interface__ = {"data": (address, False), "typestr": typestr, "shape": (64,), "version": 3}
@@ -88,7 +110,7 @@ def _words(arguments):
             yield "*" if a["type"][0] == "*" else a["type"]
 
 
-def image_bytes(request, shared=0, registers=40):
+def image_bytes(request, shared=0, registers=40, apart=()):
     """A kernel image (abi/kernel_image_io.h) with the request's parameters, for the fake driver."""
     words = list(_words(request["arguments"]))
     name = request["kernel"].split("#")[0]
@@ -107,6 +129,7 @@ def image_bytes(request, shared=0, registers=40):
             "roomy_blocks": 0,
             "uses_ranks": False,
             "uses_grid_barrier": False,
+            "apart": list(apart),
             "remarks": [],
         }
     ).encode()
@@ -115,7 +138,7 @@ def image_bytes(request, shared=0, registers=40):
     for byte in body:
         checksum = (checksum ^ byte) * 0x100000001B3 % 2**64
     sizes = b"".join(n.to_bytes(8, "little") for n in (len(header), len(cubin), 12, 0, checksum))
-    return b"TDIMG\x0003" + sizes + body
+    return b"TDIMG\x0004" + sizes + body
 
 
 class Gpu:
@@ -129,6 +152,7 @@ class Gpu:
         self.requests = []
         self.shared = lambda request: 0
         self.error = None
+        self.apart = []  # pairs of parameters that kernels take to be apart where requests allow it
 
     def compile(self, text):
         if self.error:
@@ -136,7 +160,8 @@ class Gpu:
         request = json.loads(text)
         self.requests.append(request)
         path = self.folder / f"{len(self.requests)}.tdimage"
-        path.write_bytes(image_bytes(request, self.shared(request)))
+        apart = [pair for pair in self.apart if "overlapping" in request and pair not in request["overlapping"]]
+        path.write_bytes(image_bytes(request, self.shared(request), apart=apart))
         return _tandem.gpu_load_file(str(path))
 
     @property

@@ -8,10 +8,11 @@ import weakref
 
 import numpy as np
 import pytest
-from gpu_fake import CupyArray, FakeTensor, bfloat16, float16, gpu, needs_fake  # noqa: F401
+from gpu_fake import CupyArray, FakeStorage, FakeTensor, PartOfStorage, bfloat16, float16, gpu, needs_fake  # noqa: F401
 
 import tandem
 import tandem.language as tl
+from tandem.kernel.mock_tensor import MockTensor
 
 pytestmark = needs_fake
 
@@ -329,6 +330,60 @@ def test_kernels_are_collected(gpu):
     del kernel
     gc.collect()
     assert gone() is None
+
+
+def asked(request):
+    return request.get("overlapping")
+
+
+def test_tensors_with_common_memory_get_a_kernel_of_their_own(gpu):
+    """A kernel that takes its arguments to be apart is for calls where they are: parts of one storage are not, wherever they begin."""
+    gpu.apart = [["x_ptr", "y_ptr"]]
+    kernel = fresh(add_kernel)
+    one, other = FakeStorage(0x1000, 256), FakeStorage(0x2000, 256)
+    inside = FakeStorage(0x1080, 64)  # of another owner, in the same memory
+    apart = kernel[(1,)](PartOfStorage(one), PartOfStorage(other), 64, 32)
+    assert apart.apart == [["x_ptr", "y_ptr"]] and [asked(r) for r in gpu.requests] == [[]]
+    common = kernel[(1,)](PartOfStorage(one), PartOfStorage(one, 128), 64, 32)
+    assert common is not apart and asked(gpu.requests[1]) == [["x_ptr", "y_ptr"]] and len(gpu.requests) == 2
+    for _ in range(2):  # each call finds its kernel again
+        assert kernel[(1,)](PartOfStorage(other), PartOfStorage(one), 64, 32) is apart
+        assert kernel[(1,)](PartOfStorage(other, 64), PartOfStorage(other), 64, 32) is common
+        assert kernel[(1,)](PartOfStorage(one), PartOfStorage(inside), 64, 32) is common
+        assert kernel[(1,)](PartOfStorage(one), FakeTensor(0x5000), 64, 32) is common
+    assert len(gpu.requests) == 2
+
+
+def test_a_compiled_kernel_is_replaced_for_common_memory(gpu):
+    gpu.apart = [["x_ptr", "y_ptr"]]
+    one, other = FakeStorage(0x1000, 256), FakeStorage(0x2000, 256)
+    compiled = fresh(add_kernel).warmup(MockTensor(float16), MockTensor(float16), 64, 32, grid=(1,))
+    compiled[(1,)](PartOfStorage(one), PartOfStorage(other), 64, 32)
+    assert len(gpu.requests) == 1
+    compiled[(1,)](PartOfStorage(one), PartOfStorage(one), 64, 32)
+    assert [asked(r) for r in gpu.requests] == [[], [["x_ptr", "y_ptr"]]] and len(gpu.launches) == 2
+
+
+def test_nothing_is_promised_of_arrays_that_do_not_tell_their_memory(gpu):
+    gpu.apart = [["x_ptr", "y_ptr"]]
+    kernel = fresh(add_kernel)
+    for _ in range(2):
+        kernel[(1,)](FakeTensor(0x1000), PartOfStorage(FakeStorage(0x2000, 256)), 64, 32)
+        kernel[(1,)](CupyArray(0x1000), CupyArray(0x2000), 64, 32)
+    assert [asked(r) for r in gpu.requests] == [None]
+
+
+def test_parts_of_tuples_are_looked_at(gpu):
+    gpu.apart = [["pair.0", "pair.1"]]
+
+    @tandem.jit
+    def kernel(pair):
+        pass
+
+    one, other = FakeStorage(0x1000, 256), FakeStorage(0x2000, 256)
+    kernel[(1,)]((PartOfStorage(one), PartOfStorage(other)))
+    kernel[(1,)]((PartOfStorage(one), PartOfStorage(one)))
+    assert [asked(r) for r in gpu.requests] == [[], [["pair.0", "pair.1"]]]
 
 
 def test_launch_overhead(gpu):

@@ -4,7 +4,7 @@ import numpy as np
 import triton
 import triton.language as tl
 from cases import inout
-from checks import DTYPES, check, normal, poisoned
+from checks import DTYPES, add, check, compare, normal, poisoned
 
 
 @triton.jit
@@ -233,3 +233,30 @@ for t, dtype in enumerate(["fp32", "fp16", "int8"]):
         for warps in (1, 4, 8):
             make = lambda rng, d=dtype, r=row, c=column: [normal(rng, (32, 32), d), poisoned((48, 64), d), 48, 64, r, c]
             check(anywhere, make, _placed, f"{dtype}.{row}.{column}.w{warps}", BM=32, BN=32, num_warps=warps)
+
+
+@triton.jit
+def turned_in_turns(x, y, TURNS: tl.constexpr, N: tl.constexpr):
+    """Each turn writes through `x` what another thread reads through `y`, if they are the same memory."""
+    i = tl.arange(0, N)
+    for turn in range(TURNS):
+        tl.store(x + i, tl.load(y + (N - 1 - i)) + turn)
+
+
+def _in_turns(n, warps, y_begins, seed):
+    import torch
+
+    memory = torch.randint(0, 99, (2 * n,), generator=torch.Generator().manual_seed(seed[0]), dtype=torch.int32)
+    wanted, found = memory.numpy().copy(), memory.cuda()
+    other = found.clone() if y_begins is None else found
+    begin = y_begins or 0
+    source = wanted if y_begins is not None else wanted.copy()
+    for turn in range(5):
+        wanted[:n] = source[begin : begin + n][::-1] + turn
+    turned_in_turns[(1,)](found[:n], other[begin : begin + n], TURNS=5, N=n, num_warps=warps)
+    compare(found.cpu().numpy(), wanted, 0, "NumPy")
+
+
+for n, warps in [(256, 4), (1024, 8), (4096, 16)]:
+    for name, begin in [("apart", None), ("same", 0), ("part", n // 2), ("beside", n)]:
+        add(f"memory.turned_in_turns.{name}.{n}.w{warps}", lambda seed, a=(n, warps, begin): _in_turns(*a, seed))

@@ -33,17 +33,26 @@ bool arePositive(Operation*, Attribute value) {
   auto numbers = dyn_cast<DenseI32ArrayAttr>(value);
   return numbers && llvm::all_of(numbers.asArrayRef(), [](int32_t n) { return n > 0; });
 }
+bool arePairs(Operation* op, Attribute value) {
+  auto numbers = dyn_cast<DenseI32ArrayAttr>(value);
+  int32_t count = cast<func::FuncOp>(op).getNumArguments();
+  return numbers && numbers.size() % 2 == 0 &&
+         llvm::all_of(numbers.asArrayRef(), [&](int32_t n) { return n >= 0 && n < count; });
+}
 bool isUnit(Operation*, Attribute value) { return isa<UnitAttr>(value); }
 bool isText(Operation*, Attribute value) { return isa<StringAttr>(value); }
 bool isAny(Operation*, Attribute) { return true; }
 
 using D = TileDialect;
 constexpr char kPositive[] = "a positive 32-bit number", kCount[] = "a 32-bit number from 0 on",
+               kPairs[] = "an array of pairs of the kernel's parameters",
                kNumbers[] = "an array of positive 32-bit numbers", kHere[] = "an op with one result";
 
 const AttributeRule kOfOps[] = {
     {D::NumWarpsAttrHelper::getNameStr(), isKernel, "a kernel", isPositive, kPositive},
     {D::MaxnregAttrHelper::getNameStr(), isKernel, "a kernel", isPositive, kPositive},
+    {D::OverlappingAttrHelper::getNameStr(), isKernel, "a kernel", arePairs, kPairs},
+    {D::ApartAttrHelper::getNameStr(), isKernel, "a kernel", arePairs, kPairs},
     {D::NumStagesAttrHelper::getNameStr(), isKernelOrLoop, "a kernel or a loop", isCount, kCount},
     {D::LoopUnrollFactorAttrHelper::getNameStr(), isLoop, "a loop", isAny, ""},
     {D::DisallowAccMultiBufferAttrHelper::getNameStr(), isLoop, "a loop", isAny, ""},
@@ -68,6 +77,17 @@ IntegerAttr number(Operation* op, int64_t value) {
 }
 std::optional<int64_t> numberOf(IntegerAttr attribute) {
   return attribute ? std::optional(attribute.getInt()) : std::nullopt;
+}
+
+DenseI32ArrayAttr pairsAttribute(func::FuncOp kernel, ArrayRef<ParameterPair> pairs) {
+  SmallVector<int32_t> numbers;
+  for (auto [a, b] : pairs) numbers.append({int32_t(std::min(a, b)), int32_t(std::max(a, b))});
+  return DenseI32ArrayAttr::get(kernel.getContext(), numbers);
+}
+SmallVector<ParameterPair> pairsOf(DenseI32ArrayAttr attribute) {
+  SmallVector<ParameterPair> pairs;
+  for (int64_t i = 0; attribute && i < attribute.size(); i += 2) pairs.emplace_back(attribute[i], attribute[i + 1]);
+  return pairs;
 }
 
 func::FuncOp kernelOf(BlockArgument parameter) { return cast<func::FuncOp>(parameter.getOwner()->getParentOp()); }
@@ -99,6 +119,23 @@ std::optional<int64_t> maxRegisters(func::FuncOp kernel) {
 }
 void setMaxRegisters(func::FuncOp kernel, int64_t registers) {
   dialectOf(kernel)->getMaxnregAttrHelper().setAttr(kernel, number(kernel, registers));
+}
+void setOverlapping(func::FuncOp kernel, ArrayRef<ParameterPair> pairs) {
+  dialectOf(kernel)->getOverlappingAttrHelper().setAttr(kernel, pairsAttribute(kernel, pairs));
+}
+bool takeApart(BlockArgument a, BlockArgument b) {
+  func::FuncOp kernel = kernelOf(a);
+  DenseI32ArrayAttr overlapping = dialectOf(kernel)->getOverlappingAttrHelper().getAttr(kernel);
+  ParameterPair pair = std::minmax(a.getArgNumber(), b.getArgNumber());
+  if (!overlapping || llvm::is_contained(pairsOf(overlapping), pair)) return false;
+  SmallVector<ParameterPair> taken = takenApart(kernel);
+  if (llvm::is_contained(taken, pair)) return true;
+  taken.push_back(pair);
+  dialectOf(kernel)->getApartAttrHelper().setAttr(kernel, pairsAttribute(kernel, taken));
+  return true;
+}
+SmallVector<ParameterPair> takenApart(func::FuncOp kernel) {
+  return pairsOf(dialectOf(kernel)->getApartAttrHelper().getAttr(kernel));
 }
 void setLoopHint(scf::ForOp loop, StringRef name, Attribute value) {
   loop->setAttr((TileDialect::getDialectNamespace() + "." + name).str(), value);

@@ -19,6 +19,15 @@ void setNumStages(mlir::func::FuncOp kernel, int64_t stages);
 std::optional<int64_t> maxRegisters(mlir::func::FuncOp kernel);
 void setMaxRegisters(mlir::func::FuncOp kernel, int64_t registers);
 
+// Memory that is reached through different pointers among the kernel's parameters. Unless a launch has promised otherwise it
+// may be the same.
+using ParameterPair = std::pair<unsigned, unsigned>;
+// Whoever launches the kernel sees to it that these pairs alone overlap.
+void setOverlapping(mlir::func::FuncOp kernel, llvm::ArrayRef<ParameterPair> pairs);
+// Returns true if the two are promised to be apart, and notes that the code is right for such launches only.
+bool takeApart(mlir::BlockArgument a, mlir::BlockArgument b);
+llvm::SmallVector<ParameterPair> takenApart(mlir::func::FuncOp kernel);
+
 // The hints of `tl.range`, by their names there.
 void setLoopHint(mlir::scf::ForOp loop, llvm::StringRef name, mlir::Attribute value);
 

@@ -26,6 +26,8 @@ def Tile_Dialect : Dialect {
   let discardableAttrs = (ins
     // of a kernel: its warps, and how many slots of loads and how many registers its author asks for
     "::mlir::IntegerAttr":$num_warps, "::mlir::IntegerAttr":$num_stages, "::mlir::IntegerAttr":$maxnreg,
+    // of a kernel: pairs of its parameters that may address the same memory, where others do not; pairs that passes took to be apart
+    "::mlir::DenseI32ArrayAttr":$overlapping, "::mlir::DenseI32ArrayAttr":$apart,
     // of a kernel's parameter
     "::mlir::StringAttr":$name, "::mlir::StringAttr":$type, "::mlir::IntegerAttr":$multiple_of,
     // of a number: what `tl.multiple_of` and its kin promise, one number a dimension

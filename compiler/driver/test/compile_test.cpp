@@ -123,7 +123,7 @@ TEST(Compile, PromisesOfTheRequestAndOfTheAuthorAreAttributes) {
     EXPECT_NE(text.find("tile.assume"), std::string::npos) << text;
   }
   EXPECT_TRUE(compileToProgram(r.dump()).program) << compileToProgram(r.dump()).error;
-  for (json wrong : {json(0), json(-16), json("16"), json(2.5)}) {
+  for (const json& wrong : {json(0), json(-16), json("16"), json(2.5)}) {
     r["arguments"][0]["divisibility"] = wrong;
     std::string words = "`divisibility` of argument `x` must be a positive 32-bit integer, but is " + wrong.dump();
     EXPECT_NE(compileToProgram(r.dump()).error.find(words), std::string::npos);
@@ -133,6 +133,19 @@ TEST(Compile, PromisesOfTheRequestAndOfTheAuthorAreAttributes) {
   EXPECT_NE(
       compileToProgram(r.dump()).error.find("`divisibility` is for pointers and integers, but argument `x` is neither"),
       std::string::npos);
+}
+
+TEST(Compile, ParametersOfTheRequestThatMayOverlapAreAnAttribute) {
+  json r = scaleRequest();
+  EXPECT_EQ(emit(r.dump(), "tile").text.find("tile.overlapping"), std::string::npos);
+  r["overlapping"] = json::array();
+  EXPECT_NE(emit(r.dump(), "tile").text.find("tile.overlapping = array<i32>"), std::string::npos);
+  r["overlapping"] = json::parse(R"([["n", "x"]])");
+  EXPECT_NE(emit(r.dump(), "tile").text.find("tile.overlapping = array<i32: 0, 1>"), std::string::npos);
+  r["overlapping"] = json::parse(R"([["x", "y"]])");
+  EXPECT_NE(compileToProgram(r.dump()).error.find("`y`, which may overlap another, is no argument"), std::string::npos);
+  r["overlapping"] = json::parse(R"([["x"]])");
+  EXPECT_NE(compileToProgram(r.dump()).error.find("the request is not well formed"), std::string::npos);
 }
 
 TEST(Compile, LaunchOptionsAreChecked) {

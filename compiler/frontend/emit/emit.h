@@ -26,6 +26,8 @@ struct KernelRequest {
   FunctionPtr kernel;
   std::vector<KernelArgument> arguments;
   CompileOptions options;
+  // Names of pointer arguments that may address the same memory, where all others do not; nothing: any may.
+  std::optional<std::vector<std::pair<std::string, std::string>>> overlapping;
   std::function<void(const std::string&)> staticPrint;  // as Context's
 };
 

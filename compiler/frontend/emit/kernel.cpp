@@ -75,6 +75,19 @@ class Signature {
   unsigned next_ = 0;
 };
 
+llvm::SmallVector<tile::ParameterPair> pairsOf(const Context& cx, const Signature& signature,
+                                               const std::vector<std::pair<std::string, std::string>>& names) {
+  auto numberOf = [&](const std::string& name) {
+    auto found = llvm::find(signature.names(), name);
+    if (found == signature.names().end())
+      cx.fail("unknown-argument", "`" + name + "`, which may overlap another, is no argument");
+    return unsigned(found - signature.names().begin());
+  };
+  llvm::SmallVector<tile::ParameterPair> pairs;
+  for (const auto& [a, b] : names) pairs.emplace_back(numberOf(a), numberOf(b));
+  return pairs;
+}
+
 }  // namespace
 
 void loadDialects(mlir::MLIRContext& mlir) {
@@ -103,6 +116,7 @@ EmittedKernel emitKernel(mlir::MLIRContext& mlir, Session& session, const Kernel
     tile::describe(parameter, signature.names()[i], signature.dtypes()[i].name());
     if (int32_t n = signature.divisibilities()[i]; n > 1) tile::setMultipleOf(parameter, n);
   }
+  if (request.overlapping) tile::setOverlapping(out.function, pairsOf(cx, signature, *request.overlapping));
   cx.builder.setInsertionPointToStart(entry);
   std::map<std::string, Value> values;
   for (const KernelArgument& a : request.arguments) {

@@ -283,6 +283,7 @@ KernelRequest readRequest(Session& session, const json& request) {
     out.kernel = v.as<FunctionPtr>();
     out.options = options(request, *out.kernel);
     for (const json& a : member(request, "arguments")) out.arguments.push_back(argument(functions, a));
+    if (auto pairs = request.find("overlapping"); pairs != request.end()) out.overlapping.emplace() = *pairs;
     return out;
   } catch (const json::exception& error) {
     failRequest(std::string("the request is not well formed: ") + error.what());

@@ -66,6 +66,8 @@ void KernelContext::lowerArguments(func::FuncOp kernel) {
     types.push_back(typeOf(type));
     image.params.push_back(paramType(type));
   }
+  for (auto [a, b] : tile::takenApart(kernel))
+    image.apart.emplace_back(tile::nameOf(kernel.getArgument(a)).str(), tile::nameOf(kernel.getArgument(b)).str());
   emit.addParameters(kernel, types);
   image.usesRanks = usesRanks(kernel) || target.recordsTrace();
   if (!image.usesRanks) peers = nullptr;

@@ -6,6 +6,7 @@
 #include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/dialect/tgpu/layouts.h"
 #include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/thread_dependence.h"
 #include <map>
@@ -151,7 +152,9 @@ bool conflict(const Access& earlier, const Access& later) {
   bool readAfterWrite = earlier.writes && later.reads, overtakesRead = earlier.isWhole && earlier.reads;
   bool unknown = !earlier.root || !later.root;
   if (!readAfterWrite && !overtakesRead && (unknown || earlier.root != later.root)) return false;
-  return (inOtherBlocks(earlier, later) || !inSameThreads(earlier, later)) && !commute(earlier, later);
+  if ((!inOtherBlocks(earlier, later) && inSameThreads(earlier, later)) || commute(earlier, later)) return false;
+  return unknown || earlier.root == later.root ||
+         !tile::takeApart(cast<BlockArgument>(earlier.root), cast<BlockArgument>(later.root));
 }
 
 // Each access is compared with those that are pending: beyond this number a barrier costs less than the comparisons.

@@ -52,6 +52,15 @@ def is_cuda_array(value):
     return _is_pointer(value) and (is_available() or "TANDEM_TARGET" in os.environ)
 
 
+def telling(value):
+    """Returns how many arrays a value holds that tell what memory they are part of. One without memory counts."""
+    if isinstance(value, tuple):
+        return sum(map(telling, value))
+    if hasattr(value, "untyped_storage") or isinstance(value, MockTensor):
+        return 1
+    return telling(value.base) if hasattr(value, "data_ptr") and hasattr(value, "base") or is_descriptor(value) else 0
+
+
 def _is_pointer(value):
     """An object that stands for an array on the current GPU, with nothing but `data_ptr()` and `dtype`; a MockTensor is one."""
     return not isinstance(value, Tensor) and hasattr(value, "data_ptr") and hasattr(value, "dtype")

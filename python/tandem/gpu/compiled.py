@@ -79,9 +79,11 @@ class CompiledKernel:
     `kernel[grid](...)` launches it; the arguments are those of the function, of which constants are not looked at.
     """
 
-    def __init__(self, function, handle, options, device, specs):
+    def __init__(self, function, handle, options, device, specs, overlapping=(), for_overlapping=None):
         self.function, self.handle, self.device, self.specs = function, handle, device, specs
+        self.overlapping, self._for_overlapping = overlapping, for_overlapping
         self.info = json.loads(_tandem.gpu_kernel_info(handle))
+        self.apart = self.info["apart"]
         self.asm = _Asm(handle)
         self.name = self.info["name"]
         self.options, self.flags = options, 0
@@ -124,9 +126,21 @@ class CompiledKernel:
             return functools.partial(self.function.run, grid=grid, warmup=False, **options)
         return functools.partial(self._launch, grid)
 
+    def serving(self, values, reads=()):
+        """(the compiled kernel that a call with these values by name wants, the host's values that it rests on): this one, unless
+        parameters that it takes to be apart have memory in common."""
+        common = [(a, b) for a, b in self.apart if not _tandem.are_apart(_part(values, a), _part(values, b))]
+        if not common:
+            return self, reads
+        other, reads = self._for_overlapping(common)
+        return other.serving(values, reads)
+
     def _launch(self, grid, *args, stream=None, **kwargs):
         bound = self.function.signature.bind(*args, **kwargs)
         bound.apply_defaults()
+        serving, _ = self.serving(bound.arguments)
+        if serving is not self:
+            return serving._launch(grid, *args, stream=stream, **kwargs)
         sizes = grid_sizes(grid, bound.arguments, self.options)
         words = words_of(self.function, self.specs, bound.arguments)
         prepare(self.handle, self.device)
@@ -134,6 +148,15 @@ class CompiledKernel:
 
     def __repr__(self):
         return f"<{self.name} for {self.info['target']}: {self.info['threads']} threads, {self.shared} bytes of shared memory>"
+
+
+def _part(values, name):
+    """The value of a parameter, or of the part of a tuple (`x.0`, `x.scale`) that is one."""
+    name, *path = name.split(".")
+    value = values[name]
+    for part in path:
+        value = value[int(part)] if part.isdigit() else getattr(value, part)
+    return value
 
 
 def prepare(handle, device):

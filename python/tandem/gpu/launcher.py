@@ -10,7 +10,7 @@ from ..host.call import COOPERATIVE, bind_call, grid_sizes
 from ..kernel.names import constexpr
 from ..kernel.request import specialized
 from ..kernel.scalars import annotated_type
-from .arguments import Arguments, is_cuda_array, letter_of
+from .arguments import Arguments, is_cuda_array, letter_of, telling
 from . import compiled as compiled_kernels
 from .compiled import CompiledKernel, compile_request, prepare
 from .device import current_device, is_available, target_of
@@ -19,26 +19,42 @@ from .streams import stream_handle, torch_stream
 _DEPENDENT = 2  # TD_GPU_DEPENDENT
 
 
-def _compiled(kernel, arguments, options, device, is_warmup):
-    """(the compiled kernel, the reads of host values that it rests on)"""
+def _compiled(kernel, arguments, options, device, is_warmup, overlapping):
+    """(the compiled kernel, the reads of host values that it rests on). `overlapping`: pairs of parameters whose memory may be the
+    same, where that of others is not; None: any may be."""
+
+    def for_overlapping(pairs):
+        return _compiled(kernel, arguments, given_options, device, is_warmup, sorted({*overlapping, *pairs}))
 
     def compile_it(request):
-        made = CompiledKernel(kernel, compile_request(request), launch_options, device, arguments.specs)
+        made = CompiledKernel(kernel, compile_request(request), launch_options, device, arguments.specs, overlapping or (), for_overlapping)
         if compiled_kernels.after_compilation:
             compiled_kernels.after_compilation(made, is_warmup)
         return made
 
-    options = {**options, "target": target_of(device)}
-    key = (json.dumps([arguments.specs, options], sort_keys=True), *arguments.builder.items)
+    given_options, options = options, {**options, "target": target_of(device)}
+    promise = {} if overlapping is None else {"overlapping": overlapping}
+    key = (json.dumps([arguments.specs, options, promise], sort_keys=True), *arguments.builder.items)
     launch_options = {k: v for k, v in options.items() if k != "target"}
     with kernel.compiling:
         return specialized(
-            kernel.gpu_kernels, key, arguments.builder, lambda: kernel.request(arguments.specs, options, arguments.builder), compile_it
+            kernel.gpu_kernels,
+            key,
+            arguments.builder,
+            lambda: kernel.request(arguments.specs, options, arguments.builder, **promise),
+            compile_it,
         )
 
 
 def _flags(kwargs):
     return (COOPERATIVE if kwargs.get("launch_cooperative_grid") else 0) | (_DEPENDENT if kwargs.get("launch_pdl") else 0)
+
+
+def _pairs(kernel, compiled):
+    """Which parameters' memory must be apart in a call of the compiled kernel, and which must not: another one is for those calls."""
+    number = kernel.arg_names.index
+    pairs = [(pair, True) for pair in compiled.apart] + [(pair, False) for pair in compiled.overlapping]
+    return tuple((number(a), number(b), apart) for (a, b), apart in pairs)
 
 
 def _call(kernel, key, device, stream, grid, args, kwargs):
@@ -50,16 +66,22 @@ def _call(kernel, key, device, stream, grid, args, kwargs):
     for parameter in kernel.parameters:
         arguments.add(parameter, values[parameter.name])
     device = device if device >= 0 else arguments.device if arguments.device >= 0 else current_device() if is_available() else 0
-    compiled, reads = _compiled(kernel, arguments, options, device, bool(kwargs.get("warmup")))
+    promises = sum(map(telling, values.values())) > 1
+    is_warmup = bool(kwargs.get("warmup"))
+    compiled, reads = _compiled(kernel, arguments, options, device, is_warmup, [] if promises else None)
+    if not is_warmup:
+        compiled, reads = compiled.serving(values, reads)
     compiled.flags = _flags(kwargs)
-    if kwargs.get("warmup"):
+    if is_warmup:
         return compiled
     prepare(compiled.handle, device)
     stream = stream if key is not None else stream_handle(given_stream, device)
     sizes = grid_sizes(grid, values, options)
     _tandem.gpu_launch(compiled.handle, device, stream, *sizes, arguments.words, len(arguments.words), compiled.flags)
     if key is not None and "?" not in arguments.packs:
-        kernel.gpu_launcher.add(key, compiled.handle, arguments.packs.encode(), compiled.flags, options, tuple(reads), compiled)
+        kernel.gpu_launcher.add(
+            key, compiled.handle, arguments.packs.encode(), compiled.flags, options, tuple(reads), _pairs(kernel, compiled), compiled
+        )
     return compiled
 
 

@@ -223,3 +223,57 @@ func.func @in_loop(%o: !tile.ptr<f32>, %n: !tile.ptr<i32>, %count: i32) attribut
   }
   return
 }
+
+// What is written through one parameter and read through another may be the same memory, unless the launch promises that it is
+// not. The kernel then says what it needs of launches.
+// CHECK-LABEL: func.func @unknown
+// CHECK: tile.store
+// CHECK-NEXT: simt.barrier
+// CHECK-NEXT: tile.load
+func.func @unknown(%o: !tile.ptr<f32>, %i: !tile.ptr<f32>) attributes {tile.num_warps = 4 : i32} {
+  %value = arith.constant dense<1.0> : tensor<128xf32>
+  %range = tile.make_range 0 to 128 : tensor<128xi32>
+  %base = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %from = tile.splat %i : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %q = tile.addptr %from, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  %x = tile.load %q : tensor<128x!tile.ptr<f32>> -> tensor<128xf32>
+  tile.store %q, %x : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @promised
+// CHECK-SAME: tile.apart = array<i32: 0, 1>
+// CHECK-NOT: simt.barrier
+// CHECK: return
+func.func @promised(%o: !tile.ptr<f32>, %i: !tile.ptr<f32>) attributes {tile.num_warps = 4 : i32, tile.overlapping = array<i32>} {
+  %value = arith.constant dense<1.0> : tensor<128xf32>
+  %range = tile.make_range 0 to 128 : tensor<128xi32>
+  %base = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %from = tile.splat %i : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %q = tile.addptr %from, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  %x = tile.load %q : tensor<128x!tile.ptr<f32>> -> tensor<128xf32>
+  tile.store %q, %x : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @but_for_these
+// CHECK-NOT: tile.apart
+// CHECK: tile.store
+// CHECK-NEXT: simt.barrier
+// CHECK-NEXT: tile.load
+func.func @but_for_these(%o: !tile.ptr<f32>, %i: !tile.ptr<f32>) attributes {tile.num_warps = 4 : i32, tile.overlapping = array<i32: 0, 1>} {
+  %value = arith.constant dense<1.0> : tensor<128xf32>
+  %range = tile.make_range 0 to 128 : tensor<128xi32>
+  %base = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %from = tile.splat %i : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %q = tile.addptr %from, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  %x = tile.load %q : tensor<128x!tile.ptr<f32>> -> tensor<128xf32>
+  tile.store %q, %x : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  return
+}

@@ -7,7 +7,6 @@
 namespace tandem::ops {
 namespace {
 
-constexpr const char* kFile = "ops/attention_backward/attention_backward.py";
 constexpr AttentionTile kSimulated = {16, 32, 4, 2}, kPlain = {64, 64, 4, 2};
 constexpr int kDeltaRows = 32, kSinkRows = 1024, kWarps = 4;
 
@@ -84,10 +83,10 @@ void AttentionBackward::queue(const Call& call) {
   bool hasWgmma = team_.target().starts_with("sm_90"), simulated = team_.target() == "sim";
   int64_t m = call.numbers[0], window = config_.window;
   double scale = scaleOf(config_, d_), cap = capOf(config_);
-  auto queue = [&](const char* kernel, std::array<int, 3> grid, const AttentionTile& tile,
+  auto queue = [&](const char* file, const char* kernel, std::array<int, 3> grid, const AttentionTile& tile,
                    const std::vector<Argument>& arguments, const std::map<std::string, Constant>& constants) {
     LaunchConfig launch{.grid = grid, .numWarps = tile.warps, .stream = call.stream, .numStages = tile.stages};
-    team_.launch(kernelOf(kFile, kernel), launch, arguments, constants);
+    team_.launch(kernelOf(std::string("ops/attention_backward/") + file, kernel), launch, arguments, constants);
   };
   auto tileOf = [&](const AttentionTile& tile) {
     return chosen(config_, hasWgmma ? tile : simulated ? kSimulated : kPlain);
@@ -95,10 +94,10 @@ void AttentionBackward::queue(const Call& call) {
 
   Parts parts = partsOf(dv_);
   int64_t columns = parts.second ? parts.first * 2 : parts.first;
-  queue("delta", {int(cdiv(m, kDeltaRows)), int(hq_), 1}, {0, 0, kWarps, 1}, {result, grad, delta_, m},
+  queue("of_sums.py", "delta", {int(cdiv(m, kDeltaRows)), int(hq_), 1}, {0, 0, kWarps, 1}, {result, grad, delta_, m},
         {{"HQ", hq_}, {"V", dv_}, {"BLOCK_V", columns}, {"BLOCK", int64_t(kDeltaRows)}});
   if (config_.wantsSinks)
-    queue("of_sinks", {int(hq_), 1, 1}, {0, 0, kWarps, 1}, {sinks, lse, delta_, ofSinks, m},
+    queue("of_sums.py", "of_sinks", {int(hq_), 1, 1}, {0, 0, kWarps, 1}, {sinks, lse, delta_, ofSinks, m},
           {{"BLOCK", int64_t(kSinkRows)}});
 
   AttentionTile tile = tileOf(keysTile(d_));
@@ -111,7 +110,7 @@ void AttentionBackward::queue(const Call& call) {
     auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
     constants["OF_K"] = hasK;
     constants["OF_V"] = hasV;
-    queue("of_keys", grid, tile,
+    queue("of_keys.py", "of_keys", grid, tile,
           {q, k, v, grad, lse, delta_, cuQ, cuKv, config_.wantsK ? ofK : ofV, ofV, scale, cap, a.m, a.n, a.queries,
            a.keys, window},
           constants);
@@ -122,7 +121,7 @@ void AttentionBackward::queue(const Call& call) {
   if (!config_.wantsQ) return;
   tile = tileOf(queriesTile(d_));
   a = attentionCall(config_, tile, call.numbers);
-  queue("of_queries", {int(cdiv(a.longest, tile.m)), int(hq_), int(a.batch)}, tile,
+  queue("of_queries.py", "of_queries", {int(cdiv(a.longest, tile.m)), int(hq_), int(a.batch)}, tile,
         {q, k, v, grad, lse, delta_, cuQ, cuKv, ofQ, scale, cap, a.m, a.n, a.queries, a.keys, window},
         attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_));
 }

@@ -1,0 +1,150 @@
+"""The gradients of keys and values: a program has a block of them and goes along the queries, so every sum has one order. Weights come from
+the products and the logarithms of their sums once more."""
+
+import tandem
+import tandem.language as tl
+from ops.device.attention import LOG2E, blocks_of, load_parts, place_of, queries_of, seen, slope_of, store_parts, zero_parts
+
+
+@tandem.jit
+def _along_queries(
+    of_k,
+    of_v,
+    k,
+    v,
+    q_blocks,
+    grad_blocks,
+    lse_ptr,
+    delta_ptr,
+    q_column,
+    grad_column,
+    first,
+    end,
+    row,
+    rows,
+    keys,
+    offset,
+    window,
+    scale,
+    cap,
+    QK: tl.constexpr,
+    OV: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    CAUSAL: tl.constexpr,
+    WINDOW: tl.constexpr,
+    CAP: tl.constexpr,
+    OF_K: tl.constexpr,
+    OF_V: tl.constexpr,
+    MASK: tl.constexpr,
+):
+    """The queries from `first` to `end`. Tiles have a row for each key."""
+    of_k0, of_k1 = of_k
+    of_v0, of_v1 = of_v
+    at = row + first
+    for start in tl.range(first, end, BLOCK_M):
+        start = tl.multiple_of(start, BLOCK_M)
+        i = start + tl.arange(0, BLOCK_M)
+        lse = tl.load(lse_ptr + i, mask=i < rows, other=float("inf"))
+        q0 = q_blocks[0].load([at, q_column])
+        scores = tl.dot(k[0], q0.T)
+        if QK[1]:
+            q1 = q_blocks[1].load([at, q_column + QK[0]])
+            scores = tl.dot(k[1], q1.T, scores)
+        scores, slope = slope_of(scores * scale, cap, CAP)
+        p = tl.math.exp2(scores - (lse * LOG2E)[None, :])
+        if MASK:
+            p = tl.where(seen((i + offset)[None, :], keys[:, None], 1 << 30, window, CAUSAL, WINDOW), p, 0.0)
+        grad0 = grad_blocks[0].load([at, grad_column])
+        if OV[1]:
+            grad1 = grad_blocks[1].load([at, grad_column + OV[0]])
+        if OF_V:
+            of_v0 = tl.dot(p.to(grad0.dtype), grad0, of_v0)
+            if OV[1]:
+                of_v1 = tl.dot(p.to(grad0.dtype), grad1, of_v1)
+        if OF_K:
+            of_p = tl.dot(v[0], grad0.T)
+            if OV[1]:
+                of_p = tl.dot(v[1], grad1.T, of_p)
+            sums = tl.load(delta_ptr + i, mask=i < rows, other=0.0)
+            of_scores = (p * (of_p - sums[None, :]) * slope).to(q0.dtype)
+            of_k0 = tl.dot(of_scores, q0, of_k0)
+            if QK[1]:
+                of_k1 = tl.dot(of_scores, q1, of_k1)
+        at += BLOCK_M
+    return (of_k0, of_k1), (of_v0, of_v1)
+
+
+@tandem.jit
+def of_keys(
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    grad_ptr,
+    lse_ptr,
+    delta_ptr,
+    cu_q_ptr,
+    cu_kv_ptr,
+    of_k_ptr,
+    of_v_ptr,
+    scale,
+    cap,
+    m,
+    n,
+    seq_q,
+    seq_kv,
+    window,
+    HQ: tl.constexpr,
+    HKV: tl.constexpr,
+    D0: tl.constexpr,
+    D1: tl.constexpr,
+    V0: tl.constexpr,
+    V1: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    VARLEN: tl.constexpr,
+    CAUSAL: tl.constexpr,
+    TOP_LEFT: tl.constexpr,
+    WINDOW: tl.constexpr,
+    CAP: tl.constexpr,
+    SQUARE: tl.constexpr,
+    OF_K: tl.constexpr,
+    OF_V: tl.constexpr,
+):
+    """The gradients of the keys, of the values, or of both: of a block of them, the sums over the heads of queries that share it. scale and
+    cap: times log2(e). SQUARE: as in attention.py."""
+    D: tl.constexpr = D0 + D1
+    V: tl.constexpr = V0 + V1
+    QK: tl.constexpr = (D0, D1)
+    OV: tl.constexpr = (V0, V1)
+    kv_head = tl.program_id(1)
+    start = tl.program_id(0) * BLOCK_N
+    at_q = place_of(cu_q_ptr, m, seq_q, VARLEN)
+    at_kv = place_of(cu_kv_ptr, n, seq_kv, VARLEN)
+    rows_q, rows_kv = at_q[1], at_kv[1]
+    q_blocks = blocks_of(q_ptr, at_q, HQ * D, BLOCK_M, QK, VARLEN)
+    grad_blocks = blocks_of(grad_ptr, at_q, HQ * V, BLOCK_M, OV, VARLEN)
+    k = load_parts(blocks_of(k_ptr, at_kv, HKV * D, BLOCK_N, QK, VARLEN), at_kv[2] + start, kv_head * D, QK)
+    v = (0, 0)
+    if OF_K:
+        v = load_parts(blocks_of(v_ptr, at_kv, HKV * V, BLOCK_N, OV, VARLEN), at_kv[2] + start, kv_head * V, OV)
+    of_k = zero_parts(BLOCK_N, QK, OF_K)
+    of_v = zero_parts(BLOCK_N, OV, OF_V)
+    offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q
+    keys = start + tl.arange(0, BLOCK_N)
+    begin, whole, part, end = queries_of(start, offset, rows_q, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
+    shape: tl.constexpr = (QK, OV, BLOCK_M, CAUSAL, WINDOW, CAP, OF_K, OF_V)
+    more = (at_q[2], rows_q, keys, offset, window, scale, cap)
+    for member in range(HQ // HKV):
+        head = kv_head * (HQ // HKV) + member
+        lse = lse_ptr + head.to(tl.int64) * m + at_q[0]
+        sums = delta_ptr + head.to(tl.int64) * m + at_q[0]
+        read = (k, v, q_blocks, grad_blocks, lse, sums, head * D, head * V)
+        if CAUSAL or WINDOW:
+            of_k, of_v = _along_queries(of_k, of_v, *read, begin, whole, *more, *shape, True)
+        of_k, of_v = _along_queries(of_k, of_v, *read, whole, part, *more, *shape, False)
+        if WINDOW:
+            of_k, of_v = _along_queries(of_k, of_v, *read, part, end, *more, *shape, True)
+    if OF_K:
+        store_parts(of_k_ptr, of_k, scale / LOG2E, at_kv[0], start, rows_kv, kv_head * D, HKV * D, QK)
+    if OF_V:
+        store_parts(of_v_ptr, of_v, 1.0, at_kv[0], start, rows_kv, kv_head * V, HKV * V, OV)

@@ -1,0 +1,124 @@
+"""The way of a block of queries along keys: sums of weights and of values by weights."""
+
+import tandem
+import tandem.language as tl
+from ops.device.attention import LOG2E, NEVER, capped, seen, store_rows, zero_parts
+
+
+@tandem.jit
+def dealt(x, M: tl.constexpr, N: tl.constexpr):
+    """x[M, N] with each 16 columns in the order in which the registers of a product's results are a left operand of fp8."""
+    return x.reshape(M, N // 16, 2, 4, 2).permute(0, 1, 3, 2, 4).reshape(M, N)
+
+
+@tandem.jit
+def no_sums(BLOCK_M: tl.constexpr, OV: tl.constexpr):
+    """The sums of queries that have seen no key: of values, both parts, of weights, and the most of the scores."""
+    return zero_parts(BLOCK_M, OV, True), tl.zeros([BLOCK_M], tl.float32), tl.full([BLOCK_M], NEVER, tl.float32)
+
+
+@tandem.jit
+def along_keys(
+    sums,
+    first,
+    end,
+    row,
+    q,
+    k_blocks,
+    v_blocks,
+    behind,
+    k_column,
+    v_column,
+    where,
+    n,
+    window,
+    scale,
+    cap,
+    lift,
+    QK: tl.constexpr,
+    OV: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    CAUSAL: tl.constexpr,
+    WINDOW: tl.constexpr,
+    CAP: tl.constexpr,
+    FP8: tl.constexpr,
+    DEALT: tl.constexpr,
+    MASK: tl.constexpr,
+):
+    """The keys from `first` to `end`. `behind`: where values begin, seen from `row`. MASK: not all queries see all of them. `where`: the
+    key on each query's diagonal; `lift`: weights are times two to its power."""
+    acc, total, most = sums
+    acc0, acc1 = acc
+    columns = tl.arange(0, BLOCK_N)
+    at = row + first
+    for start in tl.range(first, end, BLOCK_N):
+        start = tl.multiple_of(start, BLOCK_N)
+        scores = tl.dot(q[0], k_blocks[0].load([at, k_column]).T)
+        if QK[1]:
+            scores = tl.dot(q[1], k_blocks[1].load([at, k_column + QK[0]]).T, scores)
+        if CAP or MASK:
+            scores = scores * scale
+            if CAP:
+                scores = capped(scores, cap)
+            if MASK:
+                scores = tl.where(seen(where[:, None], (start + columns)[None, :], n, window, CAUSAL, WINDOW), scores, -float("inf"))
+            new = tl.maximum(most, tl.max(scores, 1))
+            scores -= (new - lift)[:, None]
+        else:
+            new = tl.maximum(most, tl.max(scores, 1) * scale)
+            scores = scores * scale - (new - lift)[:, None]
+        p = tl.math.exp2(scores)
+        alpha = tl.math.exp2(most - new)
+        share = tl.sum(p, 1)
+        acc0 = acc0 * alpha[:, None]
+        p = p.to(v_blocks[0].dtype)
+        if DEALT:
+            p = dealt(p, p.shape[0], BLOCK_N)
+        v = v_blocks[0].load([v_column, at + behind]).T if FP8 else v_blocks[0].load([at, v_column])
+        acc0 = tl.dot(p, v, acc0)
+        if OV[1]:
+            acc1 = acc1 * alpha[:, None]
+            v1 = v_blocks[1].load([v_column + OV[0], at + behind]).T if FP8 else v_blocks[1].load([at, v_column + OV[0]])
+            acc1 = tl.dot(p, v1, acc1)
+        total = total * alpha + share
+        most = new
+        at += BLOCK_N
+    return (acc0, acc1), total, most
+
+
+@tandem.jit
+def with_sink(sums, sink, lift, OV: tl.constexpr):
+    """The sums with a score that has no value."""
+    acc, total, most = sums
+    acc0, acc1 = acc
+    new = tl.maximum(most, sink)
+    alpha = tl.math.exp2(most - new)
+    total = total * alpha + tl.math.exp2(sink - new + lift)
+    acc0 = acc0 * alpha[:, None]
+    if OV[1]:
+        acc1 = acc1 * alpha[:, None]
+    return (acc0, acc1), total, new
+
+
+@tandem.jit
+def lse_of(sums, lift):
+    """Natural logarithms of the sums of weights."""
+    return tl.where(sums[1] > 0, (sums[2] - lift + tl.math.log2(sums[1])) / LOG2E, -float("inf"))
+
+
+@tandem.jit
+def _store(out_ptr, x, row, start, rows, most, column, stride, IN_PART: tl.constexpr):
+    if IN_PART:
+        store_rows(out_ptr, x, row, start, rows, column, stride)
+    else:
+        block = tl.make_tensor_descriptor(out_ptr, [most, stride], [stride, 1], [x.shape[0], x.shape[1]])
+        block.store([start, column], x.to(out_ptr.dtype.element_ty))
+
+
+@tandem.jit
+def store_means(out_ptr, sums, row, start, rows, most, column, stride, OV: tl.constexpr, IN_PART: tl.constexpr):
+    """The means of values; 0 without weights. IN_PART: a block may end before its rows, behind which are others."""
+    total = tl.where(sums[1] > 0, sums[1], 1)
+    _store(out_ptr, sums[0][0] / total[:, None], row, start, rows, most, column, stride, IN_PART)
+    if OV[1]:
+        _store(out_ptr, sums[0][1] / total[:, None], row, start, rows, most, column + OV[0], stride, IN_PART)

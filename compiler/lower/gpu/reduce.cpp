@@ -79,31 +79,88 @@ static Rows reduceRegisters(KernelContext& cx, tile::ReduceOp op, const LinearLa
   return out;
 }
 
-// Afterwards all lanes that differ only along the axis hold the same, to the last bit: where the region may round
-// otherwise with its arguments exchanged, both lanes of a pair put the lower one's first.
+namespace {
+
+// Lanes that differ in one bit exchange rows. Where the region may round otherwise with its arguments exchanged, both
+// lanes of a pair put the lower one's first.
+class Exchange {
+ public:
+  Exchange(KernelContext& cx, Region& region, unsigned bit)
+      : cx_(cx), region_(region), mask_(1u << bit), isOrdered_(!isSymmetric(region)) {
+    isUpper_ = cx.b.CreateICmpNE(cx.b.CreateAnd(cx.laneId(), mask_), cx.b.getInt32(0));
+  }
+
+  // Both lanes have the same afterwards, to the last bit.
+  Regs reduce(const Regs& row) { return join(row, shuffle(row)); }
+
+  // Each lane keeps one of two rows.
+  Regs deal(const Regs& lower, const Regs& upper) { return join(choose(upper, lower), shuffle(choose(lower, upper))); }
+
+  // The two rows of which each lane has kept one.
+  std::pair<Regs, Regs> collect(const Regs& kept) {
+    Regs other = shuffle(kept);
+    return {choose(other, kept), choose(kept, other)};
+  }
+
+ private:
+  Regs shuffle(const Regs& row) {
+    Regs out;
+    for (llvm::Value* v : row) out.push_back(cx_.emit.shuffle(Shuffle::Butterfly, v, cx_.b.getInt32(mask_)));
+    return out;
+  }
+  Regs choose(const Regs& ofUpper, const Regs& ofLower) {
+    Regs out;
+    for (auto [upper, lower] : llvm::zip(ofUpper, ofLower)) out.push_back(cx_.b.CreateSelect(isUpper_, upper, lower));
+    return out;
+  }
+  Regs join(const Regs& own, const Regs& other) {
+    return isOrdered_ ? combine(cx_, region_, choose(other, own), choose(own, other))
+                      : combine(cx_, region_, own, other);
+  }
+
+  KernelContext& cx_;
+  Region& region_;
+  unsigned mask_;
+  bool isOrdered_;
+  llvm::Value* isUpper_;
+};
+
+}  // namespace
+
+// Afterwards all lanes that differ only along the axis hold the same, to the last bit. Rows are dealt to lanes as long as
+// there are some to deal, which takes a shuffle for half of them, and collected at the end: from three bits of lanes on
+// that is less than a shuffle a row and bit.
 static void reduceLanes(KernelContext& cx, tile::ReduceOp op, const LinearLayout& layout, Rows& rows) {
+  constexpr size_t kFewestBits = 3;
   SmallVector<unsigned> lanes = bitsAlong(layout, Dim::Lane, op.getAxis());
   bool isWhole = lanes.size() == llvm::Log2_32(cx.warpSize());
   std::optional<WarpReduction> whole = isWhole ? warpReductionOf(op.getCombine()) : std::nullopt;
-  bool isOrdered = !isSymmetric(op.getCombine());
-  for (Regs& row : rows) {
-    if (llvm::Value* reduced = whole ? cx.emit.reduceWarp(*whole, row[0]) : nullptr) {
-      row[0] = reduced;
+  if (whole && llvm::all_of(rows, [&](Regs& row) {
+        llvm::Value* reduced = cx.emit.reduceWarp(*whole, row[0]);
+        if (reduced) row[0] = reduced;
+        return reduced != nullptr;
+      }))
+    return;
+  SmallVector<Exchange> dealt;
+  for (unsigned bit : llvm::reverse(lanes)) {
+    Exchange exchange(cx, op.getCombine(), bit);
+    if (lanes.size() < kFewestBits || rows.size() == 1) {
+      for (Regs& row : rows) row = exchange.reduce(row);
       continue;
     }
-    for (unsigned bit : llvm::reverse(lanes)) {
-      Regs other;
-      for (llvm::Value* v : row) other.push_back(cx.emit.shuffle(Shuffle::Butterfly, v, cx.b.getInt32(1 << bit)));
-      if (isOrdered) {
-        llvm::Value* isUpper = cx.b.CreateICmpNE(cx.b.CreateAnd(cx.laneId(), 1 << bit), cx.b.getInt32(0));
-        for (auto [lower, upper] : llvm::zip(row, other)) {
-          llvm::Value* own = lower;
-          lower = cx.b.CreateSelect(isUpper, upper, own);
-          upper = cx.b.CreateSelect(isUpper, own, upper);
-        }
-      }
-      row = combine(cx, op.getCombine(), row, other);
+    Rows kept;
+    for (size_t i = 0; i < rows.size(); i += 2) kept.push_back(exchange.deal(rows[i], rows[i + 1]));
+    rows = std::move(kept);
+    dealt.push_back(exchange);
+  }
+  for (Exchange& exchange : llvm::reverse(dealt)) {
+    Rows all;
+    for (const Regs& row : rows) {
+      auto [lower, upper] = exchange.collect(row);
+      all.push_back(lower);
+      all.push_back(upper);
     }
+    rows = std::move(all);
   }
 }
 

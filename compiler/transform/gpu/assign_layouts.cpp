@@ -13,7 +13,9 @@
 #include "compiler/transform/gpu/units.h"
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <llvm/ADT/MapVector.h>
+#include <map>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/Iterators.h>
 
@@ -35,7 +37,7 @@ class LayoutAssignment {
 
   void run() {
     placeAnchors();
-    spread(products_);
+    for (auto& [depth, products] : products_) spread(products);
     placeLoads();
     spread(loads_);
     spread(stores_);
@@ -53,10 +55,11 @@ class LayoutAssignment {
   void placeAnchors() {
     kernel_.walk([&](Operation* op) {
       if (std::optional<Units::Anchors> anchors = units_.anchorsOf(op, int(threads_.warps))) {
-        if (anchors->result) anchor(op->getResult(0), *anchors->result, products_);
+        if (anchors->result) anchor(op->getResult(0), *anchors->result, products_[depthOf(op)]);
         for (auto& [operand, layout] : anchors->operands) require(*operand, layout);
       } else if (auto o = dyn_cast<tile::DotOp>(op)) {
-        anchor(o.getResult(), patches(cast<RankedTensorType>(o.getAcc().getType()).getShape(), threads_), products_);
+        anchor(o.getResult(), patches(cast<RankedTensorType>(o.getAcc().getType()).getShape(), threads_),
+               products_[depthOf(op)]);
       } else if (auto o = dyn_cast<tile::LoadOp>(op); o && isTile(o.getPointer())) {
         coalescedAccess(op, o.getPointer(), o.getMask());
         offered_.try_emplace(o.getResult());
@@ -79,6 +82,12 @@ class LayoutAssignment {
         anchor(o.getResult(), coalesced(o.getPointer(), nullptr, axes_, threads_).layout, loads_);
       }
     });
+  }
+
+  static int depthOf(Operation* op) {
+    int depth = 0;
+    while ((op = op->getParentOfType<LoopLikeOpInterface>())) ++depth;
+    return depth;
   }
 
   // Loads coalesce; where what joins them from products does so as well, their tiles need not change threads.
@@ -366,7 +375,9 @@ class LayoutAssignment {
   analysis::AxisInfoAnalysis axes_;
   LayoutChange change_;
   layout::ThreadCounts threads_;
-  Queue products_, loads_, stores_;
+  // Products by the loops around them, most first: what a loop carries changes threads before and behind it, not in it.
+  std::map<int, Queue, std::greater<>> products_;
+  Queue loads_, stores_;
   std::vector<std::pair<tile::StoreOp, Coalescing>> coalescedStores_;
   llvm::MapVector<Value, LinearLayout> known_;  // by home
   llvm::MapVector<Value, std::optional<LinearLayout>>

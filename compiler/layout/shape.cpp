@@ -35,6 +35,18 @@ LinearLayout slice(const LinearLayout& source, unsigned axis) {
   return projectSlice(source, axis).withoutZeroBases(Dim::Register);
 }
 
+LinearLayout dealtSlice(const LinearLayout& source, unsigned axis) {
+  LinearLayout out = slice(source, axis);
+  llvm::ArrayRef<uint64_t> lanes = source.bases(Dim::Lane);
+  Bases& registers = out.mutableBases(Dim::Register);
+  for (size_t bit = lanes.size(); bit-- > 0 && !registers.empty();)
+    if (lanes[bit] & source.axisMask(axis)) {
+      out.mutableBases(Dim::Lane)[bit] = registers.front();
+      registers.erase(registers.begin());
+    }
+  return out;
+}
+
 LinearLayout inferExpandDims(const LinearLayout& source, unsigned axis) {
   llvm::SmallVector<int64_t> shape = copy(source.shape());
   shape.insert(shape.begin() + axis, 1);

@@ -10,6 +10,10 @@ namespace tandem::layout {
 // bases).
 LinearLayout slice(const LinearLayout& source, unsigned axis);
 
+// The same with the elements of a thread dealt out to those that would hold copies of them in its warp, the lowest
+// register bit by the highest bit of lanes, as far as there are both.
+LinearLayout dealtSlice(const LinearLayout& source, unsigned axis);
+
 LinearLayout inferExpandDims(const LinearLayout& source, unsigned axis);
 LinearLayout inferExpandDimsSource(const LinearLayout& result, unsigned axis);
 

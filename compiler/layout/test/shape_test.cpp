@@ -40,6 +40,26 @@ TEST(Shape, Slice) {
   }
 }
 
+// Each lane keeps some of what it and others held in common, and together they keep all.
+TEST(Shape, DealtSlice) {
+  LinearLayout source = mmaV2Result({16, 64}, {1, 4}), copied = slice(source, 0), dealt = dealtSlice(source, 0);
+  EXPECT_EQ(copied.numRegisters(), 4);
+  EXPECT_EQ(dealt.numRegisters(), 1);
+  EXPECT_EQ(dealt.bases(Dim::Lane)[4], copied.bases(Dim::Register)[0]);
+  EXPECT_EQ(dealt.bases(Dim::Lane)[3], copied.bases(Dim::Register)[1]);
+  EXPECT_EQ(dealt.bases(Dim::Lane)[2], 0u);
+  Random random(9);
+  for (int trial = 0; trial < 60; ++trial) {
+    source = randomLayout({4, 8, 16}, 5, 2, false, random);
+    for (unsigned axis : {0u, 1u, 2u}) {
+      dealt = dealtSlice(source, axis);
+      EXPECT_TRUE(dealt.isSurjective());
+      EXPECT_EQ(dealt.freeMask(Dim::Register), 0u);
+      EXPECT_LE(dealt.numRegisters(), slice(source, axis).numRegisters());
+    }
+  }
+}
+
 // Reduce, expand and broadcast again: no data moves.
 TEST(Shape, SliceComesBackByBroadcast) {
   for (const LinearLayout& layout :

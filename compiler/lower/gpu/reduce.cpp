@@ -127,15 +127,15 @@ class Exchange {
 
 }  // namespace
 
-// Afterwards all lanes that differ only along the axis hold the same, to the last bit. Rows are dealt to lanes as long as
-// there are some to deal, which takes a shuffle for half of them, and collected at the end: from three bits of lanes on
-// that is less than a shuffle a row and bit.
-static void reduceLanes(KernelContext& cx, tile::ReduceOp op, const LinearLayout& layout, Rows& rows) {
+// Rows are dealt to lanes as long as there are some to deal, which takes a shuffle for half of them (`layout::dealtSlice`).
+// With `collects` all lanes that differ only along the axis hold the same in the end, to the last bit: from three bits of
+// lanes on, to deal and to collect is less than a shuffle a row and bit.
+static void reduceLanes(KernelContext& cx, tile::ReduceOp op, const LinearLayout& layout, bool collects, Rows& rows) {
   constexpr size_t kFewestBits = 3;
   SmallVector<unsigned> lanes = bitsAlong(layout, Dim::Lane, op.getAxis());
   bool isWhole = lanes.size() == llvm::Log2_32(cx.warpSize());
   std::optional<WarpReduction> whole = isWhole ? warpReductionOf(op.getCombine()) : std::nullopt;
-  if (whole && llvm::all_of(rows, [&](Regs& row) {
+  if (whole && (collects || rows.size() == 1) && llvm::all_of(rows, [&](Regs& row) {
         llvm::Value* reduced = cx.emit.reduceWarp(*whole, row[0]);
         if (reduced) row[0] = reduced;
         return reduced != nullptr;
@@ -144,14 +144,14 @@ static void reduceLanes(KernelContext& cx, tile::ReduceOp op, const LinearLayout
   SmallVector<Exchange> dealt;
   for (unsigned bit : llvm::reverse(lanes)) {
     Exchange exchange(cx, op.getCombine(), bit);
-    if (lanes.size() < kFewestBits || rows.size() == 1) {
+    if (rows.size() == 1 || (collects && lanes.size() < kFewestBits)) {
       for (Regs& row : rows) row = exchange.reduce(row);
       continue;
     }
     Rows kept;
     for (size_t i = 0; i < rows.size(); i += 2) kept.push_back(exchange.deal(rows[i], rows[i + 1]));
     rows = std::move(kept);
-    dealt.push_back(exchange);
+    if (collects) dealt.push_back(exchange);
   }
   for (Exchange& exchange : llvm::reverse(dealt)) {
     Rows all;
@@ -165,11 +165,10 @@ static void reduceLanes(KernelContext& cx, tile::ReduceOp op, const LinearLayout
 }
 
 // Every warp writes its values; a thread reads the values of all warps at the positions it holds in `result`.
-static Rows reduceWarps(KernelContext& cx, tile::ReduceOp op, const LinearLayout& layout, const LinearLayout& result,
-                        const Rows& rows) {
+static Rows reduceWarps(KernelContext& cx, tile::ReduceOp op, const LinearLayout& layout, const LinearLayout& reduced,
+                        const LinearLayout& result, const Rows& rows) {
   SmallVector<unsigned> along = bitsAlong(layout, Dim::Warp, op.getAxis());
   int64_t warps = int64_t(1) << along.size();
-  LinearLayout reduced = layout::slice(layout, op.getAxis());
   SmallVector<int64_t> shape(reduced.shape());
   shape.push_back(warps);
   LinearLayout partial = reduced.mapBases(shape, [&](uint64_t basis) { return basis * warps; });
@@ -213,17 +212,22 @@ static Rows reduceWarps(KernelContext& cx, tile::ReduceOp op, const LinearLayout
 
 static void lowerReduce(KernelContext& cx, tile::ReduceOp op) {
   Rows rows;
-  LinearLayout layout = rowsOf(cx, op.getSources(), rows), reduced = layout::slice(layout, op.getAxis());
+  LinearLayout layout = rowsOf(cx, op.getSources(), rows), dealt = layout::dealtSlice(layout, op.getAxis());
   rows = reduceRegisters(cx, op, layout, rows);
-  reduceLanes(cx, op, layout, rows);
-  if (!bitsAlong(layout, Dim::Warp, op.getAxis()).empty()) {
+  bool isOverWarps = !bitsAlong(layout, Dim::Warp, op.getAxis()).empty();
+  bool collects = !isOverWarps && llvm::any_of(op.getResults(), [&](mlir::Value v) {
+    return !isa<RankedTensorType>(v.getType()) || cx.layoutOf(v) != dealt;
+  });
+  reduceLanes(cx, op, layout, collects, rows);
+  LinearLayout reduced = collects ? layout::slice(layout, op.getAxis()) : dealt;
+  if (isOverWarps) {
     // Other warps' values are read straight into the results' layout, if they have one in common.
     mlir::Value first = op.getResult(0);
     bool isTile = isa<RankedTensorType>(first.getType());
     bool isCommon =
         isTile && llvm::all_of(op.getResults(), [&](mlir::Value v) { return cx.layoutOf(v) == cx.layoutOf(first); });
     LinearLayout result = isCommon ? cx.layoutOf(first) : reduced;
-    rows = reduceWarps(cx, op, layout, result, rows);
+    rows = reduceWarps(cx, op, layout, reduced, result, rows);
     reduced = result;
   }
   defineRows(cx, op, rows, reduced);

@@ -54,6 +54,27 @@ LinearLayout withPairInRegister(const LinearLayout& layout) {
   return layout;
 }
 
+// Returns true if a tile becomes part of a larger one, in which many threads want each of its elements.
+static bool growsAgain(Value tile, llvm::SmallPtrSetImpl<Operation*>& seen) {
+  return llvm::any_of(tile.getUses(), [&](OpOperand& use) {
+    Operation* op = use.getOwner();
+    if (isa<tile::BroadcastOp>(op)) return true;
+    bool passes = isSameLayout(op) || isa<tile::ExpandDimsOp, tile::ReshapeOp, tile::PermuteOp>(op);
+    if (!passes || !seen.insert(op).second) return false;
+    return llvm::any_of(op->getResults(), [&](Value result) { return growsAgain(result, seen); });
+  });
+}
+
+// Where lanes would hold many copies of many elements each keeps a few, which spares the lowering of the reduction most of
+// its shuffles, and what follows registers.
+static LinearLayout reduced(tile::ReduceOp op, const LinearLayout& layout) {
+  constexpr int64_t kMany = 4;
+  LinearLayout copied = layout::slice(layout, op.getAxis()), dealt = layout::dealtSlice(layout, op.getAxis());
+  llvm::SmallPtrSet<Operation*, 16> seen;
+  bool isFew = copied.numRegisters() < kMany * dealt.numRegisters();
+  return isFew || llvm::any_of(op.getResults(), [&](Value v) { return growsAgain(v, seen); }) ? copied : dealt;
+}
+
 std::optional<LinearLayout> forward(OpOperand& operand, const LinearLayout& layout, unsigned index) {
   Operation* op = operand.getOwner();
   if (isSameLayout(op)) return layout;
@@ -66,8 +87,7 @@ std::optional<LinearLayout> forward(OpOperand& operand, const LinearLayout& layo
       .Case<tile::JoinOp>([&](auto) -> Maybe { return layout::inferJoin(layout); })
       .Case<tile::CatOp>([&](auto) -> Maybe { return layout::inferCat(layout); })
       .Case<tile::SplitOp>([&](auto) -> Maybe { return layout::inferSplit(withPairInRegister(layout)); })
-      .Case<tile::ReduceOp>(
-          [&](auto o) -> Maybe { return layout::slice(layout, o.getAxis()).withoutZeroBases(layout::Dim::Register); })
+      .Case<tile::ReduceOp>([&](auto o) -> Maybe { return reduced(o, layout); })
       .Case<tile::GatherOp>(
           [&](auto) -> Maybe { return operand.getOperandNumber() == 1 ? Maybe(layout) : std::nullopt; })
       .Case<tgpu::WgmmaOp>([&](auto o) -> Maybe { return operand.get() == o.getAcc() ? Maybe(layout) : std::nullopt; })

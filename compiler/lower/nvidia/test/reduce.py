@@ -1,6 +1,7 @@
 # Reductions: registers, lanes by shuffles or redux, warps through shared memory; the result in the layout that its user wants.
 # RUN: tandemc %s:row_sums --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=ROWS
 # RUN: tandemc %s:row_sums --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=ROWS
+# RUN: tandemc %s:of_rows --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=SHARE
 # RUN: tandemc %s:total --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=TOTAL
 # RUN: tandemc %s:whole --emit=ptx --target sm_80 --signature '*i32, *i32' | FileCheck %s --check-prefix=REDUX
 # RUN: tandemc %s:small --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=SMALL
@@ -16,11 +17,22 @@ import triton.language as tl
 def row_sums(x, o):
     i = tl.arange(0, 64)
     j = tl.arange(0, 32)
-    # A warp holds whole rows: eight lanes of four elements each.
-    # ROWS-COUNT-3: shfl.sync.bfly
-    # ROWS-NOT: st.shared.b32
+    # A warp holds whole rows. Of its sixteen sums a lane passes eight on, then four, two and one, and then holds one in part.
+    # ROWS-COUNT-16: shfl.sync.bfly
+    # ROWS-NOT: shfl.sync
     # ROWS: st.global
     tl.store(o + i, tl.sum(tl.load(x + i[:, None] * 32 + j[None, :]), 1))
+
+
+@triton.jit
+def of_rows(x, o):
+    at = tl.arange(0, 64)[:, None] * 32 + tl.arange(0, 32)[None, :]
+    v = tl.load(x + at)
+    # The same sums, all of which every lane wants: fifteen shuffles more collect them.
+    # SHARE-COUNT-31: shfl.sync.bfly
+    # SHARE-NOT: shfl.sync
+    # SHARE: st.global
+    tl.store(o + at, v / tl.sum(v, 1, keep_dims=True))
 
 
 @triton.jit

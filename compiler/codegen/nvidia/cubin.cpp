@@ -95,7 +95,8 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
   std::optional<Cubin> first = toCubin(isBound ? std::string(ptx) : withBlocks(ptx, 1), target, options);
   if (!first) return std::nullopt;
   Assembled out{*first, {}, 0};
-  if (isBound || isLong(ptx)) return out;
+  // What spills with all registers spills more with fewer, and is what ptxas takes longest for.
+  if (isBound || isLong(ptx) || first->spillBytes) return out;
   auto occupancy = [&](const Cubin& c) {
     return target::occupancyOf(target, block.threads, c.registers, block.sharedBytes);
   };

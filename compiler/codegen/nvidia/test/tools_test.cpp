@@ -129,6 +129,19 @@ TEST_F(Occupying, TheCodeThatSpendsRegistersIsKeptForLaunchesOfFewBlocks) {
   EXPECT_FALSE(assembled(64, 32, {256, 0})->roomy) << "it is the code for all launches";
 }
 
+TEST_F(Occupying, WhatSpillsWithAllRegistersIsAssembledOnce) {
+  std::string runs = folder_.file("runs");
+  std::string ptxas = script(folder_, "ptxas", "echo run >> " + runs + R"(
+while [ "$1" != -o ]; do shift; done; echo code > "$2"
+echo "    8 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads"
+echo "ptxas info    : Used 255 registers")");
+  std::optional<Assembled> code =
+      assemble(".entry k()\n.reqntid 128, 1, 1\n{\n}\n", hopper(), {128, 0}, {.paths = {.ptxas = ptxas}});
+  EXPECT_EQ(code->cubin.registers, 255);
+  std::ifstream log(runs);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(log), {}), "run\n");
+}
+
 TEST_F(Occupying, OneBlockMoreIsMadeRoomFor) {
   EXPECT_EQ(assembled(160, 157, {256, 0})->cubin.registers, 128) << "two blocks of 256 threads";
   EXPECT_EQ(assembled(240, 200, {128, 0})->cubin.registers, 168) << "three blocks of 128 threads";

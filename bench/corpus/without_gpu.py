@@ -165,7 +165,7 @@ def _launch(kernel, launches, *args, grid, warmup=False, **kwargs):
     arguments = Arguments(kernel)
     for parameter in kernel.parameters:
         arguments.add(parameter, values[parameter.name])
-    request = kernel.request(arguments.specs, {**options, "target": TARGET}, arguments.builder)
+    request = kernel.request(arguments.specs, {**options, "target": TARGET}, arguments.builder, overlapping=[])
     launches.add(request, _label(kernel, values, options))
     return _Compiled()
 

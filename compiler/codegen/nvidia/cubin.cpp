@@ -111,6 +111,11 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
   if (areFew(occupancy(out.cubin), target, block)) consider(std::string(ptx));
   target::Occupancy now = occupancy(out.cubin);
   if (now.blocks && now.blocks < kMostBlocks && areFew(now, target, block)) consider(withBlocks(ptx, now.blocks + 1));
+  // ptxas' own choice may leave registers that so many blocks have, and wait for loads one by one for want of them.
+  if (out.roomyBlocks && occupancy(out.cubin).blocks == now.blocks) {
+    std::optional<Cubin> spent = toCubin(withBlocks(ptx, now.blocks), target, options);
+    if (occupancy(*spent).blocks == now.blocks && spent->spillBytes <= out.cubin.spillBytes) out.cubin = *spent;
+  }
   if (!out.roomyBlocks) out.roomy.reset();
   return out;
 }

@@ -1,20 +1,22 @@
 // Host side of attention over ranks: keys and values travel by copy engines on the stream beside the caller's while one
 // kernel goes along those that are there.
 //
-// The rank's own ones are copied beside its peers' first. The other stream waits for the caller's, then pushes band after
-// band to one peer after the other, each followed by peer.ready[me] = how many there are now; where a band has no rows all
-// are there. The kernel's last program waits until all of the call has arrived, puts `ready` back to 0 and meets its like
-// on the other ranks, so nothing is pushed into what is still read, and no signal is set that has yet to be put back.
+// That stream waits for the caller's, then pushes band after band to one peer after the other, each followed by
+// peer.ready[me] = how many there are now; where a band has no rows all are there. The kernel's last program waits until
+// all of the call has arrived, puts `ready` back to 0 and meets its like on the other ranks, so nothing is pushed into
+// what is still read, and no signal is set that has yet to be put back.
 #include "ops/ag_attention/ag_attention.h"
 #include "ops/attention/shape.h"
 #include "ops/cdiv.h"
 #include "ops/kernel_text.h"
+#include "tandem/error.h"
 #include <algorithm>
 
 namespace tandem::ops {
 namespace {
 
-constexpr int64_t kBandBytes = 4 << 20, kMostBands = 16;
+constexpr const char* kFile = "ops/ag_attention/ag_attention.py";
+constexpr int64_t kBandBytes = 4 << 20, kMostBands = 16, kSequencesAtOnce = 1024;
 
 Tensor rowsFrom(const Tensor& t, int64_t first, int64_t rows, int64_t columns) {
   return {t.address + uint64_t(first * columns * byteSize(t.dtype)), {rows, columns}, t.dtype};
@@ -30,28 +32,31 @@ const Table& ag_attention() {
     auto shape = [](const char* heads, const char* elements) {
       return std::vector<std::string>{"batch", "own(m)", heads, elements};
     };
-    Table t{.name = "ag_attention",
-            .className = "AllGatherAttention",
-            .what = "out = softmax(q k^T * scale) v of each sequence and head, over the keys and values of all ranks.",
-            .sizes = {{"max_m", "the most rows of a sequence over all ranks"}, {"batch", "sequences"}},
-            .types = {DType::Float16, DType::BFloat16},
-            .typeWords = "fp16 or bf16",
-            .tensors = {{.name = "q", .shape = shape("hq", "d")},
-                        {.name = "k", .shape = shape("hkv", "d")},
-                        {.name = "v", .shape = shape("hkv", "dv")},
-                        {.name = "sinks", .shape = {"hq"}, .always = DType::Float32, .givenBy = "any"},
-                        {.name = "lse",
-                         .shape = {"batch", "hq", "own(m)"},
-                         .isOutput = true,
-                         .always = DType::Float32,
-                         .givenBy = "with_lse"},
-                        {.name = "out", .shape = shape("hq", "dv"), .isOutput = true}},
-            .numbers = {{"m", Number::Kind::Rows, "rows of a sequence over all ranks"}},
-            .options = attentionOptions<Config>()};
+    Table t{
+        .name = "ag_attention",
+        .className = "AllGatherAttention",
+        .what = "out = softmax(q k^T * scale) v of each sequence and head, over the keys and values of all ranks.",
+        .sizes = {{"max_m", "the most rows of a sequence over all ranks"}, {"batch", "sequences"}},
+        .types = {DType::Float16, DType::BFloat16},
+        .typeWords = "fp16 or bf16",
+        .tensors = {{.name = "q", .shape = shape("hq", "d")},
+                    {.name = "k", .shape = shape("hkv", "d")},
+                    {.name = "v", .shape = shape("hkv", "dv")},
+                    {.name = "cu", .shape = {"sequences + 1"}, .always = DType::Int32, .givenBy = "varlen"},
+                    {.name = "sinks", .shape = {"hq"}, .always = DType::Float32, .givenBy = "any"},
+                    {.name = "lse",
+                     .shape = {"batch", "hq", "own(m)"},
+                     .isOutput = true,
+                     .always = DType::Float32,
+                     .givenBy = "with_lse"},
+                    {.name = "out", .shape = shape("hq", "dv"), .isOutput = true}},
+        .numbers = {{"m", Number::Kind::Rows, "rows of a sequence over all ranks, or of all sequences with `varlen`"},
+                    {"sequences", Number::Kind::Rows, "with `varlen`, else 1"},
+                    {"longest", Number::Kind::Rows, "rows of the longest sequence: m without `varlen`"}},
+        .options = attentionOptions<Config>()};
     std::vector<Size> heads = attentionSizes();
     t.sizes.insert(t.sizes.end(), heads.begin() + 1, heads.end());
-    std::erase_if(t.options,
-                  [](const Option& o) { return o.name == "top_left" || o.name == "varlen" || o.name == "window"; });
+    std::erase_if(t.options, [](const Option& o) { return o.name == "top_left" || o.name == "window"; });
     t.options.push_back(option<Config>("in_order", &Config::inOrder,
                                        "a rank's rows stand together in a sequence, else in two halves", 0, 1));
     t.options.push_back(
@@ -71,6 +76,9 @@ AllGatherAttention::AllGatherAttention(Team& team, int64_t maxM, int64_t batch, 
     : Operator(tables::ag_attention(), team, {maxM, batch, hq, hkv, d, dv}, dtype, &config), batch_(batch), hq_(hq),
       hkv_(hkv), d_(d), dv_(dv), config_(config) {
   checkHeads(table_, hq, hkv, d, dv);
+  if (config.varlen && batch != 1)
+    throw Error("`ag_attention`: `batch` is " + std::to_string(batch) + ", with `varlen` it is 1");
+  if (config.varlen) firsts_ = memory_.localZeros({team.size() * (maxM + 1)}, DType::Int32, "first rows");
   if (team.size() == 1) return;
   // Blocks of keys reach behind a rank's last row, into rows that are read and not used.
   pitch_ = batch * shardRows(maxM, team.size()) +
@@ -104,14 +112,23 @@ void AllGatherAttention::push(const Tensor& k, const Tensor& v, int64_t bands, i
   }
 }
 
+void AllGatherAttention::checkSequences(int64_t m, int64_t sequences, int64_t longest) const {
+  if (longest > m || (!config_.varlen && (sequences != 1 || longest != m)))
+    throw Error("`ag_attention`: `sequences` is " + std::to_string(sequences) + " and `longest` " +
+                std::to_string(longest) + ", with " + std::to_string(m) + " rows and " + (config_.varlen ? "" : "no ") +
+                "`varlen`");
+}
+
 void AllGatherAttention::queue(const Call& call) {
-  const Tensor &q = call.tensors[0], &sinks = call.tensors[3], &lse = call.tensors[4], &out = call.tensors[5];
-  Tensor k = call.tensors[1], v = call.tensors[2];
+  const auto& t = call.tensors;
+  const Tensor &cu = t[3], &sinks = t[4], &lse = t[5];
   int ranks = team_.size(), stream = call.stream, beside = stream;
-  int64_t m = call.numbers[0], own = rowsOfRank(m, ranks, team_.rank()), shard = shardRows(m, ranks);
+  int64_t m = call.numbers[0], sequences = call.numbers[1], longest = call.numbers[2];
+  checkSequences(m, sequences, longest);
+  int64_t own = rowsOfRank(m, ranks, team_.rank()), shard = shardRows(m, ranks);
   AttentionTile tile = chosen(config_, attentionTile(team_.target(), d_, m, config_.causal, dtype_));
   auto low = [&](int64_t rows) { return config_.inOrder ? rows : cdiv(rows, 2); };
-  bool isWhole = own && low(own) % tile.m == 0 && own % tile.m == 0;
+  bool isWhole = !config_.varlen && own && low(own) % tile.m == 0 && own % tile.m == 0;
   for (int rank = 0; rank < ranks; ++rank) {
     int64_t rows = rowsOfRank(m, ranks, rank);
     isWhole &= rows % tile.n == 0 && (!config_.causal || low(rows) % tile.n == 0);
@@ -123,29 +140,46 @@ void AllGatherAttention::queue(const Call& call) {
   if (ranks > 1) {
     beside = team_.streamBeside(stream);
     team_.waitEvent(team_.recordEvent(stream), beside);
-    push(k, v, bands, bandRows, beside);
-    if (own) {
-      int64_t first = team_.rank() * pitch_;
-      team_.copy(rowsFrom(keys_, first, batch_ * own, hkv_ * d_), rowsFrom(k, 0, batch_ * own, hkv_ * d_), stream);
-      team_.copy(rowsFrom(values_, first, batch_ * own, hkv_ * dv_), rowsFrom(v, 0, batch_ * own, hkv_ * dv_), stream);
-    }
-    k = keys_;
-    v = values_;
   }
 
   Parts ofD = partsOf(d_), ofV = partsOf(dv_);
+  auto orNobodys = [&](const Tensor& x) { return own ? x : nobodys_; };
+  Tensor q = orNobodys(t[0]), k = orNobodys(t[1]), v = orNobodys(t[2]), out = orNobodys(t[6]);
   const Tensor& none = v;
+  if (config_.varlen)
+    team_.launch(kernelOf(kFile, "firsts"), {.grid = {ranks, 1, 1}, .numWarps = 4, .stream = stream},
+                 {cu, firsts_, sequences, m, int64_t(ranks)}, {{"BLOCK", kSequencesAtOnce}});
   auto orNone = [&](const Tensor& t, const Tensor& other) { return t.address ? t : other; };
-  Tensor from = own ? q : nobodys_, to = own ? out : nobodys_;
-  LaunchConfig launch{
-      .grid = {int(std::max<int64_t>(cdiv(low(own), tile.m) + cdiv(own - low(own), tile.m), 1)), int(hq_), int(batch_)},
-      .numWarps = tile.warps,
-      .stream = stream,
-      .numStages = tile.stages};
-  team_.launch(kernelOf("ops/ag_attention/ag_attention.py", "ag_attention"), launch,
-               {from, k, v, orNone(sinks, none), orNone(lse, none), to, orNone(ready_, none), orNone(done_, none),
-                orNone(ended_, none), orNone(epoch_, none), scaleOf(config_, d_), capOf(config_), m, own,
-                std::max<int64_t>(own, 1), pitch_, ranks > 1 ? ranks * pitch_ : batch_ * own, bands, bandRows},
+  int64_t rows = config_.varlen ? std::min(shardRows(longest, ranks), own) : own;
+  int64_t blocks = std::max<int64_t>(cdiv(low(rows), tile.m) + cdiv(rows - low(rows), tile.m), 1);
+  LaunchConfig launch{// Heads first, so that the blocks that see least come last.
+                      .grid = {int(hq_), int(blocks), int(config_.varlen ? sequences : batch_)},
+                      .numWarps = tile.warps,
+                      .stream = stream,
+                      .numStages = tile.stages};
+  team_.launch(kernelOf(kFile, "ag_attention"), launch,
+               {q,
+                k,
+                v,
+                orNone(keys_, k),
+                orNone(values_, v),
+                orNone(firsts_, none),
+                orNone(sinks, none),
+                orNone(lse, none),
+                out,
+                orNone(ready_, none),
+                orNone(done_, none),
+                orNone(ended_, none),
+                orNone(epoch_, none),
+                scaleOf(config_, d_),
+                capOf(config_),
+                m,
+                std::max<int64_t>(own, 1),
+                std::max<int64_t>(batch_ * own, 1),
+                pitch_,
+                ranks > 1 ? ranks * pitch_ : batch_ * own,
+                bands,
+                bandRows},
                {{"HQ", hq_},
                 {"HKV", hkv_},
                 {"D0", ofD.first},
@@ -159,9 +193,12 @@ void AllGatherAttention::queue(const Call& call) {
                 {"CAP", config_.softcap != 0},
                 {"SINKS", sinks.address != 0},
                 {"LSE", config_.withLse},
+                {"VARLEN", config_.varlen},
                 {"WHOLE", isWhole},
                 {"ARRIVES", ranks > 1}});
-  if (ranks > 1) team_.waitEvent(team_.recordEvent(beside), stream);
+  if (ranks == 1) return;
+  push(t[1], t[2], bands, bandRows, beside);
+  team_.waitEvent(team_.recordEvent(beside), stream);
 }
 
 }  // namespace tandem::ops

@@ -50,20 +50,22 @@ def along_keys(
 ):
     """The keys from `first` to `end`. `behind`: where values begin, seen from `row`. MASK: not all queries see all of them. `where`: the
     key on each query's diagonal; `lift`: weights are times two to its power. ARRIVES: keys come in bands; `arrival`: the
-    number of those that are there, 0 where all are, else 1, the row among theirs at which keys begin, the number of all rows, and the rows
-    of a band."""
+    number of those that are there, the row among theirs at which keys begin, the number of all rows, the rows of a band, and how many rows
+    are there for sure."""
     acc, total, most = sums
     acc0, acc1 = acc
     columns = tl.arange(0, BLOCK_N)
     at = row + first
+    there = arrival[4] if ARRIVES else 0
     for start in tl.range(first, end, BLOCK_N):
         start = tl.multiple_of(start, BLOCK_N)
         if ARRIVES:
-            ready_ptr, late, ahead, rows, band_rows = arrival
-            band = (tl.minimum(ahead + start + BLOCK_N, rows) - 1) // band_rows
-            if (start == first) | (band != (ahead + start - 1) // band_rows):
-                token = dl.wait(ready_ptr, 1, "sys", "acquire", waitValue=(band + 1) * late, compare="ge")
+            need = tl.minimum(arrival[1] + start + BLOCK_N, arrival[2])
+            if need > there:
+                band = (need - 1) // arrival[3]
+                token = dl.wait(arrival[0], 1, "sys", "acquire", waitValue=band + 1, compare="ge")
                 at = dl.consume_token(at, token)
+                there = (band + 1) * arrival[3]
         scores = tl.dot(q[0], k_blocks[0].load([at, k_column]).T)
         if QK[1]:
             scores = tl.dot(q[1], k_blocks[1].load([at, k_column + QK[0]]).T, scores)

@@ -9,7 +9,7 @@ from products import on_gpus
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "attention" / "test"))
 
-from gather_attention_reference import Case
+from gather_attention_reference import Case, Packed
 from test_ag_attention import CASES
 
 LARGE = [
@@ -22,6 +22,7 @@ LARGE = [
 
 def cases(ranks):
     made = [Case(ranks, **case, seed=i) for i, case in enumerate([*CASES, *LARGE])]
+    made += [Packed(ranks, (300, 1, 0, 515, 77), d=128, causal=True, bands=3, varlen=True), Packed(ranks, (200, 90), more=9, varlen=True)]
 
     def main(team):
         found = []
@@ -44,11 +45,11 @@ def replays(ranks):
 
     def main(team):
         op, given = made[0].operator(team), [team.local_from_array(x) for x in made[0].given(team.rank)]
-        outs = op(*given, 600)  # loads the kernel
+        outs = op(*given, 600, 1, 600)  # loads the kernel
         team.synchronize()
         graph, stream, found = torch.cuda.CUDAGraph(), torch.cuda.Stream(), []
         with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
-            op(*given, 600, out=outs[0], lse=outs[1], stream=stream)
+            op(*given, 600, 1, 600, out=outs[0], lse=outs[1], stream=stream)
         for case in made:
             for to, array in zip(given, case.given(team.rank)):
                 to[...] = array

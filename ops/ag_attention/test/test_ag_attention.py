@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "attention" / "test"))
 
-from gather_attention_reference import Case
+from gather_attention_reference import Case, Packed
 
 import tandem
 from tandem.ops import AllGatherAttention
@@ -51,7 +51,7 @@ def test_many_calls_on_one_operator(ranks):
             outs = []
             for case in cases:
                 given = [team.local_from_array(x) for x in case.given(team.rank)]
-                outs.append(op(*given, case.m))
+                outs.append(op(*given, case.m, 1, case.m))
                 for x in given:
                     team.stream.memset(x, 255)  # the next item of the stream
             return [[np.array(x) for x in out] for out in outs]
@@ -62,6 +62,29 @@ def test_many_calls_on_one_operator(ranks):
         for rank, found in enumerate(result.values):
             for case, out in zip(cases, found):
                 case.check(rank, out)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize(
+    "lengths, options",
+    [
+        ((70, 1, 33, 0, 50), {"causal": True, "bands": 3}),
+        ((64, 40), {"bands": 2, "more": 5}),
+        ((9, 90), {"causal": True, "in_order": True}),
+    ],
+)
+def test_sequences_of_any_lengths(ranks, lengths, options):
+    made = Packed(ranks, lengths, **options, seed=ranks)
+
+    def main(team):
+        with made.operator(team, varlen=True) as op:
+            return [[np.array(x) for x in made.call(op, team)] for _ in range(2)]
+
+    result = tandem.launch(main, ranks=ranks, seed=ranks, check=True)
+    assert result.reports == []
+    for rank, calls in enumerate(result.values):
+        for found in calls:
+            made.check(rank, found)
 
 
 def test_bits_are_the_same_in_every_run():
@@ -86,10 +109,10 @@ def test_memory(ranks):
         assert memory == {"symmetric": symmetric, "local": local}
 
 
-def call(sizes=(40, 1, 2, 1, 64, 64), m=40, dtype="fp16", shapes=None, **options):
+def call(sizes=(40, 1, 2, 1, 64, 64), numbers=(40, 1, 40), dtype="fp16", shapes=None, **options):
     def main(team):
         q, k, v = (np.zeros(s, np.float16) for s in shapes or [(1, 20, 2, 64), (1, 20, 1, 64), (1, 20, 1, 64)])
-        AllGatherAttention(team, *sizes, dtype, **options)(q, k, v, m)
+        AllGatherAttention(team, *sizes, dtype, **options)(q, k, v, *numbers)
 
     return lambda: tandem.launch(main, ranks=2)
 
@@ -101,9 +124,12 @@ def call(sizes=(40, 1, 2, 1, 64, 64), m=40, dtype="fp16", shapes=None, **options
         (call((40, 1, 2, 1, 80, 80)), "`ag_attention`: `d` is 80, 64, 96, 128, 192 or 256 is needed"),
         (call((40, 1, 2, 1, 64, 128)), "`ag_attention`: `dv` is 128, 64 is needed where `d` is 64"),
         (call(dtype="fp32"), "`ag_attention`: fp16 or bf16 is needed, not fp32"),
-        (call(m=41), "`m` is 41, the operator was made for 1 to 40"),
-        (call(m=38), r"`q` has shape \[1, 20, 2, 64\], \[1, 19, 2, 64\] is needed"),
+        (call(numbers=(41, 1, 41)), "`m` is 41, the operator was made for 1 to 40"),
+        (call(numbers=(38, 1, 38)), r"`q` has shape \[1, 20, 2, 64\], \[1, 19, 2, 64\] is needed"),
         (call(bands=17), "`ag_attention`: `bands` is 17"),
+        (call(numbers=(40, 2, 40)), "`ag_attention`: `sequences` is 2 and `longest` 40, with 40 rows and no `varlen`"),
+        (call((40, 2, 2, 1, 64, 64), varlen=True), "`ag_attention`: `batch` is 2, with `varlen` it is 1"),
+        (call(varlen=True), "`ag_attention`: `cu` is needed with `varlen`"),
         (call(window=3), "`ag_attention` has no option `window`|unexpected|window"),
     ],
 )

@@ -21,7 +21,7 @@ FILES = ["device/attention.py", "device/attention_forward.py", "device/calls.py"
 _, FORWARD, CALLS, KERNEL = FILES
 BLOCK_M, BLOCK_N, D = 32, 16, 64
 
-AWAITED = '"sys", "acquire", waitValue=(band + 1) * late'
+AWAITED = '"sys", "acquire", waitValue=band + 1'
 PUT_BACK = "                shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)\n"
 MET = "            shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)\n"
 LAST = "tl.num_programs(1) * tl.num_programs(2)):"
@@ -30,12 +30,16 @@ LAST = "tl.num_programs(1) * tl.num_programs(2)):"
 PLANTED = {
     "wait dropped": ((FORWARD, "        if ARRIVES:\n", "        if False:\n"), "race"),
     "one band too few": ((FORWARD, AWAITED, AWAITED.replace("band + 1", "band")), "race"),
-    "waits once": ((FORWARD, "(start == first) | (band != (ahead + start - 1) // band_rows)", "start == first"), "race"),
+    "waits once": ((FORWARD, "there = (band + 1) * arrival[3]", "there = 1 << 30"), "race"),
     "relaxed wait": ((FORWARD, AWAITED, AWAITED.replace("acquire", "relaxed")), "race"),
     "narrow wait": ((FORWARD, AWAITED, AWAITED.replace("sys", "cta")), "race|scope"),
-    "signal of the next rank": ((KERNEL, "ready_ptr + peer, tl", "ready_ptr + (peer + 1) % ranks, tl"), "race|deadlock|livelock"),
+    "signal of the next rank": ((KERNEL, "ready_ptr + peer, first", "ready_ptr + (peer + 1) % ranks, first"), "race|deadlock|livelock"),
     "not put back": ((CALLS, PUT_BACK, ""), "race|wrong"),
     "ranks do not meet": ((CALLS, MET, ""), "race|signal|deadlock|wrong"),
+    "peers' keys from a rank on": (
+        (KERNEL, "tl.where(nth > 0, peer * pitch, 0)", "tl.where(nth > 0, (peer + 1) % ranks * pitch, 0)"),
+        "race|wrong|uninitialised",
+    ),
     "ended by the last but one": ((KERNEL, LAST, LAST[:-2] + " - 1):"), "race|signal|deadlock|livelock|wrong"),
 }
 HOST = {
@@ -44,7 +48,6 @@ HOST = {
     "wrong signal": "race|deadlock|livelock",
     "pushed before it is there": "race|wrong|uninitialised",
     "values behind the signal": "race",
-    "own ones copied beside": "race|wrong|uninitialised",
 }
 
 
@@ -87,16 +90,22 @@ class Launches:
         if "pushed before it is there" not in self.host:
             self.beside.wait_event(team.stream.record_event())
         self.push(given)
-        mine = slice(team.rank * self.pitch, team.rank * self.pitch + own)
-        for to, x in zip(self.all, given):
-            (self.beside if "own ones copied beside" in self.host else team.stream).copy(to[mine], x)
         low = -(-own // 2)
         blocks = -(-low // BLOCK_M) - (low - own) // BLOCK_M
         numbers = (D**-0.5 * np.log2(np.e), 0.0, self.case.m, own, own, self.pitch, team.size * self.pitch, self.bands, self.band_rows)
         constants = {"HQ": hq, "HKV": hkv, "D0": D, "D1": 0, "V0": D, "V1": 0, "BLOCK_M": BLOCK_M, "BLOCK_N": BLOCK_N}
-        constants |= {"CAUSAL": True, "IN_ORDER": False, "CAP": False, "SINKS": False, "LSE": True, "WHOLE": False, "ARRIVES": True}
-        pointers = (q, *self.all, lse, lse, out, self.ready, self.done, self.ended, self.epoch)
-        self.kernel[(blocks, hq, 1)](*pointers, *numbers, **constants, num_warps=4)
+        constants |= {
+            "CAUSAL": True,
+            "IN_ORDER": False,
+            "CAP": False,
+            "SINKS": False,
+            "LSE": True,
+            "VARLEN": False,
+            "WHOLE": False,
+            "ARRIVES": True,
+        }
+        pointers = (q, *given, *self.all, lse, lse, lse, out, self.ready, self.done, self.ended, self.epoch)
+        self.kernel[(hq, blocks, 1)](*pointers, *numbers, **constants, num_warps=4)
         team.stream.wait_event(self.beside.record_event())
         return out, lse
 

@@ -35,8 +35,8 @@ def test_what_the_operator_is_told(world):
     out, lse = tt.ag_attention(rows(7, 4), rows(7, 2), rows(7, 2), m=15, with_lse=True, sinks=torch.ones(4))
     assert out.shape == (3, 7, 4, 64) and lse.shape == (3, 4, 7)
     assert world.told == [
-        ("ag_attention", (16, 3, 4, 2, 64, 64), [16], {"causal": True}, [True] * 3 + [False] * 2 + [True]),
-        ("ag_attention", (15, 3, 4, 2, 64, 64), [15], {"with_lse": True}, [True] * 6),
+        ("ag_attention", (16, 3, 4, 2, 64, 64), [16, 1, 16], {"causal": True}, [True] * 3 + [False] * 3 + [True]),
+        ("ag_attention", (15, 3, 4, 2, 64, 64), [15, 1, 15], {"with_lse": True}, [True] * 3 + [False] + [True] * 3),
     ]
 
 

@@ -48,7 +48,7 @@ def shares(q, k, v, sinks, out, lse, grad, spans, backward, options):
 class _GatheredAttention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, q, k, v, sinks, m, options):
-        out, lse = FUNCTIONS["ag_attention"](q, k, v, m, with_lse=True, sinks=sinks, **dict(options))
+        out, lse = FUNCTIONS["ag_attention"](q, k, v, 1, m, m, with_lse=True, sinks=sinks, **dict(options))
         ctx.save_for_backward(q, k, v, sinks, out, lse)
         ctx.m, ctx.options = m, dict(options)
         return out
@@ -79,12 +79,22 @@ class _GatheredAttention(torch.autograd.Function):
         return of_q, own(of_k, k), own(of_v, v), of_sinks, None, None
 
 
-def ag_attention(q, k, v, m=None, *, sinks=None, with_lse=None, out=None, lse=None, **options):
+def ag_attention(q, k, v, m=None, *, cu=None, longest=None, sinks=None, with_lse=None, out=None, lse=None, **options):
     """softmax(q k^T * scale) v over the keys and values of all ranks [collective]: q[batch, rows, heads, d], k and v of as many rows, those
     of each sequence that this rank has (ops/ag_attention/README.md). `m`: the rows of a sequence over all ranks, which must be told
-    where the last ranks have fewer; `sinks`[heads], fp32. Options: those of the operator."""
+    where the last ranks have fewer; `sinks`[heads], fp32. Options: those of the operator. Without gradients also sequences of any lengths:
+    `cu`[sequences + 1], int32, and the rows of the `longest`."""
     options = {name: value for name, value in options.items() if value is not None and value is not False}
-    if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (q, k, v, sinks)) and not with_lse and out is None:
-        rows = q.shape[1] * worlds.of(q).size if m is None else m
+    rows = q.shape[1] * worlds.of(q).size if m is None else m
+    numbers = (1, rows)
+    if cu is not None:
+        options["varlen"], numbers = True, (cu.shape[0] - 1, longest)
+    if (
+        cu is None
+        and torch.is_grad_enabled()
+        and any(t is not None and t.requires_grad for t in (q, k, v, sinks))
+        and not with_lse
+        and out is None
+    ):
         return _GatheredAttention.apply(q, k, v, sinks, rows, tuple(options.items()))
-    return FUNCTIONS["ag_attention"](q, k, v, m, sinks=sinks, with_lse=with_lse, out=out, lse=lse, **options)
+    return FUNCTIONS["ag_attention"](q, k, v, *numbers, m, cu=cu, sinks=sinks, with_lse=with_lse, out=out, lse=lse, **options)

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace tandem::ops {
 
@@ -150,10 +151,9 @@ template <class Op, class Config, int count>
 auto maker(const Table& (*table)()) {
   return [table](Team& team, const std::vector<int64_t>& s, DType dtype, const nlohmann::json& given) {
     Config config = configOf<Config>(table(), given);
-    if constexpr (count == 1) return std::make_unique<Op>(team, s[0], dtype, config);
-    if constexpr (count == 2) return std::make_unique<Op>(team, s[0], s[1], dtype, config);
-    if constexpr (count == 3) return std::make_unique<Op>(team, s[0], s[1], s[2], dtype, config);
-    if constexpr (count == 5) return std::make_unique<Op>(team, s[0], s[1], s[2], s[3], s[4], dtype, config);
+    return [&]<size_t... i>(std::index_sequence<i...>) {
+      return std::make_unique<Op>(team, s[i]..., dtype, config);
+    }(std::make_index_sequence<count>());
   };
 }
 

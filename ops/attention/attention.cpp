@@ -8,18 +8,7 @@ namespace tandem::ops {
 namespace {
 
 constexpr const char* kFile = "ops/attention/attention.py";
-constexpr AttentionTile kSimulated = {32, 16, 4, 2}, kPlain = {64, 64, 4, 2}, kTurn = {128, 64, 4, 2};
-
-// Tiles for wgmma: what keeps a consumer's sums, weights and products in registers, and two blocks of keys in shared memory.
-// Few keys leave a block that is alone on its multiprocessor waiting at its ends.
-AttentionTile tileFor(int64_t d, int64_t keys, bool causal, DType dtype) {
-  constexpr int64_t kFewKeys = 1024, kFewCausalKeys = 4096;
-  if (isFp8(dtype)) return d <= 128 ? AttentionTile{128, 128, 8, 2} : AttentionTile{128, 64, 8, 2};
-  if (d == 64)
-    return keys <= (causal ? kFewCausalKeys : kFewKeys) ? AttentionTile{64, 64, 4, 3} : AttentionTile{256, 64, 16, 6};
-  if (d <= 128) return {128, 128, 8, 2};
-  return {128, 64, 8, 2};
-}
+constexpr AttentionTile kTurn = {128, 64, 4, 2};
 
 }  // namespace
 
@@ -73,11 +62,8 @@ void Attention::queue(const Call& call) {
   const auto& t = call.tensors;
   const Tensor &q = t[0], &k = t[1], &sinks = t[5], &scales = t[6], &lse = t[7], &out = t[8];
   Tensor v = t[2];
-  bool simulated = team_.target() == "sim";
-  AttentionTile tile = chosen(config_, simulated ? kSimulated
-                                       : team_.target().starts_with("sm_90")
-                                           ? tileFor(d_, call.numbers[1] / call.numbers[2], config_.causal, dtype_)
-                                           : kPlain);
+  int64_t keys = call.numbers[1] / call.numbers[2];
+  AttentionTile tile = chosen(config_, attentionTile(team_.target(), d_, keys, config_.causal, dtype_));
   AttentionCall a = attentionCall(config_, tile, call.numbers);
   // The order of whole groups of keys may be the one that needs no exchange between threads.
   constexpr int64_t kGroup = 16;
@@ -85,7 +71,7 @@ void Attention::queue(const Call& call) {
   int64_t stride = 0;
   if (turned_.address) {
     stride = turned_.shape[2];
-    AttentionTile turn = simulated ? kSimulated : kTurn;
+    AttentionTile turn = team_.target() == "sim" ? tile : kTurn;
     LaunchConfig launch{.grid = {int(cdiv(a.n, turn.m)), int(cdiv(hkv_ * dv_, turn.n)), 1},
                         .numWarps = turn.warps,
                         .stream = call.stream};

@@ -95,13 +95,13 @@ def attention(
         begin, whole, part, end = 0, 0, start if CAUSAL else seq_kv, start + BLOCK_M
     else:
         begin, whole, part, end = keys_of(start, offset, rows_kv, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
-    of_block = (at_kv[2], q, k_blocks, v_blocks, behind, kv_head * D, kv_head * V, rows + offset, rows_kv, window, scale, cap, lift)
+    of_block = (at_kv[2], q, k_blocks, v_blocks, behind, kv_head * D, kv_head * V, rows + offset, rows_kv, window, scale, cap, lift, None)
     shape: tl.constexpr = (QK, OV, BLOCK_N, CAUSAL, WINDOW, CAP, FP8, DEALT)
     if WINDOW:
-        sums = along_keys(sums, begin, whole, *of_block, *shape, True)
-    sums = along_keys(sums, whole, part, *of_block, *shape, False)
+        sums = along_keys(sums, begin, whole, *of_block, *shape, True, False)
+    sums = along_keys(sums, whole, part, *of_block, *shape, False, False)
     if CAUSAL or not SQUARE:
-        sums = along_keys(sums, part, end, *of_block, *shape, True)
+        sums = along_keys(sums, part, end, *of_block, *shape, True, False)
     if SINKS:
         sums = with_sink(sums, tl.load(sinks_ptr + head) * LOG2E, lift, OV)
     if LSE:

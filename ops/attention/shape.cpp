@@ -61,6 +61,19 @@ Parts partsOf(int64_t elements) {
   return {elements, 0};
 }
 
+// Tiles for wgmma: what keeps a consumer's sums, weights and products in registers, and two blocks of keys in shared memory.
+// Few keys leave a block that is alone on its multiprocessor waiting at its ends.
+AttentionTile attentionTile(const std::string& target, int64_t d, int64_t keys, bool causal, DType dtype) {
+  constexpr int64_t kFewKeys = 1024, kFewCausalKeys = 4096;
+  if (target == "sim") return {32, 16, 4, 2};
+  if (!target.starts_with("sm_90")) return {64, 64, 4, 2};
+  if (isFp8(dtype)) return d <= 128 ? AttentionTile{128, 128, 8, 2} : AttentionTile{128, 64, 8, 2};
+  if (d == 64)
+    return keys <= (causal ? kFewCausalKeys : kFewKeys) ? AttentionTile{64, 64, 4, 3} : AttentionTile{256, 64, 16, 6};
+  if (d <= 128) return {128, 128, 8, 2};
+  return {128, 64, 8, 2};
+}
+
 AttentionTile chosen(const AttentionConfig& config, AttentionTile tile) {
   auto fill = [](int& value, int option) {
     if (option) value = option;

@@ -45,6 +45,9 @@ struct AttentionTile {
   int m, n, warps, stages;
 };
 
+// The tile of a forward kernel.
+AttentionTile attentionTile(const std::string& target, int64_t d, int64_t keys, bool causal, DType dtype);
+
 // A call's numbers, and what follows of them and the options.
 struct AttentionCall {
   int64_t m, n, batch, longest, queries, keys;  // the last two: of each sequence, where they are alike

@@ -1,6 +1,7 @@
-"""The way of a block of queries along keys: sums of weights and of values by weights."""
+"""The way of a block of queries along keys: sums of weights and of values by weights, of attention and of attention over ranks."""
 
 import tandem
+import tandem.dist as dl
 import tandem.language as tl
 from ops.device.attention import LOG2E, NEVER, capped, seen, store_rows, zero_parts
 
@@ -35,6 +36,7 @@ def along_keys(
     scale,
     cap,
     lift,
+    arrival,
     QK: tl.constexpr,
     OV: tl.constexpr,
     BLOCK_N: tl.constexpr,
@@ -44,15 +46,26 @@ def along_keys(
     FP8: tl.constexpr,
     DEALT: tl.constexpr,
     MASK: tl.constexpr,
+    ARRIVES: tl.constexpr,
 ):
     """The keys from `first` to `end`. `behind`: where values begin, seen from `row`. MASK: not all queries see all of them. `where`: the
-    key on each query's diagonal; `lift`: weights are times two to its power."""
+    key on each query's diagonal; `lift`: weights are times two to its power. ARRIVES: keys come in bands; `arrival`: the
+    number of those that are there, the row among theirs at which keys begin, the number of all rows, the rows of a band, and how many rows
+    are there for sure."""
     acc, total, most = sums
     acc0, acc1 = acc
     columns = tl.arange(0, BLOCK_N)
     at = row + first
+    there = arrival[4] if ARRIVES else 0
     for start in tl.range(first, end, BLOCK_N):
         start = tl.multiple_of(start, BLOCK_N)
+        if ARRIVES:
+            need = tl.minimum(arrival[1] + start + BLOCK_N, arrival[2])
+            if need > there:
+                band = (need - 1) // arrival[3]
+                token = dl.wait(arrival[0], 1, "sys", "acquire", waitValue=band + 1, compare="ge")
+                at = dl.consume_token(at, token)
+                there = (band + 1) * arrival[3]
         scores = tl.dot(q[0], k_blocks[0].load([at, k_column]).T)
         if QK[1]:
             scores = tl.dot(q[1], k_blocks[1].load([at, k_column + QK[0]]).T, scores)

@@ -12,6 +12,7 @@ except ModuleNotFoundError as error:
 
 from . import library  # noqa: F401  registers torch.ops.tandem
 from .functions import FUNCTIONS
+from .gathered_attention import ag_attention as _ag_attention
 from .linear import LAYERS
 from .mixture import MixtureOfExperts
 from .prepare import prepare
@@ -21,6 +22,6 @@ from .world import init, rank, release, size
 
 globals().update(FUNCTIONS)
 globals().update(LAYERS)
-attention = _attention  # in front of the function that its table makes
+attention, ag_attention = _attention, _ag_attention  # in front of the functions that their tables make
 
 __all__ = ["MixtureOfExperts", "attention_varlen", "init", "prepare", "rank", "release", "size", *LAYERS, *FUNCTIONS]

@@ -1,0 +1,204 @@
+// Host side of attention over ranks: keys and values travel by copy engines on the stream beside the caller's while one
+// kernel goes along those that are there.
+//
+// That stream waits for the caller's, then pushes band after band to one peer after the other, each followed by
+// peer.ready[me] = how many there are now; where a band has no rows all are there. The kernel's last program waits until
+// all of the call has arrived, puts `ready` back to 0 and meets its like on the other ranks, so nothing is pushed into
+// what is still read, and no signal is set that has yet to be put back.
+#include "ops/ag_attention/ag_attention.h"
+#include "ops/attention/shape.h"
+#include "ops/cdiv.h"
+#include "ops/kernel_text.h"
+#include "tandem/error.h"
+#include <algorithm>
+
+namespace tandem::ops {
+namespace {
+
+constexpr const char* kFile = "ops/ag_attention/ag_attention.py";
+constexpr int64_t kBandBytes = 4 << 20, kMostBands = 16, kSequencesAtOnce = 1024;
+
+Tensor rowsFrom(const Tensor& t, int64_t first, int64_t rows, int64_t columns) {
+  return {t.address + uint64_t(first * columns * byteSize(t.dtype)), {rows, columns}, t.dtype};
+}
+
+}  // namespace
+
+namespace tables {
+
+const Table& ag_attention() {
+  static const Table table = [] {
+    using Config = GatherAttentionConfig;
+    auto shape = [](const char* heads, const char* elements) {
+      return std::vector<std::string>{"batch", "own(m)", heads, elements};
+    };
+    Table t{
+        .name = "ag_attention",
+        .className = "AllGatherAttention",
+        .what = "out = softmax(q k^T * scale) v of each sequence and head, over the keys and values of all ranks.",
+        .sizes = {{"max_m", "the most rows of a sequence over all ranks"}, {"batch", "sequences"}},
+        .types = {DType::Float16, DType::BFloat16},
+        .typeWords = "fp16 or bf16",
+        .tensors = {{.name = "q", .shape = shape("hq", "d")},
+                    {.name = "k", .shape = shape("hkv", "d")},
+                    {.name = "v", .shape = shape("hkv", "dv")},
+                    {.name = "cu", .shape = {"sequences + 1"}, .always = DType::Int32, .givenBy = "varlen"},
+                    {.name = "sinks", .shape = {"hq"}, .always = DType::Float32, .givenBy = "any"},
+                    {.name = "lse",
+                     .shape = {"batch", "hq", "own(m)"},
+                     .isOutput = true,
+                     .always = DType::Float32,
+                     .givenBy = "with_lse"},
+                    {.name = "out", .shape = shape("hq", "dv"), .isOutput = true}},
+        .numbers = {{"m", Number::Kind::Rows, "rows of a sequence over all ranks, or of all sequences with `varlen`"},
+                    {"sequences", Number::Kind::Rows, "with `varlen`, else 1"},
+                    {"longest", Number::Kind::Rows, "rows of the longest sequence: m without `varlen`"}},
+        .options = attentionOptions<Config>()};
+    std::vector<Size> heads = attentionSizes();
+    t.sizes.insert(t.sizes.end(), heads.begin() + 1, heads.end());
+    std::erase_if(t.options, [](const Option& o) { return o.name == "top_left" || o.name == "window"; });
+    t.options.push_back(option<Config>("in_order", &Config::inOrder,
+                                       "a rank's rows stand together in a sequence, else in two halves", 0, 1));
+    t.options.push_back(
+        option<Config>("with_lse", &Config::withLse, "the logarithms of the sums are written too", 0, 1));
+    t.options.push_back(
+        option<Config>("bands", &Config::bands, "of a rank's rows, each sent with a signal", 1, kMostBands));
+    t.make = maker<AllGatherAttention, Config, 6>(ag_attention);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace tables
+
+AllGatherAttention::AllGatherAttention(Team& team, int64_t maxM, int64_t batch, int64_t hq, int64_t hkv, int64_t d,
+                                       int64_t dv, DType dtype, const GatherAttentionConfig& config)
+    : Operator(tables::ag_attention(), team, {maxM, batch, hq, hkv, d, dv}, dtype, &config), batch_(batch), hq_(hq),
+      hkv_(hkv), d_(d), dv_(dv), config_(config) {
+  checkHeads(table_, hq, hkv, d, dv);
+  if (config.varlen && batch != 1)
+    throw Error("`ag_attention`: `batch` is " + std::to_string(batch) + ", with `varlen` it is 1");
+  if (config.varlen) firsts_ = memory_.localZeros({team.size() * (maxM + 1)}, DType::Int32, "first rows");
+  if (team.size() == 1) return;
+  // Blocks of keys reach behind a rank's last row, into rows that are read and not used.
+  pitch_ = batch * shardRows(maxM, team.size()) +
+           chosen(config, attentionTile(team.target(), d, maxM, config.causal, dtype)).n;
+  keys_ = memory_.symmetricZeros({team.size() * pitch_, hkv * d}, dtype, "keys");
+  values_ = memory_.symmetricZeros({team.size() * pitch_, hkv * dv}, dtype, "values");
+  ready_ = memory_.symmetricZeros({team.size()}, DType::Int64, "ready");
+  done_ = memory_.symmetricZeros({team.size()}, DType::Int64, "done");
+  ended_ = memory_.localZeros({1}, DType::Int32, "ended");
+  epoch_ = memory_.localZeros({1}, DType::Int64, "epoch");
+  nobodys_ = memory_.localZeros({hq * d}, dtype, "row of a rank without any");
+}
+
+void AllGatherAttention::push(const Tensor& k, const Tensor& v, int64_t bands, int64_t bandRows, int stream) {
+  int64_t rows = k.shape[0] * k.shape[1];
+  Tensor mine{ready_.address + uint64_t(team_.rank() * byteSize(ready_.dtype)), {1}, ready_.dtype};
+  for (int distance = 1; distance < team_.size(); ++distance) {
+    int peer = (team_.rank() + distance) % team_.size();
+    for (int64_t band = 0; band < bands; ++band) {
+      int64_t first = band * bandRows, count = std::clamp<int64_t>(rows - first, 0, bandRows);
+      auto send = [&](const Tensor& from, const Tensor& to, int64_t columns) {
+        Tensor there = rowsFrom(to, team_.rank() * pitch_ + first, count, columns);
+        team_.copy(team_.peer(there, peer), rowsFrom(from, first, count, columns), stream);
+      };
+      if (count) {
+        send(k, keys_, hkv_ * d_);
+        send(v, values_, hkv_ * dv_);
+      }
+      if (count || band + 1 == bands) team_.signalWrite(team_.peer(mine, peer), uint64_t(band + 1), stream);
+    }
+  }
+}
+
+void AllGatherAttention::checkSequences(int64_t m, int64_t sequences, int64_t longest) const {
+  if (longest > m || (!config_.varlen && (sequences != 1 || longest != m)))
+    throw Error("`ag_attention`: `sequences` is " + std::to_string(sequences) + " and `longest` " +
+                std::to_string(longest) + ", with " + std::to_string(m) + " rows and " + (config_.varlen ? "" : "no ") +
+                "`varlen`");
+}
+
+void AllGatherAttention::queue(const Call& call) {
+  const auto& t = call.tensors;
+  const Tensor &cu = t[3], &sinks = t[4], &lse = t[5];
+  int ranks = team_.size(), stream = call.stream, beside = stream;
+  int64_t m = call.numbers[0], sequences = call.numbers[1], longest = call.numbers[2];
+  checkSequences(m, sequences, longest);
+  int64_t own = rowsOfRank(m, ranks, team_.rank()), shard = shardRows(m, ranks);
+  AttentionTile tile = chosen(config_, attentionTile(team_.target(), d_, m, config_.causal, dtype_));
+  auto low = [&](int64_t rows) { return config_.inOrder ? rows : cdiv(rows, 2); };
+  bool isWhole = !config_.varlen && own && low(own) % tile.m == 0 && own % tile.m == 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    int64_t rows = rowsOfRank(m, ranks, rank);
+    isWhole &= rows % tile.n == 0 && (!config_.causal || low(rows) % tile.n == 0);
+  }
+
+  int64_t bytes = batch_ * shard * hkv_ * (d_ + dv_) * byteSize(dtype_);
+  int64_t bands = config_.bands ? config_.bands : std::clamp<int64_t>(bytes / kBandBytes, 1, kMostBands);
+  int64_t bandRows = cdiv(batch_ * shard, bands);
+  if (ranks > 1) {
+    beside = team_.streamBeside(stream);
+    team_.waitEvent(team_.recordEvent(stream), beside);
+  }
+
+  Parts ofD = partsOf(d_), ofV = partsOf(dv_);
+  auto orNobodys = [&](const Tensor& x) { return own ? x : nobodys_; };
+  Tensor q = orNobodys(t[0]), k = orNobodys(t[1]), v = orNobodys(t[2]), out = orNobodys(t[6]);
+  const Tensor& none = v;
+  if (config_.varlen)
+    team_.launch(kernelOf(kFile, "firsts"), {.grid = {ranks, 1, 1}, .numWarps = 4, .stream = stream},
+                 {cu, firsts_, sequences, m, int64_t(ranks)}, {{"BLOCK", kSequencesAtOnce}});
+  auto orNone = [&](const Tensor& t, const Tensor& other) { return t.address ? t : other; };
+  int64_t rows = config_.varlen ? std::min(shardRows(longest, ranks), own) : own;
+  int64_t blocks = std::max<int64_t>(cdiv(low(rows), tile.m) + cdiv(rows - low(rows), tile.m), 1);
+  LaunchConfig launch{// Heads first, so that the blocks that see least come last.
+                      .grid = {int(hq_), int(blocks), int(config_.varlen ? sequences : batch_)},
+                      .numWarps = tile.warps,
+                      .stream = stream,
+                      .numStages = tile.stages};
+  team_.launch(kernelOf(kFile, "ag_attention"), launch,
+               {q,
+                k,
+                v,
+                orNone(keys_, k),
+                orNone(values_, v),
+                orNone(firsts_, none),
+                orNone(sinks, none),
+                orNone(lse, none),
+                out,
+                orNone(ready_, none),
+                orNone(done_, none),
+                orNone(ended_, none),
+                orNone(epoch_, none),
+                scaleOf(config_, d_),
+                capOf(config_),
+                m,
+                std::max<int64_t>(own, 1),
+                std::max<int64_t>(batch_ * own, 1),
+                pitch_,
+                ranks > 1 ? ranks * pitch_ : batch_ * own,
+                bands,
+                bandRows},
+               {{"HQ", hq_},
+                {"HKV", hkv_},
+                {"D0", ofD.first},
+                {"D1", ofD.second},
+                {"V0", ofV.first},
+                {"V1", ofV.second},
+                {"BLOCK_M", int64_t(tile.m)},
+                {"BLOCK_N", int64_t(tile.n)},
+                {"CAUSAL", config_.causal},
+                {"IN_ORDER", config_.inOrder},
+                {"CAP", config_.softcap != 0},
+                {"SINKS", sinks.address != 0},
+                {"LSE", config_.withLse},
+                {"VARLEN", config_.varlen},
+                {"WHOLE", isWhole},
+                {"ARRIVES", ranks > 1}});
+  if (ranks == 1) return;
+  push(t[1], t[2], bands, bandRows, beside);
+  team_.waitEvent(team_.recordEvent(beside), stream);
+}
+
+}  // namespace tandem::ops

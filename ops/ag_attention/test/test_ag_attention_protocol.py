@@ -1,0 +1,174 @@
+"""Errors planted in how keys and values arrive and a call ends: every one is found; as it is, the kernel is right, of a small instance
+under every schedule."""
+
+import pathlib
+import re
+import sys
+
+import numpy as np
+import pytest
+
+OPS = pathlib.Path(__file__).parents[2]
+sys.path += [str(OPS / "test"), str(OPS / "attention" / "test")]
+
+from changed_kernels import imported
+from gather_attention_reference import Case
+
+import tandem
+from tandem.check.explore import POLICIES
+
+FILES = ["device/attention.py", "device/attention_forward.py", "device/calls.py", "ag_attention/ag_attention.py"]
+_, FORWARD, CALLS, KERNEL = FILES
+BLOCK_M, BLOCK_N, D = 32, 16, 64
+
+AWAITED = '"sys", "acquire", waitValue=band + 1'
+PUT_BACK = "                shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)\n"
+MET = "            shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)\n"
+LAST = "tl.num_programs(1) * tl.num_programs(2)):"
+
+# The change; words of the kinds of reports. What was there before the call and is taken for the call's is no race: it shows in the result.
+PLANTED = {
+    "wait dropped": ((FORWARD, "        if ARRIVES:\n", "        if False:\n"), "race"),
+    "one band too few": ((FORWARD, AWAITED, AWAITED.replace("band + 1", "band")), "race"),
+    "waits once": ((FORWARD, "there = (band + 1) * arrival[3]", "there = 1 << 30"), "race"),
+    "relaxed wait": ((FORWARD, AWAITED, AWAITED.replace("acquire", "relaxed")), "race"),
+    "narrow wait": ((FORWARD, AWAITED, AWAITED.replace("sys", "cta")), "race|scope"),
+    "signal of the next rank": ((KERNEL, "ready_ptr + peer, first", "ready_ptr + (peer + 1) % ranks, first"), "race|deadlock|livelock"),
+    "not put back": ((CALLS, PUT_BACK, ""), "race|wrong"),
+    "ranks do not meet": ((CALLS, MET, ""), "race|signal|deadlock|wrong"),
+    "peers' keys from a rank on": (
+        (KERNEL, "tl.where(nth > 0, peer * pitch, 0)", "tl.where(nth > 0, (peer + 1) % ranks * pitch, 0)"),
+        "race|wrong|uninitialised",
+    ),
+    "ended by the last but one": ((KERNEL, LAST, LAST[:-2] + " - 1):"), "race|signal|deadlock|livelock|wrong"),
+}
+HOST = {
+    "signal first": "race",
+    "wrong slot": "race|deadlock|wrong|uninitialised",
+    "wrong signal": "race|deadlock|livelock",
+    "pushed before it is there": "race|wrong|uninitialised",
+    "values behind the signal": "race",
+}
+
+
+class Launches:
+    """The operator as ops/ag_attention/ag_attention.cpp queues it."""
+
+    def __init__(self, team, case, kernel, host=()):
+        self.team, self.case, self.kernel, self.host = team, case, kernel, host
+        shard, self.bands = -(-case.m // team.size), case.options.get("bands", 1)
+        self.pitch, self.band_rows = shard + BLOCK_N, -(-shard // self.bands)
+        self.all = [team.zeros((team.size * self.pitch, case.heads[1], D), case.dtype, name=n) for n in ("keys", "values")]
+        self.ready, self.done = (team.zeros((team.size,), "int64", name=n) for n in ("ready", "done"))
+        self.ended, self.epoch = (team.local_from_array(np.zeros(1, t), name=t) for t in ("int32", "int64"))
+        self.beside = team.new_stream()
+
+    def push(self, given):
+        rank, ranks, host = self.team.rank, self.team.size, self.host
+        rows = given[0].shape[0]
+        for peer in [(rank + distance) % ranks for distance in range(1, ranks)]:
+            slot = (rank + 1) % ranks if "wrong slot" in host else rank
+            other = (rank + 1) % ranks if "wrong signal" in host else rank
+            signal = self.ready.peer(peer)[other : other + 1]
+            for band in range(self.bands):
+                first, end = min(band * self.band_rows, rows), min((band + 1) * self.band_rows, rows)
+                late = "values behind the signal" in host
+                for late_one in (False, True):
+                    for to, x in zip(self.all, given):
+                        if late_one == (late and to is self.all[1]) and first < end and "signal first" not in host:
+                            self.beside.copy(to.peer(peer)[slot * self.pitch + first : slot * self.pitch + end], x[first:end])
+                    if not late_one and (first < end or band + 1 == self.bands):
+                        self.beside.signal_write(signal, band + 1)
+                if "signal first" in host and first < end:
+                    for to, x in zip(self.all, given):
+                        self.beside.copy(to.peer(peer)[slot * self.pitch + first : slot * self.pitch + end], x[first:end])
+
+    def __call__(self, q, *given):
+        team, (hq, hkv), own = self.team, self.case.heads, q.shape[1]
+        given = [x[0] for x in given]
+        out, lse = team.local_empty((1, own, hq, D), self.case.dtype, name="out"), team.local_empty((1, hq, own), "float32", name="lse")
+        if "pushed before it is there" not in self.host:
+            self.beside.wait_event(team.stream.record_event())
+        self.push(given)
+        low = -(-own // 2)
+        blocks = -(-low // BLOCK_M) - (low - own) // BLOCK_M
+        numbers = (D**-0.5 * np.log2(np.e), 0.0, self.case.m, own, own, self.pitch, team.size * self.pitch, self.bands, self.band_rows)
+        constants = {"HQ": hq, "HKV": hkv, "D0": D, "D1": 0, "V0": D, "V1": 0, "BLOCK_M": BLOCK_M, "BLOCK_N": BLOCK_N}
+        constants |= {
+            "CAUSAL": True,
+            "IN_ORDER": False,
+            "CAP": False,
+            "SINKS": False,
+            "LSE": True,
+            "VARLEN": False,
+            "WHOLE": False,
+            "ARRIVES": True,
+        }
+        pointers = (q, *given, *self.all, lse, lse, lse, out, self.ready, self.done, self.ended, self.epoch)
+        self.kernel[(hq, blocks, 1)](*pointers, *numbers, **constants, num_warps=4)
+        team.stream.wait_event(self.beside.record_event())
+        return out, lse
+
+
+def calls(team, cases, kernel, host=()):
+    launches, outs = Launches(team, cases[0], kernel, host), []
+    for case in cases:
+        given = [team.local_empty(x.shape, case.dtype, name=n) for n, x in zip(("q", "k", "v"), case.given(team.rank))]
+        for to, x in zip(given, case.given(team.rank)):
+            team.stream.copy(to, team.local_from_array(x))
+        outs.append(launches(*given))
+        for x in given:
+            team.stream.memset(x, 255)  # the next item of the stream
+    return [[np.array(x) for x in out] for out in outs]
+
+
+def cases_of(ranks, count, m=72, bands=3):
+    return [Case(ranks, m, hq=1, causal=True, bands=bands, seed=i) for i in range(count)]
+
+
+def kernel_of(folder, *changes):
+    return imported(folder, FILES, ["ag_attention.ag_attention"], *changes)[0].ag_attention
+
+
+def check(cases, result):
+    for rank, found in enumerate(result.values):
+        for case, out in zip(cases, found):
+            case.check(rank, out)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_as_it_is(tmp_path, ranks):
+    cases, kernel = cases_of(ranks, 3), kernel_of(tmp_path)
+    for seed in range(6):
+        policy = POLICIES[seed % len(POLICIES)]
+        result = tandem.launch(lambda team: calls(team, cases, kernel), ranks=ranks, seed=seed, policy=policy, check=True)
+        assert result.reports == []
+        check(cases, result)
+
+
+@pytest.mark.parametrize("name", [*PLANTED, *HOST])
+def test_planted_errors(tmp_path, name):
+    changes, kinds = ([PLANTED[name][0]], PLANTED[name][1]) if name in PLANTED else ([], HOST[name])
+    ranks = 3 if "next rank" in name or "wrong" in name else 2
+    cases, kernel, found = cases_of(ranks, 3), kernel_of(tmp_path, *changes), []
+    for seed in range(12):
+        policy = POLICIES[seed % len(POLICIES)]
+        try:
+            result = tandem.launch(lambda team: calls(team, cases, kernel, [name]), ranks=ranks, seed=seed, policy=policy, check=True)
+            found = result.reports or found
+            if not found:
+                check(cases, result)
+        except tandem.SimulationError as caught:
+            found = caught.reports
+        except AssertionError as caught:
+            found = [{"kind": "wrong result", "text": str(caught)}]
+        if found:
+            break
+    assert found, "not found"
+    assert re.search(kinds, found[0]["kind"]), found[0]["text"]
+
+
+def test_every_schedule(tmp_path):
+    cases, kernel = cases_of(2, 1, m=2, bands=1), kernel_of(tmp_path)
+    proof = tandem.explore(lambda team: calls(team, cases, kernel), ranks=2, exhaustive=True, limit=20_000)
+    assert proof.proven, str(proof)

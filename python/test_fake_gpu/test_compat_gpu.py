@@ -183,9 +183,15 @@ def test_compiling_without_a_call(gpu, monkeypatch):
     monkeypatch.setattr("tandem.compat.compilation.compile_request", gpu.compile)
     types = {"x_ptr": "*fp32", "n": "i32", "factor": "fp32"}
     source = ASTSource(scale, types, {"num_stages": 2, (4,): 64}, {(0,): [["tt.divisibility", 16]]})
-    assert compile(source, GPUTarget("cuda", 90, 32), {"num_warps": 8}).metadata.num_warps == 8
+    compiled = compile(source, GPUTarget("cuda", 90, 32), {"num_warps": 8})
+    assert compiled.metadata.num_warps == 8 and compiled.src is source and compiled.packed_metadata.name == "scale"
+    assert compiled.hash != compile(source, GPUTarget("cuda", 90, 32), {"num_warps": 4}).hash
+    gpu.requests.pop()
     request = gpu.requests[-1]
     assert request["options"] == {"num_warps": 8, "num_stages": 3, "num_ctas": 1, "debug": False, "target": "sm_90a"}
     assert request["arguments"][0] == {"name": "x_ptr", "type": "*fp32", "divisibility": 16}
+    seen = []  # as PyTorch's compiler launches what it has compiled
+    compiled.run(5, 1, 1, 0, compiled.function, compiled.packed_metadata, None, seen.append, None, FakeTensor(0x40), 8, 2, 2.5, 64)
+    assert gpu.launches[-1].startswith("launch scale on 0 grid 5,1,1 block 256,1,1 ") and seen == [None]
     with pytest.raises(TypeError, match="takes an `ASTSource`"):
         compile("kernel.ttir")

@@ -41,6 +41,28 @@ class ASTSource:
                 yield {"name": name, "type": self.signature[name]} | divisor
 
 
+class Compiled(CompiledKernel):
+    """What `compile` makes: a compiled kernel, with what callers of Triton's own launchers ask of one (PyTorch's compiler does)."""
+
+    def __init__(self, src, handle, options, device, arguments):
+        super().__init__(src.fn, handle, options, device, arguments)
+        self.src, self.packed_metadata = src, self.metadata
+        self.hash = hashlib.sha256(f"{src.hash()} {json.dumps(options, sort_keys=True)} {self.info['target']}".encode()).hexdigest()
+
+    def launch_metadata(self, grid, stream, *args):
+        """Triton's hooks get what a function that the author names makes of a launch; there is none here."""
+        return None
+
+    def run(self, x, y, z, stream, function, packed_metadata, launch_metadata, enter_hook, exit_hook, *args):
+        """Launches a grid of `x`, `y`, `z` programs. `args`: the function's, constants among them. `function` and
+        `packed_metadata` are the kernel's own, which Triton hands through."""
+        if enter_hook is not None:
+            enter_hook(launch_metadata)
+        self._launch((x, y, z), *args, stream=stream)
+        if exit_hook is not None:
+            exit_hook(launch_metadata)
+
+
 def compile(src, target=None, options=None):
     """The CompiledKernel of an ASTSource for a target (a GPUTarget; the current GPU's without one)."""
     if not isinstance(src, ASTSource):
@@ -52,7 +74,7 @@ def compile(src, target=None, options=None):
     arguments = list(src.arguments(builder))
     word = f"sm_{target.arch}a" if target.arch == 90 else f"sm_{target.arch}"
     handle = compile_request(src.fn.request(arguments, {**given, "target": word}, builder))
-    return CompiledKernel(src.fn, handle, given, driver.active.get_current_device(), arguments)
+    return Compiled(src, handle, given, driver.active.get_current_device(), arguments)
 
 
 def get_cache_key(src, backend, backend_options, env_vars):

@@ -1,5 +1,6 @@
 // tile.reduce: first each thread's registers, then the lanes of a warp by shuffles, then the warps through shared
 // memory.
+#include "compiler/layout/distributed.h"
 #include "compiler/layout/shape.h"
 #include "compiler/lower/gpu/region.h"
 #include <llvm/ADT/TypeSwitch.h>
@@ -227,6 +228,11 @@ static void lowerReduce(KernelContext& cx, tile::ReduceOp op) {
     bool isCommon =
         isTile && llvm::all_of(op.getResults(), [&](mlir::Value v) { return cx.layoutOf(v) == cx.layoutOf(first); });
     LinearLayout result = isCommon ? cx.layoutOf(first) : reduced;
+    // Many sums that many threads want are put together once and then handed on.
+    constexpr int64_t kMostParts = 32;
+    int64_t warps = int64_t(1) << bitsAlong(layout, Dim::Warp, op.getAxis()).size();
+    if (result.numRegisters() * warps > kMostParts)
+      result = layout::defaultBlocked(result.shape(), 128, {result.numLanes(), result.numWarps()});
     rows = reduceWarps(cx, op, layout, reduced, result, rows);
     reduced = result;
   }

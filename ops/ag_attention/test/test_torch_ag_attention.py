@@ -63,7 +63,7 @@ def test_gradients_are_gathered_and_scattered(world):
     q, k = rows(8, 4, requires_grad=True), rows(8, 2, requires_grad=True)
     sinks = torch.ones(4, requires_grad=True)
     tt.ag_attention(q, k, k, causal=True, sinks=sinks).sum().backward()
-    names = ["ag_attention", *["all_gather"] * 2, *["attention_backward"] * 2, "all_reduce", *["reduce_scatter"] * 2]
+    names = ["ag_attention", *["all_gather"] * 2, *["attention_backward"] * 6, "all_reduce", *["reduce_scatter"] * 2]
     assert [told[0] for told in world.told] == names
     assert q.grad.shape == q.shape and k.grad.shape == k.shape and sinks.grad.shape == (4,)
 
@@ -76,10 +76,11 @@ def plain(q, k, v, sinks, mask):
     return torch.einsum("bhqk,bkhd->bqhd", torch.exp(scores - lse[..., None]), v.repeat_interleave(q.shape[2] // v.shape[2], 2)), lse
 
 
-def plain_backward(q, k, v, out, lse, grad, batch, count, sinks, causal=False, **wants):
+def plain_backward(q, k, v, out, lse, grad, batch, count, cu_q, cu_kv, sinks, causal=False, **wants):
     """What the operator gives, of packed rows: the weights follow from the logarithms of sums over more than the keys that are given."""
+    all_keys, (_, end) = len(k), cu_kv.tolist()
     q, out, grad = (x.unflatten(0, (batch, count)) for x in (q, out, grad))
-    k, v = (x.unflatten(0, (batch, -1)) for x in (k, v))
+    k, v = (x[:end].unflatten(0, (batch, -1)) for x in (k, v))
     group, scale = q.shape[2] // k.shape[2], q.shape[3] ** -0.5
     wide = [x.repeat_interleave(group, 2) for x in (k, v)]
     lse = lse.unflatten(1, (batch, count)).transpose(0, 1)
@@ -91,6 +92,7 @@ def plain_backward(q, k, v, out, lse, grad, batch, count, sinks, causal=False, *
     of_scores = p * (torch.einsum("bqhd,bkhd->bhqk", grad, wide[1]) - delta[..., None]) * scale
     of_k, of_v = torch.einsum("bhqk,bqhd->bkhd", of_scores, q), torch.einsum("bhqk,bqhd->bkhd", p, grad)
     of_k, of_v = (x.unflatten(2, (-1, group)).sum(3).flatten(0, 1) for x in (of_k, of_v))
+    of_k, of_v = (torch.cat([x, torch.full((all_keys - end, *x.shape[1:]), torch.nan)]) for x in (of_k, of_v))  # not written
     of_sinks = -(torch.exp(sinks[None, :, None] - lse) * delta).sum((0, 2))
     return of_v, of_sinks, torch.einsum("bhqk,bkhd->bqhd", of_scores, wide[0]).flatten(0, 1), of_k
 

@@ -23,25 +23,27 @@ def places_of(m, ranks, in_order, device):
 
 
 def shares(q, k, v, sinks, out, lse, grad, spans, backward, options):
-    """Of this rank's queries: their gradients, and their shares in those of the keys, values and sinks. k and v: whole sequences."""
+    """Of this rank's queries: their gradients, and their shares in those of the keys, values and sinks. k and v: whole sequences. All ranks
+    make the same calls, of all keys, though each one's queries see another part of them; who has no queries, of a row that adds nothing."""
     of_q, of_k, of_v = torch.empty_like(q), *(torch.zeros(x.shape, device=x.device) for x in (k, v))
     of_sinks = None if sinks is None else torch.zeros_like(sinks)
-    causal, batch, start = options.get("causal", False), q.shape[0], 0
+    causal, start = options.get("causal", False), 0
+    wants = {"wants_q": True, "wants_k": True, "wants_sinks": sinks is not None or None, "sinks": sinks, "varlen": True}
     for first, count in spans if causal else [(0, q.shape[1])]:
         rows, end = slice(start, start + count), first + count if causal else k.shape[1]
         start += count
-        if not count:
-            continue
-        packed = [x.flatten(0, 1).contiguous() for x in (q[:, rows], k[:, :end], v[:, :end], out[:, rows])]
-        logarithms = lse[:, :, rows].transpose(0, 1).flatten(1).contiguous()
-        wants = {"wants_q": True, "wants_k": True, "wants_sinks": sinks is not None or None, "sinks": sinks}
-        found = backward(*packed, logarithms, grad[:, rows].flatten(0, 1).contiguous(), batch, count, **wants, **options)
-        part_of_v, *others = found
-        if sinks is not None:
-            of_sinks += others.pop(0)
-        of_q[:, rows] = others[0].unflatten(0, (batch, count))
-        of_k[:, :end] += others[1].unflatten(0, (batch, end))
-        of_v[:, :end] += part_of_v.unflatten(0, (batch, end))
+        of_rows = [x[:, rows] if count else x.new_zeros(x.shape[0], 1, *x.shape[2:]) for x in (q, out, grad)]
+        logarithms = lse[:, :, rows] if count else lse.new_zeros(*lse.shape[:2], 1)
+        cu_q, cu_kv = (torch.tensor([0, rows], dtype=torch.int32, device=q.device) for rows in (max(count, 1), end))
+        for b in range(q.shape[0]):
+            one_q, one_out, one_grad = (x[b].contiguous() for x in of_rows)
+            given = (one_q, k[b].contiguous(), v[b].contiguous(), one_out, logarithms[b].contiguous(), one_grad)
+            part_of_v, *others = backward(*given, 1, max(count, 1), cu_q=cu_q, cu_kv=cu_kv, **wants, **options)
+            if sinks is not None:
+                of_sinks += others.pop(0)
+            of_q[b, rows] = others[0][:count]
+            of_k[b, :end] += others[1][:end]
+            of_v[b, :end] += part_of_v[:end]
     return of_q, of_k, of_v, of_sinks
 
 

@@ -78,7 +78,8 @@ def plain(q, k, v, sinks, mask):
 
 def plain_backward(q, k, v, out, lse, grad, batch, count, cu_q, cu_kv, sinks, causal=False, **wants):
     """What the operator gives, of packed rows: the weights follow from the logarithms of sums over more than the keys that are given."""
-    all_keys, (_, end) = len(k), cu_kv.tolist()
+    all_keys, all_queries, end, there = len(k), count, cu_kv.tolist()[1], cu_q.tolist()[1]
+    q, out, lse, grad, count = q[:there], out[:there], lse[:, :there], grad[:there], there
     q, out, grad = (x.unflatten(0, (batch, count)) for x in (q, out, grad))
     k, v = (x[:end].unflatten(0, (batch, -1)) for x in (k, v))
     group, scale = q.shape[2] // k.shape[2], q.shape[3] ** -0.5
@@ -94,7 +95,9 @@ def plain_backward(q, k, v, out, lse, grad, batch, count, cu_q, cu_kv, sinks, ca
     of_k, of_v = (x.unflatten(2, (-1, group)).sum(3).flatten(0, 1) for x in (of_k, of_v))
     of_k, of_v = (torch.cat([x, torch.full((all_keys - end, *x.shape[1:]), torch.nan)]) for x in (of_k, of_v))  # not written
     of_sinks = -(torch.exp(sinks[None, :, None] - lse) * delta).sum((0, 2))
-    return of_v, of_sinks, torch.einsum("bhqk,bkhd->bqhd", of_scores, wide[0]).flatten(0, 1), of_k
+    of_q = torch.einsum("bhqk,bkhd->bqhd", of_scores, wide[0]).flatten(0, 1)
+    of_q = torch.cat([of_q, torch.full((all_queries - there, *of_q.shape[1:]), torch.nan)])
+    return of_v, of_sinks, of_q, of_k
 
 
 @pytest.mark.parametrize(
@@ -113,13 +116,21 @@ def test_shares_of_gradients_add_up(ranks, m, options):
     assert sorted(places_of(m, ranks, in_order, "cpu").tolist()) == list(range(m))
     of_q, sums = torch.zeros_like(q), [torch.zeros_like(x) for x in (k, v, sinks)]
     told = {name: value for name, value in options.items() if name != "in_order"}
+    room, called = [count for _, count in spans_of(m, 0, ranks, in_order)], []
+
+    def note(q, k, *given, **more):
+        called[-1].append((q.shape, k.shape))
+        return plain_backward(q, k, *given, **more)
+
     for rank in range(ranks):
+        called.append([])
         spans = spans_of(m, rank, ranks, in_order)
         rows = torch.cat([torch.arange(first, first + count) for first, count in spans])
         mine = [x[:, rows] for x in (q, out, grad)]
         with torch.no_grad():
-            found = shares(mine[0], k, v, sinks, mine[1], lse[:, :, rows], mine[2], spans, plain_backward, told)
+            found = shares(mine[0], k, v, sinks, mine[1], lse[:, :, rows], mine[2], spans, room, note, told)
         of_q[:, rows] = found[0]
         sums = [whole + part for whole, part in zip(sums, found[1:])]
+    assert all(calls == called[0] for calls in called)
     for found, x in zip((of_q, *sums), (q, k, v, sinks)):
         assert torch.allclose(found, x.grad, atol=1e-5)

@@ -22,23 +22,25 @@ def places_of(m, ranks, in_order, device):
     return torch.cat([torch.arange(first, first + count, device=device) for first, count in spans])
 
 
-def shares(q, k, v, sinks, out, lse, grad, spans, backward, options):
+def shares(q, k, v, sinks, out, lse, grad, spans, room, backward, options):
     """Of this rank's queries: their gradients, and their shares in those of the keys, values and sinks. k and v: whole sequences. All ranks
-    make the same calls, of all keys, though each one's queries see another part of them; who has no queries, of a row that adds nothing."""
+    make the same calls, of all keys and of the most queries that a rank has, `room` of each span; which ones there are is told by cu."""
     of_q, of_k, of_v = torch.empty_like(q), *(torch.zeros(x.shape, device=x.device) for x in (k, v))
     of_sinks = None if sinks is None else torch.zeros_like(sinks)
     causal, start = options.get("causal", False), 0
     wants = {"wants_q": True, "wants_k": True, "wants_sinks": sinks is not None or None, "sinks": sinks, "varlen": True}
-    for first, count in spans if causal else [(0, q.shape[1])]:
+    for (first, count), most in zip(spans, room) if causal else [((0, q.shape[1]), sum(room))]:
         rows, end = slice(start, start + count), first + count if causal else k.shape[1]
         start += count
-        of_rows = [x[:, rows] if count else x.new_zeros(x.shape[0], 1, *x.shape[2:]) for x in (q, out, grad)]
-        logarithms = lse[:, :, rows] if count else lse.new_zeros(*lse.shape[:2], 1)
-        cu_q, cu_kv = (torch.tensor([0, rows], dtype=torch.int32, device=q.device) for rows in (max(count, 1), end))
+        if not most:
+            continue
+        of_rows = [torch.nn.functional.pad(x[:, rows], (0, 0, 0, 0, 0, most - count)) for x in (q, out, grad)]
+        logarithms = torch.nn.functional.pad(lse[:, :, rows], (0, most - count))
+        cu_q, cu_kv = (torch.tensor([0, there], dtype=torch.int32, device=q.device) for there in (count, end))
         for b in range(q.shape[0]):
             one_q, one_out, one_grad = (x[b].contiguous() for x in of_rows)
             given = (one_q, k[b].contiguous(), v[b].contiguous(), one_out, logarithms[b].contiguous(), one_grad)
-            part_of_v, *others = backward(*given, 1, max(count, 1), cu_q=cu_q, cu_kv=cu_kv, **wants, **options)
+            part_of_v, *others = backward(*given, 1, most, cu_q=cu_q, cu_kv=cu_kv, **wants, **options)
             if sinks is not None:
                 of_sinks += others.pop(0)
             of_q[b, rows] = others[0][:count]
@@ -74,7 +76,8 @@ class _GatheredAttention(torch.autograd.Function):
             return found.unflatten(1, (x.shape[0], *x.shape[2:])).transpose(0, 1)
 
         spans = spans_of(m, world.rank, world.size, in_order)
-        given = (q, whole(k), whole(v), sinks, out, lse, grad, spans)
+        room = [count for _, count in spans_of(m, 0, world.size, in_order)]  # the first rank has the most rows
+        given = (q, whole(k), whole(v), sinks, out, lse, grad, spans, room)
         of_q, of_k, of_v, of_sinks = shares(*given, FUNCTIONS["attention_backward"], options)
         if sinks is not None:
             of_sinks = FUNCTIONS["all_reduce"](of_sinks)

@@ -63,7 +63,7 @@ def test_gradients_are_gathered_and_scattered(world):
     q, k = rows(8, 4, requires_grad=True), rows(8, 2, requires_grad=True)
     sinks = torch.ones(4, requires_grad=True)
     tt.ag_attention(q, k, k, causal=True, sinks=sinks).sum().backward()
-    names = ["ag_attention", *["all_gather"] * 2, *["attention_backward"] * 2, "all_reduce", *["reduce_scatter"] * 2]
+    names = ["ag_attention", *["all_gather"] * 2, *["attention_backward"] * 6, "all_reduce", *["reduce_scatter"] * 2]
     assert [told[0] for told in world.told] == names
     assert q.grad.shape == q.shape and k.grad.shape == k.shape and sinks.grad.shape == (4,)
 
@@ -76,10 +76,12 @@ def plain(q, k, v, sinks, mask):
     return torch.einsum("bhqk,bkhd->bqhd", torch.exp(scores - lse[..., None]), v.repeat_interleave(q.shape[2] // v.shape[2], 2)), lse
 
 
-def plain_backward(q, k, v, out, lse, grad, batch, count, sinks, causal=False, **wants):
+def plain_backward(q, k, v, out, lse, grad, batch, count, cu_q, cu_kv, sinks, causal=False, **wants):
     """What the operator gives, of packed rows: the weights follow from the logarithms of sums over more than the keys that are given."""
+    all_keys, all_queries, end, there = len(k), count, cu_kv.tolist()[1], cu_q.tolist()[1]
+    q, out, lse, grad, count = q[:there], out[:there], lse[:, :there], grad[:there], there
     q, out, grad = (x.unflatten(0, (batch, count)) for x in (q, out, grad))
-    k, v = (x.unflatten(0, (batch, -1)) for x in (k, v))
+    k, v = (x[:end].unflatten(0, (batch, -1)) for x in (k, v))
     group, scale = q.shape[2] // k.shape[2], q.shape[3] ** -0.5
     wide = [x.repeat_interleave(group, 2) for x in (k, v)]
     lse = lse.unflatten(1, (batch, count)).transpose(0, 1)
@@ -91,8 +93,11 @@ def plain_backward(q, k, v, out, lse, grad, batch, count, sinks, causal=False, *
     of_scores = p * (torch.einsum("bqhd,bkhd->bhqk", grad, wide[1]) - delta[..., None]) * scale
     of_k, of_v = torch.einsum("bhqk,bqhd->bkhd", of_scores, q), torch.einsum("bhqk,bqhd->bkhd", p, grad)
     of_k, of_v = (x.unflatten(2, (-1, group)).sum(3).flatten(0, 1) for x in (of_k, of_v))
+    of_k, of_v = (torch.cat([x, torch.full((all_keys - end, *x.shape[1:]), torch.nan)]) for x in (of_k, of_v))  # not written
     of_sinks = -(torch.exp(sinks[None, :, None] - lse) * delta).sum((0, 2))
-    return of_v, of_sinks, torch.einsum("bhqk,bkhd->bqhd", of_scores, wide[0]).flatten(0, 1), of_k
+    of_q = torch.einsum("bhqk,bkhd->bqhd", of_scores, wide[0]).flatten(0, 1)
+    of_q = torch.cat([of_q, torch.full((all_queries - there, *of_q.shape[1:]), torch.nan)])
+    return of_v, of_sinks, of_q, of_k
 
 
 @pytest.mark.parametrize(
@@ -111,13 +116,21 @@ def test_shares_of_gradients_add_up(ranks, m, options):
     assert sorted(places_of(m, ranks, in_order, "cpu").tolist()) == list(range(m))
     of_q, sums = torch.zeros_like(q), [torch.zeros_like(x) for x in (k, v, sinks)]
     told = {name: value for name, value in options.items() if name != "in_order"}
+    room, called = [count for _, count in spans_of(m, 0, ranks, in_order)], []
+
+    def note(q, k, *given, **more):
+        called[-1].append((q.shape, k.shape))
+        return plain_backward(q, k, *given, **more)
+
     for rank in range(ranks):
+        called.append([])
         spans = spans_of(m, rank, ranks, in_order)
         rows = torch.cat([torch.arange(first, first + count) for first, count in spans])
         mine = [x[:, rows] for x in (q, out, grad)]
         with torch.no_grad():
-            found = shares(mine[0], k, v, sinks, mine[1], lse[:, :, rows], mine[2], spans, plain_backward, told)
+            found = shares(mine[0], k, v, sinks, mine[1], lse[:, :, rows], mine[2], spans, room, note, told)
         of_q[:, rows] = found[0]
         sums = [whole + part for whole, part in zip(sums, found[1:])]
+    assert all(calls == called[0] for calls in called)
     for found, x in zip((of_q, *sums), (q, k, v, sinks)):
         assert torch.allclose(found, x.grad, atol=1e-5)

@@ -22,26 +22,30 @@ def places_of(m, ranks, in_order, device):
     return torch.cat([torch.arange(first, first + count, device=device) for first, count in spans])
 
 
-def shares(q, k, v, sinks, out, lse, grad, spans, backward, options):
-    """Of this rank's queries: their gradients, and their shares in those of the keys, values and sinks. k and v: whole sequences."""
+def shares(q, k, v, sinks, out, lse, grad, spans, room, backward, options):
+    """Of this rank's queries: their gradients, and their shares in those of the keys, values and sinks. k and v: whole sequences. All ranks
+    make the same calls, of all keys and of the most queries that a rank has, `room` of each span; which ones there are is told by cu."""
     of_q, of_k, of_v = torch.empty_like(q), *(torch.zeros(x.shape, device=x.device) for x in (k, v))
     of_sinks = None if sinks is None else torch.zeros_like(sinks)
-    causal, batch, start = options.get("causal", False), q.shape[0], 0
-    for first, count in spans if causal else [(0, q.shape[1])]:
+    causal, start = options.get("causal", False), 0
+    wants = {"wants_q": True, "wants_k": True, "wants_sinks": sinks is not None or None, "sinks": sinks, "varlen": True}
+    for (first, count), most in zip(spans, room) if causal else [((0, q.shape[1]), sum(room))]:
         rows, end = slice(start, start + count), first + count if causal else k.shape[1]
         start += count
-        if not count:
+        if not most:
             continue
-        packed = [x.flatten(0, 1).contiguous() for x in (q[:, rows], k[:, :end], v[:, :end], out[:, rows])]
-        logarithms = lse[:, :, rows].transpose(0, 1).flatten(1).contiguous()
-        wants = {"wants_q": True, "wants_k": True, "wants_sinks": sinks is not None or None, "sinks": sinks}
-        found = backward(*packed, logarithms, grad[:, rows].flatten(0, 1).contiguous(), batch, count, **wants, **options)
-        part_of_v, *others = found
-        if sinks is not None:
-            of_sinks += others.pop(0)
-        of_q[:, rows] = others[0].unflatten(0, (batch, count))
-        of_k[:, :end] += others[1].unflatten(0, (batch, end))
-        of_v[:, :end] += part_of_v.unflatten(0, (batch, end))
+        of_rows = [torch.nn.functional.pad(x[:, rows], (0, 0, 0, 0, 0, most - count)) for x in (q, out, grad)]
+        logarithms = torch.nn.functional.pad(lse[:, :, rows], (0, most - count))
+        cu_q, cu_kv = (torch.tensor([0, there], dtype=torch.int32, device=q.device) for there in (count, end))
+        for b in range(q.shape[0]):
+            one_q, one_out, one_grad = (x[b].contiguous() for x in of_rows)
+            given = (one_q, k[b].contiguous(), v[b].contiguous(), one_out, logarithms[b].contiguous(), one_grad)
+            part_of_v, *others = backward(*given, 1, most, cu_q=cu_q, cu_kv=cu_kv, **wants, **options)
+            if sinks is not None:
+                of_sinks += others.pop(0)
+            of_q[b, rows] = others[0][:count]
+            of_k[b, :end] += others[1][:end]
+            of_v[b, :end] += part_of_v[:end]
     return of_q, of_k, of_v, of_sinks
 
 
@@ -72,7 +76,8 @@ class _GatheredAttention(torch.autograd.Function):
             return found.unflatten(1, (x.shape[0], *x.shape[2:])).transpose(0, 1)
 
         spans = spans_of(m, world.rank, world.size, in_order)
-        given = (q, whole(k), whole(v), sinks, out, lse, grad, spans)
+        room = [count for _, count in spans_of(m, 0, world.size, in_order)]  # the first rank has the most rows
+        given = (q, whole(k), whole(v), sinks, out, lse, grad, spans, room)
         of_q, of_k, of_v, of_sinks = shares(*given, FUNCTIONS["attention_backward"], options)
         if sinks is not None:
             of_sinks = FUNCTIONS["all_reduce"](of_sinks)

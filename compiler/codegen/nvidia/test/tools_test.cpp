@@ -135,8 +135,8 @@ TEST_F(Occupying, WhatSpillsWithAllRegistersIsAssembledOnce) {
 while [ "$1" != -o ]; do shift; done; echo code > "$2"
 echo "    8 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads"
 echo "ptxas info    : Used 255 registers")");
-  std::optional<Assembled> code =
-      codegen::assemble(".entry k()\n.reqntid 128, 1, 1\n{\n}\n", hopper(), BlockNeeds{128, 0}, {.paths = {.ptxas = ptxas}});
+  std::optional<Assembled> code = codegen::assemble(".entry k()\n.reqntid 128, 1, 1\n{\n}\n", hopper(),
+                                                    BlockNeeds{128, 0}, {.paths = {.ptxas = ptxas}});
   EXPECT_EQ(code->cubin.registers, 255);
   std::ifstream log(runs);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(log), {}), "run\n");

@@ -47,6 +47,7 @@ struct Values {
   int ranks, rank;
 
   int64_t named(const std::string& name) const {
+    if (name == "ranks") return ranks;
     if (name[0] == '-' || std::isdigit(static_cast<unsigned char>(name[0]))) return std::stoll(name);
     for (size_t i = 0; i < table.sizes.size(); ++i)
       if (table.sizes[i].name == name) return sizes[i];
@@ -60,6 +61,7 @@ struct Values {
       return text.starts_with(function) ? text.substr(function.size(), text.size() - function.size() - 1) : "";
     };
     if (auto m = inside("own("); !m.empty()) return rowsOfRank(named(m), ranks, rank);
+    if (auto m = inside("shard("); !m.empty()) return shardRows(named(m), ranks);
     if (auto k = inside("scales("); !k.empty()) return cdiv(named(k), kScaled);
     bool sends = !inside("sent(").empty();
     if (!sends && inside("received(").empty()) return named(text);
@@ -144,10 +146,13 @@ std::string madeFor(const Table& table, const std::vector<int64_t>& sizes, DType
   return out.substr(0, kMostText);
 }
 
+// Returns true if all ranks must give the same number.
+bool isTold(Kind kind) { return kind != Kind::Type && kind != Kind::OwnRows; }
+
 std::string numberNames(const Table& table) {
   std::string out;
   for (const Number& n : table.numbers)
-    if (n.kind != Kind::Type) out += (out.empty() ? "" : ",") + n.name;
+    if (isTold(n.kind)) out += (out.empty() ? "" : ",") + n.name;
   return out;
 }
 
@@ -180,6 +185,11 @@ void checkNumber(const Table& table, size_t i, const std::vector<int64_t>& sizes
   switch (n.kind) {
     case Kind::Rows:
       if (value < 1 || value > sizes[0]) fail(table, "`" + n.name + "` is " + std::to_string(value) + madeForUpTo);
+      return;
+    case Kind::OwnRows:
+      if (value < 0 || value > sizes[0])
+        fail(table, "`" + n.name + "` is " + std::to_string(value) + ", the operator was made for 0 to " +
+                        std::to_string(sizes[0]));
       return;
     case Kind::Elements:
       if (value < 1 || value > sizes[0])
@@ -261,7 +271,7 @@ void Operator::checkOpen() const {
 void Operator::begin(const Call& call) {
   std::vector<int64_t> told;
   for (size_t i = 0; i < call.numbers.size(); ++i)
-    if (i >= table_.numbers.size() || table_.numbers[i].kind != Kind::Type) told.push_back(call.numbers[i]);
+    if (i >= table_.numbers.size() || isTold(table_.numbers[i].kind)) told.push_back(call.numbers[i]);
   if (told.size() > kMostTold) {  // of all that is left out, one number
     uint64_t rest = 0;
     for (size_t i = kMostTold - 1; i < told.size(); ++i) rest = (rest ^ uint64_t(told[i])) * 0x9E3779B97F4A7C15;

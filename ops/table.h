@@ -56,7 +56,8 @@ struct Size {
 };
 
 // A tensor of a call, contiguous. A dimension is a sum of products, as `64 + 2*m*n`, of integers, the names of sizes, of
-// numbers of the call and of flags (1 where set); `own(m)`, this rank's rows of m; `scales(k)`, of k elements;
+// numbers of the call, of flags (1 where set) and `ranks`; `own(m)`, this rank's rows of m; `shard(m)`, the most of a rank;
+// `scales(k)`, of k elements;
 // `sent(counts)` or `received(counts)`, the rows that this rank sends or gets. One dimension `elements`: any shape with this many elements.
 struct Operand {
   std::string name;
@@ -81,6 +82,7 @@ struct Number {
   enum class Kind {
     Rows,      // 1 to the operator's first size
     Elements,  // the same, of the tensors whose shape is `elements`
+    OwnRows,   // 0 to the operator's first size, of this rank alone: the ranks need not agree
     Rank,      // of the team
     Flag,
     Type,  // of the output, a number of tandem::DType; the ranks need not agree

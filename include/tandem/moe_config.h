@@ -10,6 +10,12 @@ struct DealConfig {
   int programs = 0;  // at most
 };
 
+// 0 leaves the choice to the operator. The same on all ranks.
+struct ExchangeConfig {
+  int programs = 0;  // at most; never more than a rank has resident at once
+  int numWarps = 0;
+};
+
 struct GroupedConfig : DealConfig {
   int blockN = 0, blockK = 0;
   int numWarps = 0, numStages = 0;

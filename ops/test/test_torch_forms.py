@@ -86,6 +86,8 @@ class SolvedWorld(World):
         ("all_reduce_norm", [(10, 8), (10, 8), (8,)], {"eps": 1e-5, "way": "two_shot"}, (10, 8), (10, 8)),
         ("grouped_gemm", [(10, 8), (6, 4, 8), (204,)], {}, (10, 4, 8, 6, 2), (20, 4)),
         ("grouped_gemm", [(20, 8), (6, 8, 8), (204,)], {"m": 10, "sorted": True, "gated": True}, (10, 4, 8, 6, 2), (20, 4)),
+        ("ep_combine", [(4 * 5 * 2, 8), (64 + 20 + 160,), (3, 2)], {"max_m": 5, "experts": 6}, (5, 8, 6, 2), (3, 8)),
+        ("ep_combine", [(4 * 5 * 2, 8), (64 + 20 + 160,), (0, 2)], {"max_m": 5, "experts": 6}, (5, 8, 6, 2), (0, 8)),
         ("ag_moe", [(3, 8), (6, 4, 8), (64 + 60 + 96,)], {}, (12, 4, 8, 6, 2), (24, 4)),
         ("ag_moe", [(3, 8), (6, 4, 8), (204,)], {"m": 10}, (10, 4, 8, 6, 2), (20, 4)),
         ("moe_rs", [(20, 4), (6, 8, 4), (204,)], {"m": 10, "parts": 2}, (10, 8, 4, 6, 2), (3, 8)),
@@ -125,16 +127,36 @@ def test_sizes_that_follow_from_several_shapes(monkeypatch, name, shapes, told, 
     monkeypatch.setattr(worlds._of_thread, "world", world, raising=False)
     types = {"i32": torch.int32, "fp32": torch.float32, "": torch.int32 if name == "route_ids" else torch.bfloat16}
     kinds = [types[t["type"]] for t in inputs(TABLES[name])]
-    options = {key: value for key, value in told.items() if key not in ("m", "top_k", "experts")}
+    options = {key: value for key, value in told.items() if key not in ("m", "max_m", "top_k", "experts")}
 
     def called():
         return getattr(tt, name)(*(torch.empty(s, dtype=kind) for s, kind in zip(shapes, kinds)), **told)
 
     assert tuple(called().shape) == shape
-    assert world.told == [(name, sizes, [sizes[0]], options)]
+    numbers = [shape[0]] if name == "ep_combine" else [sizes[0]]
+    assert world.told == [(name, sizes, numbers, options)]
     with FakeTensorMode():
         out = called()
     assert tuple(out.shape) == shape and out.dtype == (torch.int32 if name.startswith("route") else torch.bfloat16)
+
+
+def test_results_beside_the_output(monkeypatch):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    world = SolvedWorld()
+    monkeypatch.setattr(worlds._of_thread, "world", world, raising=False)
+
+    def called(m):
+        x, ids, weights = torch.empty(m, 8).bfloat16(), torch.empty(m, 2, dtype=torch.int32), torch.empty(m, 2)
+        return tt.ep_dispatch(x, ids, weights, 5, 6)
+
+    for m in (3, 0):
+        rows, route = called(m)
+        assert rows.shape == (20, 8) and route.shape == (64 + 20 + 160,) and route.dtype == torch.int32
+        assert world.told[-1] == ("ep_dispatch", (5, 8, 6, 2), [m], {})
+    with FakeTensorMode():
+        rows, route = called(3)
+    assert rows.shape == (20, 8) and rows.dtype == torch.bfloat16 and route.shape == (244,)
 
 
 def test_tensors_that_a_call_writes_to(monkeypatch):

@@ -75,8 +75,9 @@ class Operator:
                 values[name] = counts_of(counts, self.team.size)
             elif kind != "type":
                 values[name] = _integer(name, given[name])
-            if kind == "rows" and not 1 <= values[name] <= most:
-                raise ValueError(f"`{name}` is {values[name]}, the operator was made for 1 to {most}")
+            least = 0 if kind == "own_rows" else 1
+            if kind in ("rows", "own_rows") and not least <= values[name] <= most:
+                raise ValueError(f"`{name}` is {values[name]}, the operator was made for {least} to {most}")
         return values
 
     def _numbers(self, values, given, out):

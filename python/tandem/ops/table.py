@@ -27,8 +27,8 @@ def inputs(table):
 
 
 def extras(table):
-    """The tensors, behind these, that only some calls take."""
-    return [t for t in table["tensors"] if t["given_by"]]
+    """The tensors, behind these, that only some calls take, and results beside the output."""
+    return [t for t in table["tensors"][:-1] if t["given_by"] or t["output"]]
 
 
 def output(table):
@@ -83,9 +83,11 @@ def counts_of(given, ranks, rows=rows_of_rank):
 
 def factor(text, values, ranks, rank, rows):
     function, _, name = text.rstrip(")").rpartition("(")
-    value = int(name) if name.lstrip("-").isdigit() else values[name]
+    value = int(name) if name.lstrip("-").isdigit() else ranks if name == "ranks" else values[name]
     if function == "own":
         return rows(value, ranks, rank)
+    if function == "shard":
+        return shard_rows(value, ranks)
     if function == "scales":
         return -(-value // 128)
     if function == "sent":

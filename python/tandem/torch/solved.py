@@ -7,7 +7,7 @@ import re
 import torch
 
 from ..kernel.element_types import element_word
-from ..ops.table import TABLES, check_given, dimension, extras, flags_of, inputs, output, type_of
+from ..ops.table import TABLES, check_given, dimension, extras, flags_of, inputs, number, output, type_of
 from . import world as worlds
 from .arguments import check_contiguous, check_shape
 from .shapes import rows_of_rank
@@ -20,7 +20,7 @@ def is_solved(table):
 
 
 def _names(text):
-    return set(re.findall(r"[a-z_]+", text)) - {"own", "scales"}
+    return set(re.findall(r"[a-z_]+", text)) - {"own", "scales", "shard", "ranks"}
 
 
 class Solved:
@@ -35,9 +35,11 @@ class Solved:
         self.kinds = {name: f"Tensor({name}!)" if name in in_place else "Tensor" for name in (*self.inputs, *self.more)}
         self.written = [t for t in extras(table) if t["output"]]
         shown = set().union(*(_names(text) for t in self.tensors for text in t["shape"]))
-        self.numbers = [n["name"] for n in table["numbers"] if n["kind"] == "rows"]
+        self.numbers = [n["name"] for n in table["numbers"] if n["kind"] in ("rows", "own_rows")]
         unseen = [n for n in self.numbers if n != "m" and n not in shown]
-        self.needed = [*(s["name"] for s in table["sizes"][1:] if s["name"] not in shown), *unseen]
+        of_ranks = number(table, "own_rows") is not None  # no call says how many rows the other ranks have at most
+        self.told_sizes = table["sizes"] if of_ranks else table["sizes"][1:]
+        self.needed = [*(s["name"] for s in self.told_sizes if s["name"] not in shown), *unseen]
         self.told = [*self.needed, "m"]
         self.options = [o["name"] for o in table["options"]]
 
@@ -55,7 +57,7 @@ class Solved:
                 unknown = self._unknown(text, values)
                 if len(unknown) == 1:
                     self._solve(values, unknown.pop(), text, size, ranks)
-        for name in [*self.numbers, *(s["name"] for s in self.table["sizes"][1:])]:
+        for name in [*self.numbers, *(s["name"] for s in self.told_sizes)]:
             if name not in values:
                 raise ValueError(f"`{self.name}` needs `{name}`")
         return values
@@ -79,7 +81,8 @@ class Solved:
         return tuple(dimension(text, values, world.size, world.rank, rows_of_rank) for text in tensor["shape"])
 
     def sizes(self, values):
-        return (max(values[n] for n in self.numbers), *(values[s["name"]] for s in self.table["sizes"][1:]))
+        told = tuple(values[s["name"]] for s in self.told_sizes)
+        return told if len(told) == len(self.table["sizes"]) else (max(values[n] for n in self.numbers), *told)
 
     def type_of(self, tensor, x, options):
         own = element_word(x.dtype)
@@ -91,7 +94,7 @@ class Solved:
 
     def makes(self, options):
         """The results beside the output of a call with these options."""
-        return [t for t in self.written if options.get(t["given_by"])]
+        return [t for t in self.written if not t["given_by"] or options.get(t["given_by"])]
 
 
 OPERATIONS = {name: Solved(table) for name, table in TABLES.items() if is_solved(table)}

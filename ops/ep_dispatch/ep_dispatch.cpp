@@ -1,0 +1,59 @@
+// Host side of dispatch: the kernel that sends and receives, then a route of what came.
+#include "ops/ep_dispatch/ep_dispatch.h"
+#include "ops/ep_dispatch/exchange.h"
+#include "ops/route/dealer.h"
+
+namespace tandem::ops {
+namespace tables {
+
+const Table& ep_dispatch() {
+  using Config = EpDispatchConfig;
+  static const Table table = [] {
+    Table t{.name = "ep_dispatch",
+            .className = "EpDispatch",
+            .what =
+                "Sends each token's row once to every rank that has one of its experts: token t of rank s becomes row "
+                "s * max_m + t, of which the route says what the rank's experts do with it.",
+            .sizes = exchangeSizes(),
+            .types = summedTypes(),
+            .typeWords = "fp16, bf16 or fp32",
+            .tensors = {{.name = "x", .shape = {"m", "columns"}},
+                        {.name = "ids", .shape = {"m", "top_k"}, .always = DType::Int32},
+                        {.name = "weights", .shape = {"m", "top_k"}, .always = DType::Float32},
+                        {.name = "route", .shape = {kRouteHere}, .isOutput = true, .always = DType::Int32},
+                        {.name = "out", .shape = {"ranks*max_m", "columns"}, .isOutput = true}},
+            .numbers = {{"m", Number::Kind::OwnRows, "this rank's tokens"}},
+            .options = exchangeOptions<Config>()};
+    Option rows = option<Config>("block_m", &Config::blockM, "rows of a block, the same in what takes the route");
+    rows.kind = Option::Kind::Tile;
+    t.options.push_back(rows);
+    t.make = maker<EpDispatch, Config, 4>(ep_dispatch);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace tables
+
+EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t experts, int64_t topK, DType dtype,
+                       const EpDispatchConfig& config)
+    : Operator(tables::ep_dispatch(), team, {maxM, columns, experts, topK}, dtype, &config) {
+  ExchangeSizes sizes{maxM, columns, experts, topK};
+  exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, topK, dtype, config);
+  int64_t tokens = exchange_->tokens();
+  dealer_ = std::make_unique<Dealer>(team, memory_, tokens, exchange_->localExperts(), topK, false,
+                                     DealConfig{.blockM = config.blockM});
+  ids_ = memory_.localZeros({tokens, topK}, DType::Int32, "ids");
+  weights_ = memory_.localZeros({tokens, topK}, DType::Float32, "weights");
+}
+
+EpDispatch::~EpDispatch() = default;
+
+void EpDispatch::queue(const Call& call) {
+  const auto& t = call.tensors;
+  exchange_->launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"), {t[0], t[1], t[2], t[4], ids_, weights_},
+                    {t[0], t[4]}, call.numbers[0], call.stream);
+  dealer_->launch({weights_, weights_, ids_, weights_}, t[3], exchange_->tokens(), call.stream, {});
+}
+
+}  // namespace tandem::ops

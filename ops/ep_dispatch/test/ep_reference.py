@@ -1,0 +1,77 @@
+"""What dispatch and combine give, in NumPy: tokens of all ranks, with experts that multiply by numbers of their own."""
+
+import numpy as np
+
+from tandem.kernel.element_types import as_dtype
+from tandem.ops import route_parts
+
+
+class Layer:
+    """Tokens of all ranks, `counts` of them on each, of at most `most`. Small integers: sums are exact whatever their order."""
+
+    def __init__(self, counts, most, columns, experts, top_k, dtype="bf16", seed=0, dropped=0.2, owner=None):
+        draw = np.random.default_rng(seed)
+        self.counts, self.most, self.columns, self.experts, self.top_k = counts, most, columns, experts, top_k
+        self.ranks, self.local, self.dtype = len(counts), -(-experts // len(counts)), as_dtype(dtype)
+        self.x = [draw.integers(-3, 4, (m, columns)).astype(self.dtype) for m in counts]
+        from_experts = np.arange(experts) if owner is None else np.arange(owner * self.local, min((owner + 1) * self.local, experts))
+        self.ids = [np.array([draw.permutation(from_experts)[:top_k] for _ in range(m)], np.int32).reshape(m, top_k) for m in counts]
+        for ids in self.ids:
+            ids[draw.random(ids.shape) < dropped] = -1
+        self.weights = [draw.choice([0.5, 1.0, 2.0], (m, top_k)).astype(np.float32) for m in counts]
+
+    def factor(self, expert):
+        return 1 + expert % 3
+
+    def here(self, rank):
+        """[ranks * most, top_k]: the experts of a rank, counted from 0, for each slot of the tokens that come to it; -1 for others."""
+        out = np.full((self.ranks, self.most, self.top_k), -1, np.int32)
+        for source, ids in enumerate(self.ids):
+            is_mine = (ids >= 0) & (ids < self.experts) & (ids // self.local == rank)
+            out[source, : len(ids)] = np.where(is_mine, ids - rank * self.local, -1)
+        return out.reshape(-1, self.top_k)
+
+    def check_dispatch(self, rank, rows, route):
+        here, tokens = self.here(rank), self.ranks * self.most
+        parts = route_parts(route, tokens, self.local, self.top_k)
+        flat = here.reshape(-1)
+        order = np.argsort(np.where(flat < 0, self.local, flat), kind="stable")[: (flat >= 0).sum()]
+        for expert in range(self.local):
+            found = parts.order[parts.offsets[expert] : parts.offsets[expert + 1]]
+            assert sorted(found) == sorted(s for s in order if flat[s] == expert), f"rank {rank}: slots of its expert {expert}"
+        for row in np.flatnonzero((here >= 0).any(1)):
+            source, token = divmod(int(row), self.most)
+            assert np.array(rows[int(row)]).tobytes() == self.x[source][token].tobytes(), f"rank {rank}: row {row}"
+            used = here[row] >= 0
+            weights = parts.weights.reshape(tokens, -1)[row]
+            assert np.array_equal(weights[used], self.weights[source][token][used]), f"rank {rank}: weights of row {row}"
+        return parts
+
+    def results(self, rank, rows, parts):
+        """What the rank's experts make of the rows, in the route's order; NaN where there is none, which nobody may read."""
+        h = np.full((self.ranks * self.most * self.top_k, self.columns), np.nan, self.dtype)
+        flat = self.here(rank).reshape(-1)
+        for i, slot in enumerate(parts.order):
+            h[i] = np.array(rows[int(slot) // self.top_k]) * self.dtype.type(self.factor(flat[slot] + rank * self.local))
+        return h
+
+    def wanted(self, rank):
+        ids = self.ids[rank]
+        share = np.where((ids >= 0) & (ids < self.experts), self.weights[rank] * self.factor(ids), 0).sum(1)
+        return self.x[rank].astype(np.float64) * share[:, None]
+
+    def check_combine(self, rank, out):
+        np.testing.assert_array_equal(out.astype(np.float64), self.wanted(rank).astype(self.dtype).astype(np.float64), f"rank {rank}")
+
+
+def run(team, layer, dispatch, combine):
+    """One layer on this rank, checked: dispatch, the experts in NumPy, combine."""
+    rank = team.rank
+    m = layer.counts[rank]
+    moved = team.local_from_array
+    x, ids, weights = moved(layer.x[rank]), moved(layer.ids[rank]), moved(layer.weights[rank])
+    rows, route = dispatch(x, ids, weights, m)
+    parts = layer.check_dispatch(rank, rows, route)
+    out = combine(moved(layer.results(rank, rows, parts)), route, ids, m)
+    if m:
+        layer.check_combine(rank, np.array(out))

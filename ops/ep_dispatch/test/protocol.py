@@ -1,0 +1,154 @@
+"""An expert-parallel layer as a host queues it, with kernels whose text may be changed: so that errors can be planted."""
+
+import importlib
+import pathlib
+import sys
+
+import numpy as np
+
+from tandem.ops import RouteIds, route_parts
+
+OPS = pathlib.Path(__file__).parents[2]
+FILES = ["device/exchange.py", "device/packets.py", "device/routes.py", "ep_dispatch/ep_dispatch.py", "ep_combine/ep_combine.py"]
+PIECES = 2
+
+
+def kernels(folder, *changes):
+    """The kernels, imported from `folder`. Each change: a file, its text, the text in its place."""
+    texts = {name: (OPS / name).read_text() for name in FILES}
+    for name, old, new in changes:
+        assert texts[name].count(old) == 1, f"{name} has this {texts[name].count(old)} times: {old}"
+        texts[name] = texts[name].replace(old, new)
+    for name, text in texts.items():
+        path = folder / "ops" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name == "ops" or name.startswith("ops.")}
+    sys.path.insert(0, str(folder))
+    try:
+        functions = {"ep_dispatch": "dispatch", "ep_combine": "combine"}
+        return {name: getattr(importlib.import_module(f"ops.{name}.{name}"), function) for name, function in functions.items()}
+    finally:
+        sys.path.remove(str(folder))
+        for name in [name for name in sys.modules if name == "ops" or name.startswith("ops.")]:
+            del sys.modules[name]
+        sys.modules.update(kept)
+
+
+class Case:
+    """Tokens of all ranks, `counts` of them on each, with experts that multiply by e + 1."""
+
+    def __init__(self, counts, most, columns, experts, top_k, seed=0, dropped=0.2):
+        draw = np.random.default_rng(seed)
+        self.counts, self.most, self.columns, self.experts, self.top_k = counts, most, columns, experts, top_k
+        self.x = [draw.integers(-3, 4, (m, columns)).astype(np.float32) for m in counts]
+        self.ids = [
+            np.stack([draw.permutation(experts)[:top_k] for _ in range(m)] or [np.zeros(top_k)])[:m].astype(np.int32) for m in counts
+        ]
+        for ids in self.ids:
+            ids[draw.random(ids.shape) < dropped] = -1
+        self.weights = [draw.choice([0.5, 1.0, 2.0], (m, top_k)).astype(np.float32) for m in counts]
+        self.local = -(-experts // len(counts))
+
+    def here(self, rank):
+        """ids [ranks * most, top_k] of the tokens that come to a rank."""
+        out = np.full((len(self.counts), self.most, self.top_k), -1, np.int32)
+        for source, ids in enumerate(self.ids):
+            mine = (ids >= 0) & (ids < self.experts) & (ids // self.local == rank)
+            out[source, : len(ids)] = np.where(mine, ids - rank * self.local, -1)
+        return out.reshape(-1, self.top_k)
+
+    def result(self, rank):
+        ids = self.ids[rank]
+        share = np.where((ids >= 0) & (ids < self.experts), self.weights[rank] * (ids + 1), 0).sum(1)
+        return self.x[rank] * share[:, None]
+
+
+class Layer:
+    def __init__(self, team, case, kernels, two_calls=False, programs=2, warps=2):
+        self.team, self.case, self.kernels, self.two_calls = team, case, kernels, two_calls
+        self.programs, self.warps = programs, warps
+        rows = team.size * case.most
+        self.packets = -(-case.columns // 2)  # fp32
+        zeros = lambda shape, dtype: team.local_from_array(np.zeros(shape, dtype))
+        self.sizes = [1 + case.most * (case.top_k + self.packets), 1 + case.most * self.packets]
+        self.slots = [team.zeros((2, team.size, n, 2), "int64", name=f"packets {i}") for i, n in enumerate(self.sizes)]
+        self.epochs = [zeros(self.programs, "int64"), zeros(self.programs, "int64")]
+        self.rows = team.local_empty((rows, case.columns), "float32", name="rows")
+        self.here, self.by = (
+            team.local_empty((rows, case.top_k), "int32", name="here"),
+            team.local_empty((rows, case.top_k), "float32", name="by"),
+        )
+        self.dealt = RouteIds(team, rows, case.local, case.top_k, "i32")
+
+    def launch(self, kernel, tensors, which, m):
+        case = self.case
+        sizes = (m, case.most, case.columns, case.experts, case.local, self.packets, 2 * self.sizes[which])
+        constants = {
+            "TOP_K": case.top_k,
+            "RANKS": self.team.size,
+            "ELEMENTS": 2,
+            "PIECES": PIECES,
+            "ALIGNED": case.columns % 2 == 0,
+            "POLLS": 2,
+        }
+        for part in [(True, False), (False, True)] if self.two_calls else [(True, True)]:
+            kernel[(self.programs,)](
+                *tensors, self.slots[which], self.epochs[which], *sizes, **constants, SEND=part[0], RECEIVE=part[1], num_warps=self.warps
+            )
+
+    def dispatch(self, x, ids, weights, m):
+        self.launch(self.kernels["ep_dispatch"], (x, ids, weights, self.rows, self.here, self.by), 0, m)
+
+    def combine(self, h, route, ids, out, m):
+        self.launch(self.kernels["ep_combine"], (h, route, ids, out), 1, m)
+
+    def route_here(self, case):
+        """The route of what comes to this rank, and its experts' results, from NumPy alone."""
+        team, rows, here = self.team, self.team.size * case.most, case.here(self.team.rank)
+        by, x = np.zeros((team.size, case.most, case.top_k), np.float32), np.zeros((team.size, case.most, case.columns), np.float32)
+        for source, weights in enumerate(case.weights):
+            by[source, : len(weights)], x[source, : len(weights)] = weights, case.x[source]
+        route = self.dealt(here, by.reshape(rows, -1), rows)
+        order, h = route_parts(route, rows, case.local, case.top_k).order, np.zeros((rows * case.top_k, case.columns), np.float32)
+        h[: len(order)] = x.reshape(rows, -1)[order // case.top_k] * (here.reshape(-1)[order] + 1 + team.rank * case.local)[:, None]
+        return team.local_from_array(route), team.local_from_array(h)
+
+
+def calls(team, cases, kernels, two_calls=False, half="both"):
+    """A call for each case, of one half or of both, with nothing awaited between: gives here, rows and out of each."""
+    layer, kept, moved = Layer(team, cases[0], kernels, two_calls), [], team.local_from_array
+    given = [[moved(a[team.rank]) for a in (case.x, case.ids, case.weights)] for case in cases]
+    made = [layer.route_here(case) if half != "dispatch" else None for case in cases]
+    team.barrier()
+    for case, (x, ids, weights), later in zip(cases, given, made):
+        layer.case, m = case, case.counts[team.rank]
+        copies = []
+        if half != "combine":
+            layer.dispatch(x, ids, weights, m)
+            for tensor in (layer.here, layer.by):
+                copies.append(team.local_empty(tensor.shape, tensor.dtype))
+                team.stream.copy(copies[-1], tensor)
+            for row in np.flatnonzero((case.here(team.rank) >= 0).any(1)):
+                copies.append(team.local_empty((case.columns,), "float32"))
+                team.stream.copy(copies[-1], layer.rows[int(row)])
+        if half != "dispatch":
+            out = team.local_empty((max(m, 1), case.columns), "float32", name="out")
+            layer.combine(later[1], later[0], ids, out, m)
+            copies.append(out[:m] if m else None)
+        kept.append(copies)
+    return [[np.zeros(0) if c is None else np.array(c) for c in copies] for copies in kept]
+
+
+def is_right(values, cases, half="both"):
+    for rank, results in enumerate(values):
+        for case, found in zip(cases, results):
+            here = case.here(rank)
+            if half != "combine":
+                used = np.flatnonzero((here >= 0).any(1))
+                sent = [case.x[row // case.most][row % case.most] for row in used]
+                if not np.array_equal(found[0], here) or not all(np.array_equal(a, b) for a, b in zip(found[2:], sent)):
+                    return False
+            if half != "dispatch" and case.counts[rank] and not np.array_equal(found[-1], case.result(rank)):
+                return False
+    return True

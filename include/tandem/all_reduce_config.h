@@ -4,10 +4,9 @@
 
 namespace tandem::ops {
 
-// OneShot: everybody sends all to everybody, data and flag in one packet. TwoShotPackets: the same with an owner for
-// each element, who sums and sends the sum. TwoShot: chunks with signals, as fast as the links are. OneShotMarked:
-// OneShot with slots that hold a mark until data comes, so that the links carry no flags; taken where it is asked for.
-enum class AllReduceWay : uint8_t { Auto, OneShot, TwoShotPackets, TwoShot, OneShotMarked };
+// OneShot: everybody sends all to everybody, in packets whose data is the flag. TwoShotPackets: the same with an owner
+// for each element, who sums and sends the sum. TwoShot: chunks with signals, for what packets have no memory for.
+enum class AllReduceWay : uint8_t { Auto, OneShot, TwoShotPackets, TwoShot };
 
 struct AllReduceConfig : CollectiveConfig {
   AllReduceWay way = AllReduceWay::Auto;

@@ -39,7 +39,7 @@ AllGather::AllGather(Team& team, int64_t maxM, int64_t columns, DType dtype, con
   int64_t shard = shardRows(maxM, team.size()) * columns, bytes = maxM * columns * byteSize(dtype);
   if (packetsBytes_ > 0) {
     int64_t most = std::min(shard * byteSize(dtype), shardRows(packetsBytes_, team.size()) + columns * byteSize(dtype));
-    packets_ = std::make_unique<Packets>(team, memory_, cdiv(most, byteSize(DType::Int64)), config);
+    packets_ = std::make_unique<Packets>(team, memory_, cdiv(most, kPacketBytes), config, Packets::Kind::Bits);
   }
   if (bytes <= packetsBytes_) return;
   gathered_ = memory_.symmetricEmpty({team.size() * shard}, dtype, "gathered");
@@ -59,8 +59,7 @@ void AllGather::queue(const Call& call) {
 void AllGather::runPackets(const Tensor& x, const Tensor& out, int64_t m, int stream) {
   Tensor source = asIntegers(x), dest = asIntegers(out);
   int64_t shard = shardRows(m, team_.size()) * dest.size() / m;
-  packets_->launch(packetsKernel("gather_packets"), source, dest, {dest.size(), shard},
-                   cdiv(shard, elementsOfPacket(dest.dtype)), stream);
+  packets_->exchange("gather", source, dest, {dest.size(), shard, 0}, 0, shard, stream);
 }
 
 void AllGather::runCopies(const Tensor& x, const Tensor& out, int64_t m, int stream, bool symmetricOut) {

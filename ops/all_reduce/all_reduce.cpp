@@ -47,16 +47,11 @@ AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, const AllRedu
   int ranks = team.size();
   auto elementsBy = [&](AllReduceWay way) { return mostElements(way, way_, maxElements, dtype, ranks, reach_); };
   if (int64_t n = elementsBy(AllReduceWay::OneShot))
-    packets_ = std::make_unique<Packets>(team, memory_, cdiv(n, elementsOfPacket(dtype)), config);
+    packets_ =
+        std::make_unique<Packets>(team, memory_, cdiv(n, elementsOfPacket(dtype)), config, Packets::Kind::OneFlight);
   if (int64_t n = elementsBy(AllReduceWay::TwoShotPackets))
-    sharedPackets_ = std::make_unique<Packets>(team, memory_, cdiv(shardElements(n, ranks), elementsOfPacket(dtype)),
-                                               config, "shared ");
-  if (int64_t n = elementsBy(AllReduceWay::OneShotMarked)) {
-    CollectiveConfig spread = config;
-    if (!spread.programs && team.target() != "sim") spread.programs = team.residentPrograms();
-    markedPackets_ =
-        std::make_unique<Packets>(team, memory_, cdiv(n, elementsOfPacket(dtype, true)), spread, "marked ", true);
-  }
+    sharedPackets_ = std::make_unique<Packets>(team, memory_, cdiv(n, elementsOfPacket(dtype)), config,
+                                               Packets::Kind::TwoFlights, "shared ");
   if (!elementsBy(AllReduceWay::TwoShot)) return;
   int64_t shard = shardElements(maxElements, ranks);
   mostChunks_ = mostChunks(config_, shard, dtype);
@@ -74,16 +69,9 @@ void AllReduce::queue(const Call& call) {
   int64_t n = x.size();
   int stream = call.stream;
   AllReduceWay way = way_ == AllReduceWay::Auto ? wayFor(x.bytes(), team_.size(), reach_) : way_;
-  int64_t each = elementsOfPacket(dtype_), shard = shardElements(n, team_.size());
-  switch (way) {
-    case AllReduceWay::OneShot: return packets_->launch(packetsKernel("one_shot"), x, out, {n}, cdiv(n, each), stream);
-    case AllReduceWay::TwoShotPackets:
-      return sharedPackets_->launch(packetsKernel("two_shot_packets"), x, out, {n, shard}, cdiv(shard, each), stream);
-    case AllReduceWay::OneShotMarked:
-      return markedPackets_->launch(packetsKernel("one_shot_marked"), x, out, {n},
-                                    cdiv(n, elementsOfPacket(dtype_, true)), stream);
-    default: return runTwoShot(x, out, stream, call.numbers[1] != 0);
-  }
+  if (way == AllReduceWay::TwoShot) return runTwoShot(x, out, stream, call.numbers[1] != 0);
+  Packets& packets = way == AllReduceWay::OneShot ? *packets_ : *sharedPackets_;
+  packets.launch(packetsKernel("all_reduce"), x, out, {n}, cdiv(n, elementsOfPacket(dtype_)), stream);
 }
 
 void AllReduce::runTwoShot(const Tensor& x, const Tensor& out, int stream, bool symmetricOut) {

@@ -30,7 +30,7 @@ class TANDEM_API AllReduce : public Operator {
   AllReduceWay way_;
   double reach_ = 1;  // of the sizes at which the way changes, by the machine's profile
   CollectiveConfig given_, config_;
-  std::unique_ptr<Packets> packets_, sharedPackets_, markedPackets_;  // one shot, two shots, one shot
+  std::unique_ptr<Packets> packets_, sharedPackets_;  // of one shot, of two
   Tensor parts_, sums_, ready_, done_, epochs_;
 };
 

@@ -5,12 +5,17 @@
 
 namespace tandem::ops {
 
+namespace {
+
+constexpr double kFlightBytes = 352 << 10;  // what an H200's link carries while the second flight takes off and lands
+constexpr double kMostBytes = 8 << 20;      // slots take four times as much on two ranks, and in two flights
+
+}  // namespace
+
 int64_t mostBytes(AllReduceWay way, int ranks, double reach) {
-  switch (way) {
-    case AllReduceWay::OneShot: return int64_t(reach * (ranks <= 2 ? 512 << 10 : ranks <= 4 ? 128 << 10 : 64 << 10));
-    case AllReduceWay::TwoShotPackets: return int64_t(reach * (512 << 10));
-    default: return std::numeric_limits<int64_t>::max();
-  }
+  if (way == AllReduceWay::TwoShot) return std::numeric_limits<int64_t>::max();
+  if (way == AllReduceWay::TwoShotPackets || ranks <= 2) return int64_t(kMostBytes);
+  return int64_t(std::min(kMostBytes, reach * kFlightBytes * ranks / (ranks - 1) / (ranks - 2)));
 }
 
 // The ratio stays within that of real machines, since the memory for packets grows with it.
@@ -29,9 +34,9 @@ AllReduceWay wayFor(int64_t bytes, int ranks, double reach) {
 
 int64_t mostElements(AllReduceWay way, AllReduceWay given, int64_t elements, DType dtype, int ranks, double reach) {
   if (given == way) return elements;
-  if (given != AllReduceWay::Auto || way == AllReduceWay::OneShotMarked ||
-      way > wayFor(elements * byteSize(dtype), ranks, reach))
-    return 0;
+  bool isTaken = way != AllReduceWay::TwoShotPackets ||
+                 mostBytes(AllReduceWay::OneShot, ranks, reach) < mostBytes(way, ranks, reach);
+  if (given != AllReduceWay::Auto || !isTaken || way > wayFor(elements * byteSize(dtype), ranks, reach)) return 0;
   return std::min(elements, mostBytes(way, ranks, reach) / byteSize(dtype));
 }
 

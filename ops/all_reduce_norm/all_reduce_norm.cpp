@@ -9,6 +9,7 @@
 #include "ops/table.h"
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 namespace tandem::ops {
 namespace tables {
@@ -56,37 +57,29 @@ namespace {
 
 constexpr double kEps = 1e-6;
 constexpr int kSimulatedPrograms = 4;
-constexpr int64_t kMostWarps = 16, kMostOfThread = 32;  // elements of a row that a thread has at once
-
-int64_t packetsOf(int64_t elements, DType dtype, int ranks, AllReduceWay way) {
-  int64_t packets = cdiv(elements, elementsOfPacket(dtype, way == AllReduceWay::OneShotMarked));
-  return way == AllReduceWay::TwoShotPackets ? cdiv(packets, ranks) : packets;
-}
+constexpr int64_t kMostWarps = 32;
 
 }  // namespace
 
 AllReduceNorm::AllReduceNorm(Team& team, int64_t maxM, int64_t columns, DType dtype, const AllReduceNormConfig& config)
-    : Operator(tables::all_reduce_norm(), team, {maxM, columns}, dtype, &config), columns_(columns), config_(config) {
+    : Operator(tables::all_reduce_norm(), team, {maxM, columns}, dtype, &config), columns_(columns),
+      rowPackets_(cdiv(columns, elementsOfPacket(dtype))), config_(config) {
   reach_ = reachOf(machineOfRanks(team));
   if (config_.eps == 0) config_.eps = kEps;
   if (!config_.numWarps) {
-    auto warps = int64_t(std::bit_ceil(uint64_t(cdiv(columns, 32 * elementsOfPacket(dtype)))));
+    auto warps = int64_t(std::bit_ceil(uint64_t(cdiv(rowPackets_, 32))));
     config_.numWarps = int(std::clamp<int64_t>(warps, 4, kMostWarps));
   }
-  int64_t tile = int64_t(std::bit_ceil(uint64_t(std::min(columns, kMostOfThread * 32 * config_.numWarps))));
-  tile_ = std::clamp(tile, kScaled, kMostOfThread * 32 * config_.numWarps);
   if (!config_.programs) config_.programs = team.target() == "sim" ? kSimulatedPrograms : team.residentPrograms();
   config_.programs = std::min(config_.programs, team.residentPrograms());
-  for (auto [way, name] : {std::pair(AllReduceWay::OneShot, ""),
-                           {AllReduceWay::TwoShotPackets, "shared "},
-                           {AllReduceWay::OneShotMarked, "marked "}}) {
+  for (auto [way, kind, name] : {std::tuple(AllReduceWay::OneShot, Packets::Kind::OneFlight, ""),
+                                 {AllReduceWay::TwoShotPackets, Packets::Kind::TwoFlights, "shared "}}) {
     int64_t rows = mostElements(way, config.way, maxM * columns, dtype, team.size(), reach_) / columns;
     if (!rows) continue;
     CollectiveConfig used = config_;
     used.programs = int(std::min<int64_t>(rows, used.programs));
-    int64_t each = packetsOf(cdiv(rows, used.programs) * columns, dtype, team.size(), way);
-    packets_[way] =
-        std::make_unique<Packets>(team, memory_, each * used.programs, used, name, way == AllReduceWay::OneShotMarked);
+    int64_t packets = cdiv(rows, used.programs) * rowPackets_ * used.programs;
+    packets_[way] = std::make_unique<Packets>(team, memory_, packets, used, kind, name);
   }
   if (team.size() == 1 || !mostElements(AllReduceWay::TwoShot, config.way, maxM * columns, dtype, team.size(), reach_))
     return;
@@ -105,40 +98,32 @@ std::vector<Operator*> AllReduceNorm::parts() const {
 }
 
 void AllReduceNorm::queue(const Call& call) {
-  const Tensor& x = call.tensors[0];
+  const Tensor &x = call.tensors[0], &residual = call.tensors[1], &weight = call.tensors[2], &out = call.tensors[4];
+  const Tensor& scales = config_.quantised ? call.tensors[3] : weight;
+  int64_t m = call.numbers[0], elements = elementsOfPacket(dtype_);
   AllReduceWay way = config_.way == AllReduceWay::Auto ? wayFor(x.bytes(), team_.size(), reach_) : config_.way;
-  return way == AllReduceWay::TwoShot ? queueNorm(call) : queuePackets(call, way);
-}
-
-void AllReduceNorm::queuePackets(const Call& call, AllReduceWay way) {
-  Packets& packets = *packets_.at(way);
-  const Tensor &x = call.tensors[0], &residual = call.tensors[1], &weight = call.tensors[2], &out = call.tensors[4];
-  const Tensor& scales = config_.quantised ? call.tensors[3] : weight;
-  int64_t m = call.numbers[0], rows = cdiv(m, packets.programs()), elements = rows * columns_;
-  Packets::Deal deal{cdiv(m, rows), packetsOf(elements, dtype_, team_.size(), way)};
-  packets.launch(kernelOf("ops/all_reduce_norm/all_reduce_norm.py", "all_reduce_norm"), x, residual, {m, elements},
-                 deal, call.stream, {weight, out, scales, columns_, config_.eps},
-                 {{"FLIGHTS", int64_t(way == AllReduceWay::TwoShotPackets ? 2 : 1)},
-                  {"MARKED", way == AllReduceWay::OneShotMarked},
-                  {"TILE", tile_},
-                  {"QUANTISED", config_.quantised},
-                  {"ROW_SCALES", config_.rowScales}});
-}
-
-void AllReduceNorm::queueNorm(const Call& call) {
-  const Tensor &x = call.tensors[0], &residual = call.tensors[1], &weight = call.tensors[2], &out = call.tensors[4];
-  const Tensor& scales = config_.quantised ? call.tensors[3] : weight;
-  int64_t m = call.numbers[0];
+  bool isAligned = columns_ % elements == 0 && out.address % (elements * byteSize(out.dtype)) == 0;
+  for (const Tensor& t : {x, residual, weight}) isAligned &= t.address % kPacketBytes == 0;
+  std::map<std::string, Constant> constants = {
+      {"ALIGNED", isAligned}, {"QUANTISED", config_.quantised}, {"ROW_SCALES", config_.rowScales}};
+  const Kernel& kernel = kernelOf("ops/all_reduce_norm/all_reduce_norm.py", "all_reduce_norm");
+  if (way != AllReduceWay::TwoShot) {
+    Packets& packets = *packets_.at(way);
+    int64_t rows = cdiv(m, packets.programs());
+    return packets.launch(kernel, x, residual, {m, rows}, Packets::Deal{cdiv(m, rows), rows * rowPackets_}, call.stream,
+                          {weight, out, scales, columns_, config_.eps}, constants);
+  }
   Tensor sums = x;
   if (reduce_) {
     sums.address = sums_.address;
     reduce_->run(x, sums, call.stream);
   }
-  int programs = int(std::min<int64_t>(m, team_.target() == "sim" ? kSimulatedPrograms : 2 * team_.residentPrograms()));
-  team_.launch(kernelOf("ops/all_reduce_norm/all_reduce_norm.py", "add_norm"),
-               {.grid = {programs, 1, 1}, .numWarps = config_.numWarps, .stream = call.stream},
-               {sums, residual, weight, out, scales, m, columns_, config_.eps},
-               {{"TILE", tile_}, {"QUANTISED", config_.quantised}, {"ROW_SCALES", config_.rowScales}});
+  int64_t most = team_.target() == "sim" ? kSimulatedPrograms : 2 * team_.residentPrograms(), rows = cdiv(m, most);
+  constants.merge(std::map<std::string, Constant>{
+      {"ELEMENTS", elements}, {"RANKS", int64_t(1)}, {"POLLS", int64_t(0)}, {"FLIGHTS", int64_t(0)}});
+  team_.launch(kernel, {.grid = {int(cdiv(m, rows)), 1, 1}, .numWarps = config_.numWarps, .stream = call.stream},
+               {sums, residual, residual, residual, m, rows, weight, out, scales, columns_, config_.eps, 0, 0, 0},
+               constants);
 }
 
 }  // namespace tandem::ops

@@ -32,10 +32,8 @@ class TANDEM_API AllReduceNorm : public Operator {
  private:
   void queue(const Call& call) override;
   std::vector<Operator*> parts() const override;
-  void queuePackets(const Call& call, AllReduceWay way);
-  void queueNorm(const Call& call);
 
-  int64_t columns_, tile_ = 0;
+  int64_t columns_, rowPackets_;
   double reach_ = 1;  // of the sizes at which the way changes, by the machine's profile
   AllReduceNormConfig config_;
   std::map<AllReduceWay, std::unique_ptr<Packets>> packets_;  // of each way in packets that may be taken

@@ -1,74 +1,71 @@
-"""All-reduce, the addition to a residual and RMSNorm in one kernel: in packets (ops/packets/packets.py), in one flight or in two.
+"""All-reduce, the addition to a residual and RMSNorm in one kernel, in slots with marks (ops/packets/packets.py); or behind an all-reduce.
 
-A program has whole rows and touches no others, so programs never wait for each other. Its threads add what arrives to the residual; then
-the program reads each of its rows back and divides it by its root mean square. In two flights each rank sums its share of each program's
-rows.
+A program has whole rows and touches no others, so programs never wait for each other. Each thread adds what arrives for its elements to the
+residual, and scales them behind the sum of the squares over the program. Those of its first slot in a row stay in registers between, and
+their weights are read while data flies; of longer rows it reads its other elements again.
 
 The bits are those of all_reduce, of an addition in the tensors' type and of a norm in fp32: the sum over the ranks is rounded before it is
 added, and the new residual before its squares are summed.
 """
 
 import tandem
+import tandem.dist as dl
 import tandem.language as tl
-from ops.device.packets import end_call
-from ops.packets.packets import marked_flight, one_flight, two_flights
-from tandem.simt import __syncthreads
+from ops.device.packets import end_call, load_elements, store_elements
+from ops.packets.packets import fly, sum_of_slot
+from tandem.simt import __shfl_xor_sync_i32, __syncthreads, num_warps, st, tid
 
 LARGEST = tl.constexpr(448.0)  # of e4m3
 SCALED_ELEMENTS = tl.constexpr(128)  # of a row, that share a scale
 
 
 @tandem.jit
-def normed(x_ptr, weight_ptr, at, columns, factor):
-    inside = at < columns
-    x = tl.load(x_ptr + at, mask=inside, other=0.0).to(tl.float32)
-    return x * factor * tl.load(weight_ptr + at, mask=inside, other=0.0).to(tl.float32)
+def joined(x, y, MOST: tl.constexpr):
+    return tl.maximum(x, y) if MOST else x + y
 
 
 @tandem.jit
-def norm_row(x_ptr, weight_ptr, out_ptr, scales_ptr, columns, eps, TILE: tl.constexpr, QUANTISED: tl.constexpr, ROW_SCALES: tl.constexpr):
-    """out = x / sqrt(mean of x * x + eps) * weight; QUANTISED: with a scale for each 128 elements, or one for the row."""
-    i = tl.arange(0, TILE)
-    squares = tl.zeros((TILE,), tl.float32)
-    for start in range(0, columns, TILE):
-        x = tl.load(x_ptr + start + i, mask=start + i < columns, other=0.0).to(tl.float32)
-        squares += x * x
-    factor = tl.rsqrt(tl.sum(squares) / columns + eps)
-    if ROW_SCALES:
-        most = tl.zeros((TILE,), tl.float32)
-        for start in range(0, columns, TILE):
-            most = tl.maximum(most, tl.abs(normed(x_ptr, weight_ptr, start + i, columns, factor)))
-        largest = tl.max(most)
-        tl.store(scales_ptr, largest / LARGEST)
-        inverse = tl.where(largest > 0, LARGEST / largest, 0.0)
-        for start in range(0, columns, TILE):
-            y = normed(x_ptr, weight_ptr, start + i, columns, factor) * inverse
-            tl.store(out_ptr + start + i, y.to(out_ptr.dtype.element_ty), mask=start + i < columns)
-    elif QUANTISED:
-        groups = tl.arange(0, TILE // SCALED_ELEMENTS)
-        at = groups[:, None] * SCALED_ELEMENTS + tl.arange(0, SCALED_ELEMENTS)[None, :]
-        for start in range(0, columns, TILE):
-            y = normed(x_ptr, weight_ptr, start + at, columns, factor)
-            largest = tl.max(tl.abs(y), axis=1)
-            group = start // SCALED_ELEMENTS + groups
-            tl.store(scales_ptr + group, largest / LARGEST, mask=group * SCALED_ELEMENTS < columns)
-            y *= tl.where(largest > 0, LARGEST / largest, 0.0)[:, None]
-            tl.store(out_ptr + start + at, y.to(out_ptr.dtype.element_ty), mask=start + at < columns)
-    else:
-        for start in range(0, columns, TILE):
-            y = normed(x_ptr, weight_ptr, start + i, columns, factor)
-            tl.store(out_ptr + start + i, y.to(out_ptr.dtype.element_ty), mask=start + i < columns)
+def of_lanes(value, LANES: tl.constexpr, MOST: tl.constexpr):
+    """The sum of `value` over a power of two of neighbouring lanes, or the largest; in all of them."""
+    for step in tl.static_range(5):
+        if 1 << step < LANES:
+            value = joined(value, __shfl_xor_sync_i32(-1, value, 1 << step), MOST)
+    return value
 
 
 @tandem.jit
-def norm_rows(
-    x_ptr, weight_ptr, out_ptr, scales_ptr, begin, end, columns, eps, TILE: tl.constexpr, QUANTISED: tl.constexpr, ROW_SCALES: tl.constexpr
-):
-    scales = 1 if ROW_SCALES else tl.cdiv(columns, SCALED_ELEMENTS)
-    for row in range(begin, end):
-        first = row.to(tl.int64) * columns
-        at_scale = scales_ptr + row.to(tl.int64) * scales
-        norm_row(x_ptr + first, weight_ptr, out_ptr + first, at_scale, columns, eps, TILE, QUANTISED, ROW_SCALES)
+def of_program(value, buffer, turn, MOST: tl.constexpr):
+    """The same over all threads. `turn` is 0 and 1 in turns, so that one barrier is enough."""
+    WARPS: tl.constexpr = num_warps()
+    value = of_lanes(value, 32, MOST)
+    if tid(0) % 32 == 0:
+        dl.smem_store(buffer, value, turn * WARPS + tid(0) // 32)
+    __syncthreads()
+    return of_lanes(dl.smem_load(buffer, turn * WARPS + tid(0) % WARPS), WARPS, MOST)
+
+
+@tandem.jit
+def add_squares(total, values, ELEMENTS: tl.constexpr):
+    for i in tl.static_range(ELEMENTS):
+        total += values[i] * values[i]
+    return total
+
+
+@tandem.jit
+def largest_of(values, most, ELEMENTS: tl.constexpr):
+    for i in tl.static_range(ELEMENTS):
+        most = tl.maximum(most, tl.abs(values[i]))
+    return most
+
+
+@tandem.jit
+def normed(i, kept, weight, residual_ptr, weight_ptr, columns, factor, ELEMENTS: tl.constexpr, ALIGNED: tl.constexpr):
+    """Slot i of a row; `kept` and `weight` are what the thread's first slot has."""
+    first = i * ELEMENTS
+    if i >= num_warps() * 32:
+        kept = load_elements(residual_ptr, first, columns, ELEMENTS, ALIGNED).to(tl.float32)
+        weight = load_elements(weight_ptr, first, columns, ELEMENTS, ALIGNED)
+    return kept * factor * weight.to(tl.float32)
 
 
 @tandem.jit
@@ -78,7 +75,7 @@ def all_reduce_norm(
     slots_ptr,
     epoch_ptr,
     m,
-    elements_each,
+    rows_each,
     weight_ptr,
     out_ptr,
     scales_ptr,
@@ -92,68 +89,68 @@ def all_reduce_norm(
     RANKS: tl.constexpr,
     POLLS: tl.constexpr,
     FLIGHTS: tl.constexpr,
-    MARKED: tl.constexpr,
-    TILE: tl.constexpr,
     QUANTISED: tl.constexpr,
     ROW_SCALES: tl.constexpr,
 ):
-    """Program p has the rows of the elements p * elements_each on; packets_each: of them, with two flights of a rank's share of them."""
-    begin = tl.program_id(0).to(tl.int64) * elements_each
-    n = tl.minimum(m.to(tl.int64) * columns - begin, elements_each).to(tl.int32)
-    x, residual = x_ptr + begin, residual_ptr + begin
-    if MARKED:
-        epoch = marked_flight(
-            x, residual, slots_ptr, epoch_ptr, n, 0, packets_each, source_stride, program_stride, ELEMENTS, ALIGNED, RANKS, POLLS, True
+    """Program p has rows p * rows_each on, each in slots of its own. FLIGHTS is 0 where x is the sum already."""
+    threads = num_warps() * 32
+    begin = tl.program_id(0) * rows_each
+    rows = tl.minimum(m - begin, rows_each)
+    slots = tl.cdiv(columns, ELEMENTS)
+    at = begin.to(tl.int64) * columns
+    x_ptr += at
+    residual_ptr += at
+    out_ptr += at
+    sums_ptr = slots_ptr
+    if FLIGHTS:
+        strides = (source_stride, program_stride)
+        epoch, sums_ptr = fly(
+            x_ptr, slots_ptr, epoch_ptr, rows * slots, columns, slots, *strides, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS, True
         )
-    elif FLIGHTS == 1:
-        epoch = one_flight(
-            x, residual, slots_ptr, epoch_ptr, n, 0, packets_each, source_stride, program_stride, ELEMENTS, ALIGNED, RANKS, POLLS, True
-        )
-    else:
-        share = packets_each * ELEMENTS
-        epoch = two_flights(
-            x,
-            residual,
-            slots_ptr,
-            epoch_ptr,
-            n,
-            share,
-            0,
-            packets_each,
-            source_stride,
-            program_stride,
-            ELEMENTS,
-            ALIGNED,
-            RANKS,
-            POLLS,
-            True,
-        )
-    __syncthreads()
-    row = (begin // columns).to(tl.int32)
-    norm_rows(residual_ptr, weight_ptr, out_ptr, scales_ptr, row, row + n // columns, columns, eps, TILE, QUANTISED, ROW_SCALES)
-    end_call(epoch_ptr, epoch)
-
-
-@tandem.jit
-def add_norm(
-    sums_ptr,
-    residual_ptr,
-    weight_ptr,
-    out_ptr,
-    scales_ptr,
-    m,
-    columns,
-    eps,
-    TILE: tl.constexpr,
-    QUANTISED: tl.constexpr,
-    ROW_SCALES: tl.constexpr,
-):
-    """The same of rows whose sums over the ranks are there."""
-    i = tl.arange(0, TILE)
-    for row in range(tl.program_id(0), m, tl.num_programs(0)):
-        first = row.to(tl.int64) * columns
-        for start in range(0, columns, TILE):
-            at, inside = first + start + i, start + i < columns
-            total = tl.load(sums_ptr + at, mask=inside).to(tl.float32) + tl.load(residual_ptr + at, mask=inside).to(tl.float32)
-            tl.store(residual_ptr + at, total.to(residual_ptr.dtype.element_ty), mask=inside)
-        norm_rows(residual_ptr, weight_ptr, out_ptr, scales_ptr, row, row + 1, columns, eps, TILE, QUANTISED, ROW_SCALES)
+    weight = load_elements(weight_ptr, tid(0) * ELEMENTS, columns, ELEMENTS, ALIGNED)
+    buffer = dl.allocate_smem(tl.float32, [2 * num_warps()])
+    turn = 0
+    for row in range(rows):
+        first_of_row = row * columns
+        squares = 0.0
+        kept = dl.zeros_vector(ELEMENTS, tl.float32)
+        for i in range(tid(0), slots, threads):
+            first = first_of_row + i * ELEMENTS
+            end = first_of_row + columns
+            before = load_elements(residual_ptr, first, end, ELEMENTS, ALIGNED)
+            if FLIGHTS:
+                total = sum_of_slot(x_ptr, sums_ptr, row * slots + i, first, end, source_stride, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS)
+            else:
+                total = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)
+            after = (before.to(tl.float32) + total.to(tl.float32)).to(before.dtype)
+            store_elements(residual_ptr, first, end, after, ELEMENTS, ALIGNED)
+            squares = add_squares(squares, after.to(tl.float32), ELEMENTS)
+            if i < threads:
+                kept = after.to(tl.float32)
+        factor = tl.rsqrt(of_program(squares, buffer, turn, False) / columns + eps)
+        turn = 1 - turn
+        row_ptr = residual_ptr + first_of_row
+        scale = 1.0
+        if ROW_SCALES:
+            largest = 0.0
+            for i in range(tid(0), slots, threads):
+                largest = largest_of(normed(i, kept, weight, row_ptr, weight_ptr, columns, factor, ELEMENTS, ALIGNED), largest, ELEMENTS)
+            largest = of_program(largest, buffer, turn, True)
+            turn = 1 - turn
+            scale = tl.where(largest > 0, LARGEST / largest, 0.0)
+            if tid(0) == 0:
+                st(scales_ptr + begin + row, largest / LARGEST, semantic="weak")
+        for start in range(0, slots, threads):  # whole warps, as lanes share scales; those behind the row's end have zeros
+            i = start + tid(0)
+            y = normed(i, kept, weight, row_ptr, weight_ptr, columns, factor, ELEMENTS, ALIGNED)
+            if QUANTISED and not ROW_SCALES:
+                largest = of_lanes(largest_of(y, 0.0, ELEMENTS), SCALED_ELEMENTS // ELEMENTS, True)
+                scale = tl.where(largest > 0, LARGEST / largest, 0.0)
+                if (i * ELEMENTS % SCALED_ELEMENTS == 0) & (i < slots):
+                    group = i * ELEMENTS // SCALED_ELEMENTS
+                    at = (begin + row).to(tl.int64) * tl.cdiv(columns, SCALED_ELEMENTS) + group
+                    st(scales_ptr + at, largest / LARGEST, semantic="weak")
+            if i < slots:
+                store_elements(out_ptr + first_of_row, i * ELEMENTS, columns, (y * scale).to(out_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
+    if FLIGHTS:
+        end_call(epoch_ptr, epoch)

@@ -46,7 +46,8 @@ AllToAll::AllToAll(Team& team, int64_t maxM, int64_t columns, DType dtype, const
   int64_t room = shardRows(maxM, team.size()) * team.size() * columns, bytes = room * byteSize(dtype);
   int64_t most = packetsBytes_ / team.size();
   if (most > 0) {
-    packets_ = std::make_unique<Packets>(team, memory_, cdiv(std::min(bytes, most), byteSize(DType::Int64)), config);
+    packets_ = std::make_unique<Packets>(team, memory_, cdiv(std::min(bytes, most), kPacketBytes), config,
+                                         Packets::Kind::Bits);
     places_ = memory_.localZeros({4, team.size()}, DType::Int64, "places");
   }
   if (bytes <= most) return;
@@ -102,9 +103,7 @@ void AllToAll::runPackets(const Tensor& x, const Tensor& out, const Counts& coun
     team_.signals(steps, stream);
   }
   int64_t all = isEqual ? counts.all[0] * row : 0;
-  packets_->launch(kernelOf("ops/all_to_all/all_to_all.py", "all_to_all"), source, dest, {all, first, own},
-                   cdiv(mostRows * row, elementsOfPacket(source.dtype)), stream, std::vector<Argument>{places_},
-                   {{"EQUAL", isEqual}});
+  packets_->exchange(isEqual ? "equal" : "places", source, dest, {all, first, own}, 0, mostRows * row, stream, places_);
   // a signal that is not zero in the end looks like one that nobody waited for
   if (!isEqual) team_.fill(places_, 0, stream);
 }

@@ -39,7 +39,8 @@ Broadcast::Broadcast(Team& team, int64_t maxElements, DType dtype, const Broadca
     : Operator(tables::broadcast(), team, {maxElements}, dtype, &config), packetsBytes_(config.packetsBytes) {
   int64_t bytes = maxElements * byteSize(dtype), most = packetsBytes_ / std::max(1, team.size() - 1);
   if (most > 0)
-    packets_ = std::make_unique<Packets>(team, memory_, cdiv(std::min(bytes, most), byteSize(DType::Int64)), config);
+    packets_ = std::make_unique<Packets>(team, memory_, cdiv(std::min(bytes, most), kPacketBytes), config,
+                                         Packets::Kind::Bits);
   if (bytes <= most) return;
   landing_ = memory_.symmetricEmpty({maxElements}, dtype, "landing");
   copies_ = std::make_unique<PeerCopies>(team, memory_);
@@ -53,9 +54,7 @@ void Broadcast::queue(const Call& call) {
   if (x.bytes() > packetsBytes_ / std::max(1, team_.size() - 1))
     return runCopies(x, out, root, call.stream, call.numbers[2] != 0);
   Tensor source = asIntegers(x);
-  packets_->launch(kernelOf("ops/broadcast/broadcast.py", "broadcast"), source, asIntegers(out), {source.size()},
-                   cdiv(source.size(), elementsOfPacket(source.dtype)), call.stream,
-                   std::vector<Argument>{int64_t(root)});
+  packets_->exchange("broadcast", source, asIntegers(out), {source.size(), 0, 0}, root, source.size(), call.stream);
 }
 
 void Broadcast::runCopies(const Tensor& x, const Tensor& out, int root, int stream, bool symmetricOut) {

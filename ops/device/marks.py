@@ -25,10 +25,30 @@ def without_marks(values):
 
 
 @tandem.jit
-def take(slot_ptr, rank, source_stride, RANKS: tl.constexpr, POLLS: tl.constexpr):
-    """The data of the other ranks, in rank order, all polled at once. After POLLS tries in vain, waits that the host can end."""
-    parts = ()
+def slots_of_others(slot_ptr, rank, source_stride, RANKS: tl.constexpr):
+    """In rank order."""
+    slots = ()
     for i in tl.static_range(RANKS - 1):
+        slots += (slot_ptr + (i + (rank <= i).to(tl.int32)) * source_stride,)
+    return slots
+
+
+@tandem.jit
+def send_to_peers(slot_ptr, data, rank, RANKS: tl.constexpr):
+    for step in tl.static_range(1, RANKS):
+        st_vector(dl.symm_at(slot_ptr, (rank + step) % RANKS), data, "sys", "relaxed")
+
+
+@tandem.jit
+def put_marks(slot_ptr):
+    st_vector(slot_ptr, dl.fill_vector(2, tl.int64, MARK), "sys", "relaxed")
+
+
+@tandem.jit
+def arrived(slots, POLLS: tl.constexpr):
+    """The data of the slots, polled all at once; without the marks put back. After POLLS tries in vain, waits that the host can end."""
+    parts = ()
+    for i in tl.static_range(len(slots)):
         parts += (dl.zeros_vector(2, tl.int64),)
     polls = 0
     ready = False
@@ -36,21 +56,23 @@ def take(slot_ptr, rank, source_stride, RANKS: tl.constexpr, POLLS: tl.constexpr
         ready = polls > POLLS
         fresh = ()
         all_here = True
-        for i in tl.static_range(RANKS - 1):
-            part = ld_vector(slot_ptr + (i + (rank <= i).to(tl.int32)) * source_stride, 2, "sys", "relaxed")
+        for i in tl.static_range(len(slots)):
+            part = ld_vector(slots[i], 2, "sys", "relaxed")
             all_here = all_here & (part[0] != MARK) & (part[1] != MARK)
             fresh += (part,)
         parts = fresh
         ready = ready | all_here
         if polls == POLLS:
-            for i in tl.static_range(RANKS - 1):
-                slot = slot_ptr + (i + (rank <= i).to(tl.int32)) * source_stride
+            for i in tl.static_range(len(slots)):
                 for half in tl.static_range(2):
-                    shmem.signal_wait_until(slot + half, shmem.NVSHMEM_CMP_NE, MARK_OF_SIGNALS)
+                    shmem.signal_wait_until(slots[i] + half, shmem.NVSHMEM_CMP_NE, MARK_OF_SIGNALS)
         polls += 1
-    for i in tl.static_range(RANKS - 1):
-        marks = dl.zeros_vector(2, tl.int64)
-        marks[0] = MARK
-        marks[1] = MARK
-        st_vector(slot_ptr + (i + (rank <= i).to(tl.int32)) * source_stride, marks, "sys", "relaxed")
+    return parts
+
+
+@tandem.jit
+def take(slots, POLLS: tl.constexpr):
+    parts = arrived(slots, POLLS)
+    for i in tl.static_range(len(slots)):
+        put_marks(slots[i])
     return parts

@@ -92,7 +92,7 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
     }
   parts_ = memory_.symmetricEmpty({2, team.size(), setElements_}, partType(dtype), "parts");
   sums_ = memory_.symmetricEmpty({2, setElements_}, partType(dtype), "sums");
-  packets_ = memory_.symmetricZeros({2, std::max<int64_t>(setPackets_, 1)}, DType::Int64, "packets");
+  packets_ = markedSlots(team, memory_, {2, std::max<int64_t>(setPackets_, 1)}, "packets");
   splits_ = memory_.localZeros({splitElements}, DType::Float32, "splits");
   ready_ = memory_.symmetricZeros({tiles * team.size()}, DType::Int64, "ready");
   done_ = memory_.symmetricZeros({tiles}, DType::Int64, "done");

@@ -2,8 +2,8 @@
 
 Tiles are products the other way round, B's columns by A's rows, so that few rows of A waste nothing. Each finished tile is
 stored where it is summed and signalled: one shot, on every rank, which sums all tiles for itself; two shots, on the tile's
-owner, which sums it and sends the sum to all. Few rows go in one shot as packets that carry the number of the call
-beside the data, as in ops/packets: one flight, no fence, no signal. Sums run in rank order in fp32. With SPLITS the inner
+owner, which sums it and sends the sum to all. Few rows go in one shot as packets whose data is their flag, as in
+ops/packets: one flight, no fence, no signal. Sums run in rank order in fp32. With SPLITS the inner
 dimension of a tile is shared by several programs, which leave their parts in local memory first.
 
 No program waits before it has multiplied all its tiles, so all that anybody waits for comes.
@@ -16,7 +16,7 @@ may overwrite what call e read, whichever way the calls between sum. Every progr
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.packets import data_of, make_packet, receive
+from ops.device.marks import take, without_marks
 from ops.device.signals import tell_all
 from tandem.simt import num_warps, st, st_vector, tid
 
@@ -119,11 +119,8 @@ def sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS: tl.constexp
 
 
 @tandem.jit
-def send_packets(
-    part, packets_ptr, tile, tiles, rows, epoch, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, ELEMENTS: tl.constexpr
-):
-    """The first rows of `part` [BM, BN] to every rank, this one included, in packets of data and epoch. Packets lie as
-    [rank, tile, BM, BN / ELEMENTS]."""
+def send_packets(part, packets_ptr, tile, tiles, rows, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, ELEMENTS: tl.constexpr):
+    """The first rows of `part` [BM, BN] to every rank, this one included. Packets lie as [rank, tile, BM, BN / ELEMENTS]."""
     rank = dl.rank()
     dest_ptr = packets_ptr + (rank.to(tl.int64) * tiles + tile) * (2 * BM * BN // ELEMENTS)
     with dl.simt_exec_region() as (thread, threads):
@@ -133,7 +130,7 @@ def send_packets(
             values = dl.zeros_vector(ELEMENTS, part.dtype)
             for j in tl.static_range(ELEMENTS):
                 values[j] = part[row, column + j]
-            packet = make_packet(values, epoch)
+            packet = without_marks(values)
             for step in tl.static_range(1, RANKS + 1):
                 st_vector(dl.symm_at(dest_ptr, (rank + step) % RANKS) + 2 * i, packet, "sys", "relaxed")
 
@@ -148,7 +145,6 @@ def sum_packets(
     rows,
     first_column,
     n,
-    epoch,
     dtype: tl.constexpr,
     RANKS: tl.constexpr,
     BM: tl.constexpr,
@@ -160,10 +156,13 @@ def sum_packets(
     source_ptr = packets_ptr + tile.to(tl.int64) * (2 * BM * BN // ELEMENTS)
     stride = tiles.to(tl.int64) * (2 * BM * BN // ELEMENTS)
     for i in range(tid(0), rows * (BN // ELEMENTS), num_warps() * 32):
-        packets = receive(source_ptr + 2 * i, dl.rank(), stride, epoch, RANKS, POLLS, OWN=True)
+        slots = ()
+        for source in tl.static_range(RANKS):
+            slots += (source_ptr + source * stride + 2 * i,)
+        packets = take(slots, POLLS)
         total = dl.zeros_vector(ELEMENTS, tl.float32)
         for source in tl.static_range(RANKS):
-            total = total + data_of(packets[source], dtype).to(tl.float32)
+            total = total + packets[source].recast(dtype).to(tl.float32)
         column = first_column + i % (BN // ELEMENTS) * ELEMENTS
         out_ptr = c_ptr + (first_row + i // (BN // ELEMENTS)).to(tl.int64) * n + column
         for j in tl.static_range(ELEMENTS):
@@ -236,16 +235,7 @@ def gemm_ar(
         if SPLITS == 1:
             if PACKETS:
                 send_packets(
-                    acc.T.to(parts_ptr.dtype.element_ty),
-                    packets_ptr,
-                    tile,
-                    tiles,
-                    tl.minimum(m - first_row, BM),
-                    epoch,
-                    RANKS,
-                    BM,
-                    BN,
-                    PACKETS,
+                    acc.T.to(parts_ptr.dtype.element_ty), packets_ptr, tile, tiles, tl.minimum(m - first_row, BM), RANKS, BM, BN, PACKETS
                 )
             else:
                 push_part(acc.T, parts_ptr, ready_ptr, tile, tiles, m, first_row, epoch, RANKS, BM, BN, ONE_SHOT)
@@ -258,16 +248,7 @@ def gemm_ar(
             if PACKETS:
                 first_row = tile % rows * BM
                 send_packets(
-                    total.to(parts_ptr.dtype.element_ty),
-                    packets_ptr,
-                    tile,
-                    tiles,
-                    tl.minimum(m - first_row, BM),
-                    epoch,
-                    RANKS,
-                    BM,
-                    BN,
-                    PACKETS,
+                    total.to(parts_ptr.dtype.element_ty), packets_ptr, tile, tiles, tl.minimum(m - first_row, BM), RANKS, BM, BN, PACKETS
                 )
             else:
                 push_part(total, parts_ptr, ready_ptr, tile, tiles, m, tile % rows * BM, epoch, RANKS, BM, BN, ONE_SHOT)
@@ -293,7 +274,6 @@ def gemm_ar(
                 tl.minimum(m - first_row, BM),
                 first_column,
                 n,
-                epoch,
                 parts_ptr.dtype.element_ty,
                 RANKS,
                 BM,

@@ -1,4 +1,4 @@
-// The symmetric slots of collectives in packets that carry their flag, and their launches.
+// The symmetric slots of collectives in packets, whose data is its own flag, and their launches.
 #pragma once
 #include "ops/kernel_text.h"
 #include "tandem/collective_config.h"
@@ -6,16 +6,22 @@
 
 namespace tandem::ops {
 
+constexpr int64_t kPacketBytes = 16;
+
 // Tries until a thread takes the wait that the host can end; a try is about a microsecond. Simulated ranks take it
 // early.
 inline int64_t pollsOn(const Team& team) { return team.target() == "sim" ? 2 : 100000; }
 
+// Symmetric slots of 8 bytes that hold marks on all ranks [collective].
+Tensor markedSlots(Team& team, Memory& memory, const std::vector<int64_t>& shape, const std::string& name);
+
 class Packets {
  public:
-  // Room for `maxPackets` packets of 8 bytes of data from each rank, in two sets; `marked`: of 16 bytes of data, whose
-  // slots hold marks until it comes.
-  Packets(Team& team, Memory& memory, int64_t maxPackets, const CollectiveConfig& config, const std::string& name = "",
-          bool marked = false);
+  // What slots are for: sums in one flight or in two, or bits of any type, where each 32 have one more.
+  enum class Kind : uint8_t { OneFlight = 1, TwoFlights, Bits };
+  // Room for `maxPackets` packets from each rank, in two sets.
+  Packets(Team& team, Memory& memory, int64_t maxPackets, const CollectiveConfig& config, Kind kind,
+          const std::string& name = "");
   // Packets are dealt to the programs; `sizes`, in elements, and `others` are the kernel's arguments between the epochs
   // and `packets_each`. All sizes but the first say where something begins.
   struct Deal {
@@ -28,14 +34,17 @@ class Packets {
   void launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
               int64_t packets, int stream, const std::vector<Argument>& others = {},
               const std::map<std::string, Constant>& constants = {});
+  // ops/packets/exchange.py, with so many elements of the largest pair of ranks; `sizes` as there.
+  void exchange(const char* kind, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes, int root,
+                int64_t mostElements, int stream, const Tensor& places = {});
   // The most programs of a launch.
   int programs() const { return programs_; }
 
  private:
   Team& team_;
+  Kind kind_;
   int programs_, numWarps_;
   int64_t slotPackets_;  // of one program from one rank
-  int64_t dataBytes_;    // of a packet
   Tensor slots_, epochs_;
 };
 
@@ -43,6 +52,6 @@ inline const Kernel& packetsKernel(const std::string& name) { return kernelOf("o
 // Bits as integers of one size, for what moves any type.
 Tensor asIntegers(const Tensor& t);
 // Returns the number of elements in a packet.
-int64_t elementsOfPacket(DType dtype, bool marked = false);
+inline int64_t elementsOfPacket(DType dtype) { return kPacketBytes / byteSize(dtype); }
 
 }  // namespace tandem::ops

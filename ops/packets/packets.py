@@ -1,33 +1,27 @@
-"""Small collectives in packets that carry their own flag: all-reduce in one flight and in two, all-gather.
+"""Sums over ranks of few elements, in packets whose data is their flag: all-reduce in one flight and in two, reduce-scatter.
 
-A thread sends its packets (ops/device/packets.py), then polls for those of the peers that lie at the same place. Sums run in
-rank order in fp32.
+A thread sends 16 bytes to a slot of each peer (ops/device/marks.py), then polls the slots that lie at the same place. Sums run in rank
+order in fp32. In two flights each rank sums a share of each program's slots and sends the sums to all, itself included.
 
-Each program counts its own calls, and its slots are its own. Old packets carry smaller numbers, so nothing is cleared. Where
-every rank sends to every rank once (one flight), two sets of slots are used in turn: a rank overwrites in its program's call
-e + 2 what a peer read in call e; to have ended call e + 1 it has received that peer's packets of call e + 1, which the peer
-sent after its call e had ended. With two flights one set is enough: to have ended call e a rank has received every owner's
-sums, which the owner sent after it had read the rank's parts; and an owner sends sums of call e + 1 after it has received the
-rank's parts of call e + 1, which the rank sent after it had read the sums of call e.
-
-Slots that hold data alone (ops/device/marks.py) are used as those of one flight: a rank that has read a slot puts the marks back before its
-call ends, thus before it sends what a peer's next call but one waits for.
+Each program counts its own calls, and its slots are its own. Two sets of slots are used in turn: who has read a slot in call e puts the
+marks back before that call ends; a rank that writes there in call e + 2 has ended call e + 1, so it has received what every rank sent in it
+(in two flights: a sum to which every rank had sent a part), after its call e had ended.
 """
 
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.packets import data_of, end_call, load_elements, make_packet, receive, receive_one, send_to_peers, store_elements
-from ops.device.marks import take, without_marks
-from tandem.simt import ld, num_warps, st_vector, tid
+from ops.device.marks import send_to_peers, slots_of_others, take, without_marks
+from ops.device.packets import end_call, load_elements, store_elements
+from tandem.simt import __syncthreads, ld, num_warps, st_vector, tid
 
 
 @tandem.jit
-def add_in_rank_order(own, packets, rank, ELEMENTS: tl.constexpr, RANKS: tl.constexpr, MARKED: tl.constexpr = False):
+def add_in_rank_order(own, parts, rank, ELEMENTS: tl.constexpr, RANKS: tl.constexpr):
     mine = own.to(tl.float32)
     total = dl.zeros_vector(ELEMENTS, tl.float32)
     for i in tl.static_range(RANKS - 1):
-        part = (packets[i].recast(own.dtype) if MARKED else data_of(packets[i], own.dtype)).to(tl.float32)
+        part = parts[i].recast(own.dtype).to(tl.float32)
         for j in tl.static_range(ELEMENTS):
             before = total[j]
             if rank == i:
@@ -35,64 +29,101 @@ def add_in_rank_order(own, packets, rank, ELEMENTS: tl.constexpr, RANKS: tl.cons
             total[j] = before + part[j]
     if rank == RANKS - 1:
         total = total + mine
-    return total
+    return total.to(own.dtype)
 
 
 @tandem.jit
-def keep_sum(out_ptr, first, end, total, ELEMENTS: tl.constexpr, ALIGNED: tl.constexpr, ADDS: tl.constexpr):
-    """ADDS: the sum, rounded, is added to what is there, as a tensor to a tensor."""
-    total = total.to(out_ptr.dtype.element_ty)
-    if ADDS:
-        before = load_elements(out_ptr, first, end, ELEMENTS, ALIGNED)
-        total = (before.to(tl.float32) + total.to(tl.float32)).to(out_ptr.dtype.element_ty)
-    store_elements(out_ptr, first, end, total, ELEMENTS, ALIGNED)
+def elements_of_slot(slot, columns, row_slots, ELEMENTS: tl.constexpr, ROWS: tl.constexpr):
+    """Where the slot's elements begin, and where its row ends: each row of `columns` elements has slots of its own."""
+    if ROWS:
+        row = slot // row_slots
+        return row * columns + (slot - row * row_slots) * ELEMENTS, (row + 1) * columns
+    return slot * ELEMENTS, columns
 
 
 @tandem.jit
-def one_flight(
+def sum_of_slot(
     x_ptr,
-    out_ptr,
+    sums_ptr,
+    slot,
+    first,
+    end,
+    source_stride,
+    ELEMENTS: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    RANKS: tl.constexpr,
+    POLLS: tl.constexpr,
+    FLIGHTS: tl.constexpr,
+):
+    """The sum over the ranks of the slot's elements, rounded to their type, where `fly` said that it arrives."""
+    rank = dl.rank()
+    own = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)
+    if FLIGHTS == 2:
+        return take((sums_ptr + 2 * slot,), POLLS)[0].recast(own.dtype)
+    parts = take(slots_of_others(sums_ptr + 2 * slot, rank, source_stride, RANKS), POLLS)
+    return add_in_rank_order(own, parts, rank, ELEMENTS, RANKS)
+
+
+@tandem.jit
+def fly(
+    x_ptr,
     slots_ptr,
     epoch_ptr,
-    n,
-    begin,
-    packets_each,
+    slots,
+    columns,
+    row_slots,
     source_stride,
     program_stride,
     ELEMENTS: tl.constexpr,
     ALIGNED: tl.constexpr,
     RANKS: tl.constexpr,
     POLLS: tl.constexpr,
-    ADDS: tl.constexpr,
+    FLIGHTS: tl.constexpr,
+    ROWS: tl.constexpr,
 ):
-    """This program's packets are `begin` and those behind it. Slots: two sets, of each rank, of each program; strides in 8 bytes. Gives the
-    number of the call."""
+    """Sends this program's `slots` of x. With two flights a rank has slots rank * share on, of which it sends the sums. Slots: two sets, of
+    each rank, of each program, and as many for sums behind each set; strides in 8 bytes. Gives the call's number, and where sums arrive."""
     rank = dl.rank()
     pid = tl.program_id(0)
     threads = num_warps() * 32
     i = tid(0)
-    first = (begin + i) * ELEMENTS
-    end = tl.minimum((begin + packets_each) * ELEMENTS, n)
-    values = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)  # under way while the epoch is read
+    first, end = elements_of_slot(i, columns, row_slots, ELEMENTS, ROWS)
+    if FLIGHTS == 1:
+        values = load_elements(x_ptr, first, tl.where(i < slots, end, 0), ELEMENTS, ALIGNED)  # under way while the epoch is read
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
-    set_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
-    mine_ptr = set_ptr + rank.to(tl.int64) * source_stride
-    while first < end:
-        send_to_peers(mine_ptr + 2 * i, make_packet(values, epoch), rank, RANKS)
-        i += threads
-        first += threads * ELEMENTS
-        values = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)
-    for i in range(tid(0), packets_each, threads):
-        first = (begin + i) * ELEMENTS
-        if first < end:
-            own = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)
-            packets = receive(set_ptr + 2 * i, rank, source_stride, epoch, RANKS, POLLS)
-            keep_sum(out_ptr, first, end, add_in_rank_order(own, packets, rank, ELEMENTS, RANKS), ELEMENTS, ALIGNED, ADDS)
-    return epoch
+    set_ptr = slots_ptr + (epoch % 2) * FLIGHTS * source_stride * RANKS
+    parts_ptr = set_ptr + pid.to(tl.int64) * program_stride
+    mine_ptr = parts_ptr + rank.to(tl.int64) * source_stride
+    if FLIGHTS == 1:
+        while i < slots:
+            send_to_peers(mine_ptr + 2 * i, without_marks(values), rank, RANKS)
+            i += threads
+            first, end = elements_of_slot(i, columns, row_slots, ELEMENTS, ROWS)
+            values = load_elements(x_ptr, first, tl.where(i < slots, end, 0), ELEMENTS, ALIGNED)
+        return epoch, parts_ptr
+    sums_ptr = set_ptr + source_stride * RANKS + pid.to(tl.int64) * program_stride * RANKS
+    share = tl.cdiv(slots, RANKS)
+    for i in range(tid(0), share, threads):
+        for step in tl.static_range(1, RANKS):
+            owner = (rank + step) % RANKS
+            slot = owner * share + i
+            if slot < slots:
+                first, end = elements_of_slot(slot, columns, row_slots, ELEMENTS, ROWS)
+                values = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)
+                st_vector(dl.symm_at(mine_ptr + 2 * i, owner), without_marks(values), "sys", "relaxed")
+    for i in range(tid(0), share, threads):
+        slot = rank * share + i
+        if slot < slots:
+            first, end = elements_of_slot(slot, columns, row_slots, ELEMENTS, ROWS)
+            total = sum_of_slot(x_ptr, parts_ptr, i, first, end, source_stride, ELEMENTS, ALIGNED, RANKS, POLLS, 1)
+            for step in tl.static_range(RANKS):
+                st_vector(dl.symm_at(sums_ptr + 2 * slot, (rank + step) % RANKS), without_marks(total), "sys", "relaxed")
+    __syncthreads()  # x has been read, and may be where the sums go
+    return epoch, sums_ptr
 
 
 @tandem.jit
-def one_shot(
+def all_reduce(
     x_ptr,
     out_ptr,
     slots_ptr,
@@ -105,188 +136,18 @@ def one_shot(
     ALIGNED: tl.constexpr,
     RANKS: tl.constexpr,
     POLLS: tl.constexpr,
-):
-    """Program p takes packets p * packets_each on."""
-    begin = tl.program_id(0) * packets_each
-    strides = (source_stride, program_stride)
-    epoch = one_flight(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, begin, packets_each, *strides, ELEMENTS, ALIGNED, RANKS, POLLS, False)
-    end_call(epoch_ptr, epoch)
-
-
-@tandem.jit
-def marked_flight(
-    x_ptr,
-    out_ptr,
-    slots_ptr,
-    epoch_ptr,
-    n,
-    begin,
-    packets_each,
-    source_stride,
-    program_stride,
-    ELEMENTS: tl.constexpr,
-    ALIGNED: tl.constexpr,
-    RANKS: tl.constexpr,
-    POLLS: tl.constexpr,
-    ADDS: tl.constexpr,
-):
-    """one_flight in slots that hold data alone, ELEMENTS in 16 bytes."""
-    rank = dl.rank()
-    pid = tl.program_id(0)
-    threads = num_warps() * 32
-    end = tl.minimum((begin + packets_each) * ELEMENTS, n)
-    epoch = ld(epoch_ptr + pid, semantic="weak") + 1
-    set_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
-    for i in range(tid(0), packets_each, threads):
-        first = (begin + i) * ELEMENTS
-        if first < end:
-            values = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)
-            send_to_peers(set_ptr + rank.to(tl.int64) * source_stride + 2 * i, without_marks(values), rank, RANKS)
-    for i in range(tid(0), packets_each, threads):
-        first = (begin + i) * ELEMENTS
-        if first < end:
-            own = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)
-            parts = take(set_ptr + 2 * i, rank, source_stride, RANKS, POLLS)
-            keep_sum(out_ptr, first, end, add_in_rank_order(own, parts, rank, ELEMENTS, RANKS, True), ELEMENTS, ALIGNED, ADDS)
-    return epoch
-
-
-@tandem.jit
-def one_shot_marked(
-    x_ptr,
-    out_ptr,
-    slots_ptr,
-    epoch_ptr,
-    n,
-    packets_each,
-    source_stride,
-    program_stride,
-    ELEMENTS: tl.constexpr,
-    ALIGNED: tl.constexpr,
-    RANKS: tl.constexpr,
-    POLLS: tl.constexpr,
+    FLIGHTS: tl.constexpr,
 ):
     """Program p takes slots p * packets_each on."""
-    begin = tl.program_id(0) * packets_each
-    strides = (source_stride, program_stride)
-    epoch = marked_flight(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, begin, packets_each, *strides, ELEMENTS, ALIGNED, RANKS, POLLS, False)
-    end_call(epoch_ptr, epoch)
-
-
-@tandem.jit
-def two_flights(
-    x_ptr,
-    out_ptr,
-    slots_ptr,
-    epoch_ptr,
-    n,
-    shard,
-    begin,
-    packets_each,
-    source_stride,
-    program_stride,
-    ELEMENTS: tl.constexpr,
-    ALIGNED: tl.constexpr,
-    RANKS: tl.constexpr,
-    POLLS: tl.constexpr,
-    ADDS: tl.constexpr,
-):
-    """Rank r owns the elements r * shard on, of whose packets `begin` and those behind it are this program's. Slots: a set for parts, one
-    for sums; else as in one_flight."""
-    rank = dl.rank()
-    pid = tl.program_id(0)
-    epoch = ld(epoch_ptr + pid, semantic="weak") + 1
-    parts_ptr = slots_ptr + pid.to(tl.int64) * program_stride
-    sums_ptr = parts_ptr + source_stride * RANKS
-    for i in range(tid(0), packets_each, num_warps() * 32):
-        at = (begin + i) * ELEMENTS
-        slot = parts_ptr + rank.to(tl.int64) * source_stride + 2 * i
-        for step in tl.static_range(1, RANKS):
-            owner = (rank + step) % RANKS
-            first = owner * shard + at
-            if (at < shard) & (first < n):
-                values = load_elements(x_ptr, first, n, ELEMENTS, ALIGNED)
-                st_vector(dl.symm_at(slot, owner), make_packet(values, epoch), "sys", "relaxed")
-    for i in range(tid(0), packets_each, num_warps() * 32):
-        at = (begin + i) * ELEMENTS
-        first = rank * shard + at
-        if (at < shard) & (first < n):
-            own = load_elements(x_ptr, first, n, ELEMENTS, ALIGNED)
-            packets = receive(parts_ptr + 2 * i, rank, source_stride, epoch, RANKS, POLLS)
-            total = add_in_rank_order(own, packets, rank, ELEMENTS, RANKS).to(out_ptr.dtype.element_ty)
-            send_to_peers(sums_ptr + rank.to(tl.int64) * source_stride + 2 * i, make_packet(total, epoch), rank, RANKS)
-            keep_sum(out_ptr, first, n, total, ELEMENTS, ALIGNED, ADDS)
-    for i in range(tid(0), packets_each, num_warps() * 32):
-        at = (begin + i) * ELEMENTS
-        for step in tl.static_range(1, RANKS):
-            owner = (rank + step) % RANKS
-            first = owner * shard + at
-            if (at < shard) & (first < n):
-                packet = receive_one(sums_ptr + owner.to(tl.int64) * source_stride + 2 * i, epoch, POLLS)
-                keep_sum(out_ptr, first, n, data_of(packet, out_ptr.dtype.element_ty), ELEMENTS, ALIGNED, ADDS)
-    return epoch
-
-
-@tandem.jit
-def two_shot_packets(
-    x_ptr,
-    out_ptr,
-    slots_ptr,
-    epoch_ptr,
-    n,
-    shard,
-    packets_each,
-    source_stride,
-    program_stride,
-    ELEMENTS: tl.constexpr,
-    ALIGNED: tl.constexpr,
-    RANKS: tl.constexpr,
-    POLLS: tl.constexpr,
-):
-    """Program p takes packets p * packets_each on of each shard."""
-    begin = tl.program_id(0) * packets_each
-    strides = (source_stride, program_stride)
-    epoch = two_flights(
-        x_ptr, out_ptr, slots_ptr, epoch_ptr, n, shard, begin, packets_each, *strides, ELEMENTS, ALIGNED, RANKS, POLLS, False
+    begin = tl.program_id(0) * packets_each * ELEMENTS
+    n = tl.minimum(n - begin, packets_each * ELEMENTS)
+    slots = tl.cdiv(n, ELEMENTS)
+    x_ptr += begin
+    epoch, sums_ptr = fly(
+        x_ptr, slots_ptr, epoch_ptr, slots, n, slots, source_stride, program_stride, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS, False
     )
-    end_call(epoch_ptr, epoch)
-
-
-@tandem.jit
-def gather_packets(
-    x_ptr,
-    out_ptr,
-    slots_ptr,
-    epoch_ptr,
-    n,
-    shard,
-    packets_each,
-    source_stride,
-    program_stride,
-    ELEMENTS: tl.constexpr,
-    ALIGNED: tl.constexpr,
-    RANKS: tl.constexpr,
-    POLLS: tl.constexpr,
-):
-    """All-gather: of n elements rank r gives those from r * shard on. Two sets of slots, as in one_shot."""
-    rank = dl.rank()
-    pid = tl.program_id(0)
-    epoch = ld(epoch_ptr + pid, semantic="weak") + 1
-    set_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
-    mine_ptr = set_ptr + rank.to(tl.int64) * source_stride
-    mine = tl.minimum(shard, n - rank * shard)
-    for i in range(tid(0), packets_each, num_warps() * 32):
-        at = (pid * packets_each + i) * ELEMENTS
-        if at < shard:  # even where a rank has nothing: a packet from everybody is what makes two sets enough
-            values = load_elements(x_ptr, at, mine, ELEMENTS, ALIGNED)
-            send_to_peers(mine_ptr + 2 * i, make_packet(values, epoch), rank, RANKS)
-            store_elements(out_ptr + rank.to(tl.int64) * shard, at, mine, values, ELEMENTS, ALIGNED)
-    for i in range(tid(0), packets_each, num_warps() * 32):
-        at = (pid * packets_each + i) * ELEMENTS
-        if at < shard:
-            packets = receive(set_ptr + 2 * i, rank, source_stride, epoch, RANKS, POLLS)
-            for k in tl.static_range(RANKS - 1):
-                source = k + (rank <= k).to(tl.int64)
-                values = data_of(packets[k], out_ptr.dtype.element_ty)
-                store_elements(out_ptr + source * shard, at, tl.minimum(shard, n - source * shard), values, ELEMENTS, ALIGNED)
+    for slot in range(tid(0), slots, num_warps() * 32):
+        first = slot * ELEMENTS
+        total = sum_of_slot(x_ptr, sums_ptr, slot, first, n, source_stride, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS)
+        store_elements(out_ptr + begin, first, n, total, ELEMENTS, ALIGNED)
     end_call(epoch_ptr, epoch)

@@ -10,7 +10,7 @@ import tandem
 from tandem.kernel.element_types import as_dtype
 from tandem.ops import AllReduce, all_reduce_way
 
-WAYS = ["one_shot", "two_shot_packets", "two_shot", "one_shot_marked"]
+WAYS = ["one_shot", "two_shot_packets", "two_shot"]
 TOLERANCE = {"fp32": 1e-6, "fp16": 1e-3, "bf16": 8e-3}
 
 
@@ -80,7 +80,7 @@ def test_many_calls_on_one_operator(ranks, way):
 
 
 def test_ways_that_follow_one_another():
-    sizes = [1, 40 << 10, 300 << 10, 3, 200 << 10, 300 << 10]  # of fp32 on 4 ranks: each way
+    sizes = [1, 80 << 10, (2 << 20) + 5, 3, 70 << 10, (2 << 20) + 5]  # of fp32 on 4 ranks: each way
     assert [all_reduce_way(4 * n, 4) for n in sizes[:3]] == ["one_shot", "two_shot_packets", "two_shot"]
     data = [inputs(4, n, "fp32", seed=i) for i, n in enumerate(sizes)]
 
@@ -97,20 +97,21 @@ def test_ways_that_follow_one_another():
 
 @pytest.mark.parametrize("dtype, nan", [("fp32", 0xFFFFFFFF), ("bf16", 0xFFFF), ("fp16", 0xFFFF)])
 def test_data_that_looks_like_marks(dtype, nan):
-    """NaNs with all bits set arrive as NaNs, in every second half of a slot; zeros keep what all ways make of their signs."""
+    """NaNs with all bits set arrive as NaNs, in every second half of a slot; zeros keep what chunks make of their signs."""
     bits = np.zeros(96, np.uint32 if dtype == "fp32" else np.uint16)
     bits[np.arange(96) // (2 if dtype == "fp32" else 4) % 2 == 1] = nan
     x, zeros = bits.view(as_dtype(dtype)), (-np.zeros(96, np.float32)).astype(as_dtype(dtype))
 
     def main(team):
-        ops = [AllReduce(team, 96, dtype, way) for way in ("one_shot_marked", "one_shot")]
+        ops = [AllReduce(team, 96, dtype, way) for way in ("one_shot", "two_shot_packets", "two_shot")]
         return [np.array(op(given)) for _ in range(3) for given in (x, zeros) for op in ops]
 
     for found in tandem.launch(main, ranks=3, check=True).values:
-        for marked, flagged, given in zip(found[::2], found[1::2], [x, zeros] * 3):
-            np.testing.assert_array_equal(np.isnan(marked.astype(np.float32)), np.isnan(given.astype(np.float32)))
+        for one, two, chunks, given in zip(found[::3], found[1::3], found[2::3], [x, zeros] * 3):
             kept = ~np.isnan(given.astype(np.float32))
-            assert marked[kept].tobytes() == flagged[kept].tobytes()
+            for packets in (one, two):
+                np.testing.assert_array_equal(np.isnan(packets.astype(np.float32)), ~kept)
+                assert packets[kept].tobytes() == chunks[kept].tobytes()
 
 
 def test_symmetric_results():
@@ -162,8 +163,9 @@ def test_two_operators_on_two_streams():
 def test_the_table():
     ways = [all_reduce_way(1 << i, 4) for i in range(30)]
     assert ways[0] == "one_shot" and ways[-1] == "two_shot" and sorted(ways, key=WAYS.index) == ways
-    assert all_reduce_way(128 << 10, 4) == "one_shot" and all_reduce_way((128 << 10) + 1, 4) == "two_shot_packets"
-    assert all_reduce_way(512 << 10, 4) == "two_shot_packets" and all_reduce_way((512 << 10) + 1, 4) == "two_shot"
+    assert all_reduce_way(234 << 10, 4) == "one_shot" and all_reduce_way(235 << 10, 4) == "two_shot_packets"
+    for ranks, most in ((2, "one_shot"), (4, "two_shot_packets")):
+        assert all_reduce_way(8 << 20, ranks) == most and all_reduce_way((8 << 20) + 1, ranks) == "two_shot"
     assert all_reduce_way(128 << 10, 8) == "two_shot_packets"
     assert "two_shot_packets" not in [all_reduce_way(1 << i, 2) for i in range(30)]
 

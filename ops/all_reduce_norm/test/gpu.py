@@ -95,11 +95,9 @@ CHECKS = {
     "operators.all_reduce_norm.one_shot": lambda ranks: calls(ranks, way="one_shot"),
     "operators.all_reduce_norm.two_shot_packets": lambda ranks: calls(ranks, way="two_shot_packets"),
     "operators.all_reduce_norm.two_shot": lambda ranks: calls(ranks, way="two_shot"),
-    "operators.all_reduce_norm.one_shot_marked": lambda ranks: calls(ranks, repeats=5, way="one_shot_marked"),
     "operators.all_reduce_norm.many_calls": lambda ranks: calls(ranks, repeats=10, integers=True),
     "operators.all_reduce_norm.as_on_the_simulator": as_on_the_simulator,
     "operators.all_reduce_norm.replays_in_packets": lambda ranks: replays(ranks, 6, 8192),
-    "operators.all_reduce_norm.replays_marked": lambda ranks: replays(ranks, 6, 8192, way="one_shot_marked"),
     "operators.all_reduce_norm.replays_in_two_flights": lambda ranks: replays(ranks, 64, 1024, way="two_shot_packets"),
     "operators.all_reduce_norm.replays_in_chunks": lambda ranks: replays(ranks, 256, 4096),
 }

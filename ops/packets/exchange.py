@@ -1,0 +1,133 @@
+"""All-gather, all-to-all and broadcast of few elements of any type, in packets whose data is their flag: one flight.
+
+No value is left for a mark, so a warp sends one slot more with its 32: two masks of the lanes whose first or second half looks like the
+mark, in whose place zeros travel. A warp sends that slot to every rank in every call, even where it has nothing for it, and waits for one
+from each: that is what makes two sets of slots enough (ops/packets/packets.py).
+"""
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+from ops.device.marks import MARK, arrived, put_marks
+from ops.device.packets import end_call, load_elements, store_elements
+from tandem.simt import __ballot_sync, __syncwarp, ld, num_warps, st_vector, tid
+
+GROUP = tl.constexpr(2 * 33)  # of a warp's slots, in 8 bytes
+
+
+@tandem.jit
+def of_shard(n, shard, rank):
+    return tl.maximum(tl.minimum(shard, n - rank * shard), 0).to(tl.int64)
+
+
+@tandem.jit
+def outgoing(peer, n, shard, own, root, places_ptr, RANKS: tl.constexpr, KIND: tl.constexpr):
+    """Where in x begins what a peer gets, and how many elements it is."""
+    if KIND == "gather":
+        return tl.cast(0, tl.int64), of_shard(n, shard, dl.rank())
+    if KIND == "equal":
+        return peer.to(tl.int64) * shard, of_shard(n, shard, peer)
+    if KIND == "broadcast":
+        return tl.cast(0, tl.int64), tl.where(dl.rank() == root, n, 0).to(tl.int64)
+    return ld(places_ptr + peer, semantic="weak"), ld(places_ptr + RANKS + peer, semantic="weak")
+
+
+@tandem.jit
+def incoming(source, n, shard, own, root, places_ptr, RANKS: tl.constexpr, KIND: tl.constexpr):
+    """Where in out begins what a rank sends, and how many elements it is."""
+    if KIND == "gather":
+        return source.to(tl.int64) * shard, of_shard(n, shard, source)
+    if KIND == "equal":
+        return source.to(tl.int64) * own, tl.cast(own, tl.int64)
+    if KIND == "broadcast":
+        return tl.cast(0, tl.int64), tl.where(source == root, n, 0).to(tl.int64)
+    return ld(places_ptr + 2 * RANKS + source, semantic="weak"), ld(places_ptr + 3 * RANKS + source, semantic="weak")
+
+
+@tandem.jit
+def send(group_ptr, halves, is_inside, lane):
+    masks = dl.zeros_vector(2, tl.int64)
+    for half in tl.static_range(2):
+        is_mark = is_inside & (halves[half] == MARK)
+        masks[half] = __ballot_sync(-1, is_mark).to(tl.int64) & 0xFFFFFFFF
+        if is_mark:
+            halves[half] = 0
+    if is_inside:
+        st_vector(group_ptr + 2 * (1 + lane), halves, "sys", "relaxed")
+    if lane == 0:
+        st_vector(group_ptr, masks, "sys", "relaxed")
+
+
+@tandem.jit
+def exchange(
+    x_ptr,
+    out_ptr,
+    slots_ptr,
+    epoch_ptr,
+    n,
+    shard,
+    own,
+    root,
+    places_ptr,
+    packets_each,
+    source_stride,
+    program_stride,
+    ELEMENTS: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    RANKS: tl.constexpr,
+    POLLS: tl.constexpr,
+    KIND: tl.constexpr,
+):
+    """KIND "gather": of n elements rank r gives those from r * shard on. "equal": of n elements those for rank r begin at r * shard, and
+    every rank sends `own` to this one. "places": `places`, [4, RANKS], has the first element and the count for each rank, then from each.
+    "broadcast": the root sends n. Program p takes packets p * packets_each on of every pair, a multiple of 32."""
+    rank = dl.rank()
+    pid = tl.program_id(0)
+    threads = num_warps() * 32
+    lane = tid(0) % 32
+    given = (n, shard, own, root, places_ptr)
+    begin = (pid * packets_each).to(tl.int64)
+    i = tid(0)
+    values = ()
+    for step in tl.static_range(1, RANKS):  # under way while the epoch is read
+        first, count = outgoing((rank + step) % RANKS, *given, RANKS, KIND)
+        values += (load_elements(x_ptr + first, (begin + i) * ELEMENTS, count, ELEMENTS, ALIGNED).recast(tl.int64),)
+    epoch = ld(epoch_ptr + pid, semantic="weak") + 1
+    set_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
+    mine_ptr = set_ptr + rank.to(tl.int64) * source_stride
+    while i < packets_each:
+        at = (begin + i) * ELEMENTS
+        following = ()
+        for step in tl.static_range(1, RANKS):
+            peer = (rank + step) % RANKS
+            first, count = outgoing(peer, *given, RANKS, KIND)
+            send(dl.symm_at(mine_ptr + i // 32 * GROUP, peer), values[step - 1], at < count, lane)
+            ahead = load_elements(x_ptr + first, at + threads * ELEMENTS, count, ELEMENTS, ALIGNED)
+            following += (ahead.recast(tl.int64),)
+        values = following
+        first, count = outgoing(rank, *given, RANKS, KIND)
+        there, _ = incoming(rank, *given, RANKS, KIND)
+        store_elements(out_ptr + there, at, count, load_elements(x_ptr + first, at, count, ELEMENTS, ALIGNED), ELEMENTS, ALIGNED)
+        i += threads
+    for i in range(tid(0), packets_each, threads):
+        at = (begin + i) * ELEMENTS
+        slots = ()
+        for step in tl.static_range(1, RANKS):
+            source = (rank + step) % RANKS
+            _, count = incoming(source, *given, RANKS, KIND)
+            group_ptr = set_ptr + source.to(tl.int64) * source_stride + i // 32 * GROUP
+            slots += (group_ptr, group_ptr + tl.where(at < count, 2 * (1 + lane), 0))
+        packets = arrived(slots, POLLS)
+        __syncwarp()  # all lanes have the masks
+        for step in tl.static_range(1, RANKS):
+            first, count = incoming((rank + step) % RANKS, *given, RANKS, KIND)
+            masks, halves = packets[2 * step - 2], packets[2 * step - 1]
+            if lane == 0:
+                put_marks(slots[2 * step - 2])
+            if at < count:
+                put_marks(slots[2 * step - 1])
+                for half in tl.static_range(2):
+                    if (masks[half] >> lane) & 1 != 0:
+                        halves[half] = MARK
+                store_elements(out_ptr + first, at, count, halves.recast(x_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
+    end_call(epoch_ptr, epoch)

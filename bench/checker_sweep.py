@@ -363,7 +363,7 @@ def kv_append(team):
 
 def programs():
     """(name, main) of all that is swept."""
-    for way in ("one_shot", "two_shot_packets", "two_shot", "one_shot_marked"):
+    for way in ("one_shot", "two_shot_packets", "two_shot"):
         yield f"all_reduce {way}", all_reduce(way)
         yield f"all_reduce_norm {way}", all_reduce_norm(way)
     yield "reduce_scatter", reduce_scatter

@@ -1,0 +1,173 @@
+"""Tile-centric primitives: a channel's mappings from tiles to rows, ranks and signals, and what kernels say through it.
+
+A channel leads from producers to consumers of one matrix whose rows lie in shards over the ranks. Tiles are numbered shard by
+shard. The mappings of the tile t, the `local`-th of its shard, are affine:
+
+    f_R(t) = t // tiles of a shard                      the rank whose shard it is in
+    f_S(t) = f_R(t) * shard_rows + local * ROWS         its first row; the last tile of a shard may have fewer rows
+    f_C(t) = f_R(t) * channels + local * ROWS // CHANNEL_ROWS
+
+A word in symmetric memory counts what arrived for CHANNEL_ROWS rows of one shard. How many arrivals are all of them follows from
+the producers' f_S, so that consumers may have tiles of another size. Words are never reset: the n-th call waits for n times
+as many.
+"""
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+
+
+@tandem.jit
+def channels_of(shard_rows, CHANNEL_ROWS: tl.constexpr):
+    """The channels of a shard. Host code has it as `channels_of.fn`."""
+    return (shard_rows + CHANNEL_ROWS - 1) // CHANNEL_ROWS
+
+
+@tandem.jit
+def arrivals_of(rows, CHANNEL_ROWS: tl.constexpr, PRODUCER_ROWS: tl.constexpr):
+    """How many producer tiles lie in a channel that begins `rows` rows before its shard's end. Host code has it as `arrivals_of.fn`."""
+    return (min(rows, CHANNEL_ROWS) + PRODUCER_ROWS - 1) // PRODUCER_ROWS
+
+
+@tandem.aggregate
+class BlockChannel:
+    """`words`: ranks * channels_of(shard_rows) words in symmetric memory, zeros before the first call; `begun`: one for each rank,
+    likewise. `columns`: how many producers bring parts of the same rows. `call`: 1 in the first call of all ranks, then one more each."""
+
+    words: tl.tensor
+    begun: tl.tensor
+    call: tl.tensor
+    m: tl.tensor
+    shard_rows: tl.tensor
+    columns: tl.tensor
+    producer_rows: tl.constexpr
+    consumer_rows: tl.constexpr
+    channel_rows: tl.constexpr
+
+    @tandem.jit
+    def __init__(self, words, begun, call, m, shard_rows, columns, producer_rows, consumer_rows, channel_rows):
+        tl.static_assert(
+            channel_rows % producer_rows == 0, "a producer tile would lie in two channels: channel_rows must be a multiple of producer_rows"
+        )
+        self.words = words
+        self.begun = begun
+        self.call = call
+        self.m = m
+        self.shard_rows = shard_rows
+        self.columns = columns
+        self.producer_rows = producer_rows
+        self.consumer_rows = consumer_rows
+        self.channel_rows = channel_rows
+
+    @tandem.jit
+    def rows_of_rank(self, rank):
+        return tl.maximum(tl.minimum(self.m - rank * self.shard_rows, self.shard_rows), 0)
+
+    @tandem.jit
+    def place(self, tile, ROWS: tl.constexpr):
+        """f_R of the tile, and its first row in the shard."""
+        tiles = tl.cdiv(self.shard_rows, ROWS)
+        return tile // tiles, tile % tiles * ROWS
+
+    @tandem.jit
+    def word(self, rank, row):
+        return self.words + rank * channels_of(self.shard_rows, self.channel_rows) + row // self.channel_rows
+
+    @tandem.jit
+    def await_rows(self, rank, first, last):
+        """Waits for all channels of the shard's rows from `first` up to `last`, which is beyond them."""
+        token = 0
+        rows = self.rows_of_rank(rank)
+        for channel in range(first // self.channel_rows, tl.cdiv(tl.minimum(last, rows), self.channel_rows)):
+            row = channel * self.channel_rows
+            all_there = arrivals_of(rows - row, self.channel_rows, self.producer_rows) * self.columns
+            token = dl.wait(self.word(rank, row), 1, "sys", "acquire", waitValue=self.call * all_there, compare="ge")
+        return token
+
+
+@tandem.jit
+def peer_tile_notify(channel, tile, peer):
+    """Tells `peer` that this program's part of the producer tile is there: all that the program has written before."""
+    rank, row = channel.place(tile, channel.producer_rows)
+    tl.device_assert((rank >= 0) & (rank < dl.num_ranks()), "f_R leads to no rank")
+    if row < channel.rows_of_rank(rank):
+        dl.notify(channel.word(rank, row), peer, signal=1, sig_op="add", comm_scope="intra_node")
+
+
+@tandem.jit
+def producer_tile_notify(channel, tile, MODE: tl.constexpr):
+    """Tells f_R(tile), with `p2p`, or all ranks, with `broadcast`, that the tile is there."""
+    tl.static_assert(MODE == "p2p" or MODE == "broadcast", "the mode must be `p2p` or `broadcast`")
+    if MODE == "p2p":
+        peer_tile_notify(channel, tile, channel.place(tile, channel.producer_rows)[0])
+    else:
+        for distance in range(dl.num_ranks()):
+            peer_tile_notify(channel, tile, (dl.rank() + distance) % dl.num_ranks())
+
+
+@tandem.jit
+def consumer_tile_wait(channel, tile):
+    """Waits until all rows of the consumer tile are there. Loads of them go through `consume_token` with the token."""
+    rank, row = channel.place(tile, channel.consumer_rows)
+    tl.device_assert((rank >= 0) & (rank < dl.num_ranks()), "f_R leads to no rank")
+    return channel.await_rows(rank, row, row + channel.consumer_rows)
+
+
+@tandem.jit
+def peer_tile_wait(channel, tile):
+    """Waits until a peer has told of the producer tile by `peer_tile_notify`; a channel has one tile then."""
+    tl.static_assert(channel.channel_rows == channel.producer_rows, "one tile a channel: channel_rows must be producer_rows")
+    rank, row = channel.place(tile, channel.producer_rows)
+    return channel.await_rows(rank, row, row + channel.producer_rows)
+
+
+@tandem.jit
+def rank_notify(channel, peer):
+    """Tells `peer` that this rank has begun the call: it reads nothing of the calls before any more."""
+    dl.notify(channel.begun + dl.rank(), peer, signal=channel.call, sig_op="set", comm_scope="intra_node")
+
+
+@tandem.jit
+def rank_wait(channel, peer):
+    """Waits until `peer` has begun this call."""
+    return dl.wait(channel.begun + peer, 1, "sys", "acquire", waitValue=channel.call, compare="ge")
+
+
+@tandem.jit
+def tile_addresses(channel, ptr, stride, tile, column, COLUMNS: tl.constexpr):
+    """Addresses of the producer tile's elements in columns from `column` on, and which of its rows there are."""
+    rank, row = channel.place(tile, channel.producer_rows)
+    rows = row + tl.arange(0, channel.producer_rows)
+    places = (rank * channel.shard_rows + rows)[:, None].to(tl.int64) * stride + (column + tl.arange(0, COLUMNS))[None, :]
+    return ptr + places, (rows < channel.rows_of_rank(rank))[:, None]
+
+
+@tandem.jit
+def tile_push_data(channel, ptr, stride, tile, column, data, width, peer):
+    """Stores `data`, the producer tile's part from `column` on, into the matrix of `peer`, which has `width` columns."""
+    places, inside = tile_addresses(channel, dl.symm_at(ptr, peer), stride, tile, column, data.shape[1])
+    tl.store(places, data, mask=inside & (column + tl.arange(0, data.shape[1]) < width)[None, :])
+
+
+@tandem.jit
+def tile_pull_data(channel, ptr, stride, tile, column, width, peer, COLUMNS: tl.constexpr):
+    """The producer tile's part from `column` on, from the matrix of `peer`; zeros outside."""
+    places, inside = tile_addresses(channel, dl.symm_at(ptr, peer), stride, tile, column, COLUMNS)
+    return tl.load(places, mask=inside & (column + tl.arange(0, COLUMNS) < width)[None, :], other=0)
+
+
+def rank_copy_data(team, stream, matrix, words, call, m, shard_rows, columns, producer_rows, channel_rows):
+    """A rank's own rows of a symmetric `matrix` to all peers by `stream`, a channel at a time, the ring's next one first; also
+    tells this rank of its own rows. Takes the place of all `producer_tile_notify` of the channel."""
+    rank = team.rank
+    rows = max(min(m - rank * shard_rows, shard_rows), 0)
+    channels = channels_of.fn(shard_rows, channel_rows)
+    for distance in range(team.size):
+        peer = (rank - distance) % team.size
+        for first in range(0, rows, channel_rows):
+            part = slice(rank * shard_rows + first, rank * shard_rows + min(first + channel_rows, rows))
+            word = rank * channels + first // channel_rows
+            all_there = arrivals_of.fn(rows - first, channel_rows, producer_rows) * columns
+            if distance:
+                stream.copy(matrix.peer(peer)[part], matrix[part])
+            stream.signal_write(words.peer(peer)[word : word + 1], call * all_there)

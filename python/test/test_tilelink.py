@@ -1,0 +1,283 @@
+"""Kernels over channels: AllGather + GEMM and GEMM + ring ReduceScatter on simulated ranks, and channels that are wrong."""
+
+import inspect
+import pathlib
+
+import numpy as np
+import pytest
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+import tandem.tilelink as link
+
+
+@tandem.jit
+def gather_tiles(channel, a_ptr, k, program, BLOCK_K: tl.constexpr, RESOURCE: tl.constexpr, PROGRAMS: tl.constexpr):
+    """The own tiles to all ranks with `push`, those of all ranks to the own memory with `pull`."""
+    rank = dl.rank()
+    ranks = dl.num_ranks()
+    tiles = tl.cdiv(channel.shard_rows, channel.producer_rows)
+    if program == 0:
+        for peer in range(ranks):
+            link.rank_notify(channel, peer)
+    for item in range(program, ranks * tiles, PROGRAMS):
+        peer = (rank + item // tiles) % ranks
+        begun = dl.consume_token(a_ptr, link.rank_wait(channel, peer))
+        if RESOURCE == "push":
+            tile = rank * tiles + item % tiles
+            source = rank
+            to = peer
+        else:
+            tile = peer * tiles + item % tiles
+            source = peer
+            to = rank
+        for column in range(0, k, BLOCK_K):
+            if peer != rank:
+                data = link.tile_pull_data(channel, begun, k, tile, column, k, source, BLOCK_K)
+                link.tile_push_data(channel, begun, k, tile, column, data, k, to)
+            link.peer_tile_notify(channel, tile, to)
+
+
+@tandem.jit
+def gather_product(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    words_ptr,
+    begun_ptr,
+    call,
+    m,
+    n,
+    k,
+    shard_rows,
+    PRODUCER: tl.constexpr,
+    CONSUMER: tl.constexpr,
+    CHANNEL: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    RESOURCE: tl.constexpr,
+    GATHERERS: tl.constexpr,
+):
+    """The first GATHERERS programs gather A, the others multiply. With RESOURCE `copy` streams gather, and GATHERERS is 0."""
+    channel = link.BlockChannel(words_ptr, begun_ptr, call, m, shard_rows, tl.cdiv(k, BLOCK_K), PRODUCER, CONSUMER, CHANNEL)
+    program = tl.program_id(0)
+    if GATHERERS > 0:
+        if program < GATHERERS:
+            gather_tiles(channel, a_ptr, k, program, BLOCK_K, RESOURCE, GATHERERS)
+    tiles = tl.cdiv(shard_rows, CONSUMER)
+    columns = tl.cdiv(n, BLOCK_N)
+    items = dl.num_ranks() * tiles * columns
+    first = tl.where(program < GATHERERS, items, program - GATHERERS)
+    for item in range(first, items, tl.num_programs(0) - GATHERERS):
+        tile = (item // columns + dl.rank() * tiles) % (dl.num_ranks() * tiles)
+        owner = tile // tiles
+        in_shard = tile % tiles * CONSUMER + tl.arange(0, CONSUMER)
+        rows = (owner * shard_rows + in_shard).to(tl.int64)
+        inside = (in_shard < shard_rows) & (rows < m)
+        across = item % columns * BLOCK_N + tl.arange(0, BLOCK_N)
+        a = dl.consume_token(a_ptr, link.consumer_tile_wait(channel, tile))
+        acc = tl.zeros((CONSUMER, BLOCK_N), tl.float32)
+        for begin in range(0, k, BLOCK_K):
+            inner = begin + tl.arange(0, BLOCK_K)
+            x = tl.load(a + rows[:, None] * k + inner[None, :], mask=inside[:, None] & (inner < k)[None, :], other=0)
+            y = tl.load(b_ptr + inner[:, None] * n + across[None, :], mask=(inner < k)[:, None] & (across < n)[None, :], other=0)
+            acc = tl.dot(x, y, acc)
+        tl.store(c_ptr + rows[:, None] * n + across[None, :], acc, mask=inside[:, None] & (across < n)[None, :])
+
+
+def gather(ranks, m, n, k, resource, producer, consumer, channel, seed=0, calls=2):
+    shard_rows = -(-m // ranks)
+    random = np.random.default_rng(seed)
+
+    def main(team):
+        a = team.zeros((ranks * shard_rows, k), "float16", name="a")
+        c = team.local_empty((m, n), "float32")
+        words = team.zeros(ranks * link.channels_of.fn(shard_rows, channel), "int64", name="words")
+        begun = team.zeros(ranks, "int64", name="begun")
+        b = team.local_from_array(right)
+        stream = team.new_stream()
+        results = []
+        for call in range(1, calls + 1):
+            mine = slice(team.rank * shard_rows, min((team.rank + 1) * shard_rows, m))
+            if mine.start < mine.stop:
+                a[mine] = lefts[call - 1][mine]
+            team.barrier()
+            gatherers = 0 if resource == "copy" else 2
+            if resource == "copy":
+                link.rank_copy_data(team, stream, a, words, call, m, shard_rows, -(-k // 16), producer, channel)
+            gather_product[(gatherers + 3,)](
+                a, b, c, words, begun, call, m, n, k, shard_rows,
+                PRODUCER=producer, CONSUMER=consumer, CHANNEL=channel, BLOCK_N=16, BLOCK_K=16, RESOURCE=resource, GATHERERS=gatherers,
+            )  # fmt: skip
+            team.barrier()
+            results.append(np.array(c))
+        return results
+
+    lefts = [random.integers(-2, 3, (m, k)).astype(np.float16) for _ in range(calls)]
+    right = random.integers(-2, 3, (k, n)).astype(np.float16)
+    result = tandem.launch(main, ranks=ranks, seed=seed, check=True)
+    assert result.reports == []
+    for values in result.values:
+        for value, left in zip(values, lefts):
+            assert (value == left.astype(np.float32) @ right.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("resource", ["push", "pull", "copy"])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("m, producer, consumer, channel", [(128, 16, 32, 32), (107, 32, 16, 32), (50, 16, 16, 16)])
+def test_gather_product(ranks, resource, m, producer, consumer, channel):
+    gather(ranks, m, 24, 40, resource, producer, consumer, channel, seed=ranks)
+
+
+def test_a_tile_in_two_channels_is_refused():
+    with pytest.raises(Exception, match="a producer tile would lie in two channels"):
+        gather(2, 64, 16, 16, "push", 32, 16, 16)
+
+
+@tandem.jit
+def product_ring(
+    a_ptr,
+    b_ptr,
+    out_ptr,
+    parts_ptr,
+    words_ptr,
+    begun_ptr,
+    call,
+    m,
+    n,
+    k,
+    shard_rows,
+    ROWS: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    """Sums of a tile go around the ring against the ranks' order; each rank adds its product, and the tile's owner is the last one.
+    A tile has a channel of its own for each block of columns."""
+    rank = dl.rank()
+    ranks = dl.num_ranks()
+    left = (rank + ranks - 1) % ranks
+    tiles = tl.cdiv(shard_rows, ROWS)
+    columns = tl.cdiv(n, BLOCK_N)
+    channel = link.BlockChannel(words_ptr, begun_ptr, call, m, shard_rows, 1, ROWS, ROWS, ROWS)
+    if tl.program_id(0) == 0:
+        link.rank_notify(channel, (rank + 1) % ranks)
+    parts = dl.consume_token(parts_ptr, link.rank_wait(channel, left))
+    for stage in range(ranks):
+        segment = (rank + 1 + stage) % ranks
+        for item in range(tl.program_id(0), tiles * columns, tl.num_programs(0)):
+            tile = segment * tiles + item // columns
+            column = item % columns * BLOCK_N
+            of_column = link.BlockChannel(words_ptr + item % columns * (ranks * tiles), begun_ptr, call, m, shard_rows, 1, ROWS, ROWS, ROWS)
+            a, in_rows = link.tile_addresses(of_column, a_ptr, k, tile, 0, BLOCK_K)
+            across = column + tl.arange(0, BLOCK_N)
+            acc = tl.zeros((ROWS, BLOCK_N), tl.float32)
+            for begin in range(0, k, BLOCK_K):
+                inner = begin + tl.arange(0, BLOCK_K)
+                x = tl.load(a + begin, mask=in_rows & (inner < k)[None, :], other=0)
+                y = tl.load(b_ptr + inner[:, None] * n + across[None, :], mask=(inner < k)[:, None] & (across < n)[None, :], other=0)
+                acc = tl.dot(x, y, acc)
+            if stage > 0:
+                arrived = dl.consume_token(parts, link.peer_tile_wait(of_column, tile))
+                acc += link.tile_pull_data(of_column, arrived, n, tile, column, n, rank, BLOCK_N)
+            if segment != rank:
+                link.tile_push_data(of_column, parts, n, tile, column, acc, n, left)
+                link.peer_tile_notify(of_column, tile, left)
+            else:
+                out, _ = link.tile_addresses(of_column, out_ptr - rank * shard_rows * n, n, tile, column, BLOCK_N)
+                tl.store(out, acc, mask=in_rows & (across < n)[None, :])
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_product_ring(ranks, seed):
+    m, n, k, rows = [(128, 32, 32, 16), (107, 24, 40, 16), (9, 17, 5, 16)][seed % 3]
+    shard_rows = -(-m // ranks)
+    random = np.random.default_rng(seed)
+    lefts, rights = ([random.integers(-2, 3, (ranks, *shape)).astype(np.float16) for _ in range(3)] for shape in ((m, k), (k, n)))
+
+    def main(team):
+        parts = team.empty((ranks * shard_rows, n), "float32", name="parts")
+        words = team.zeros(-(-n // 16) * ranks * link.channels_of.fn(shard_rows, rows), "int64", name="words")
+        begun = team.zeros(ranks, "int64", name="begun")
+        results = []
+        for call, (left, right) in enumerate(zip(lefts, rights), 1):
+            out = team.local_from_array(np.zeros((shard_rows, n), np.float32))
+            a, b = team.local_from_array(left[team.rank]), team.local_from_array(right[team.rank])
+            product_ring[(3,)](a, b, out, parts, words, begun, call, m, n, k, shard_rows, ROWS=rows, BLOCK_N=16, BLOCK_K=16)
+            results.append(np.array(out)[: max(min(m - team.rank * shard_rows, shard_rows), 0)])
+        return results
+
+    result = tandem.launch(main, ranks=ranks, seed=seed, check=True)
+    assert result.reports == []
+    for call, (left, right) in enumerate(zip(lefts, rights)):
+        want = sum(x.astype(np.float32) @ y.astype(np.float32) for x, y in zip(left, right))
+        assert (np.concatenate([values[call] for values in result.values]) == want).all()
+
+
+@tandem.jit
+def exchange(data_ptr, words_ptr, begun_ptr, out_ptr, MODE: tl.constexpr, FAULT: tl.constexpr):
+    """Each rank sends a tile of 16 numbers to the next one and reads what the one before has sent."""
+    rank = dl.rank()
+    ranks = dl.num_ranks()
+    peer = (rank + 1) % ranks
+    channel = link.BlockChannel(words_ptr, begun_ptr, 1, 16 * ranks, 16, 1, 16, 16, 16)
+    before = (rank + ranks - 1) % ranks
+    token = 0
+    if FAULT == "circle":
+        token = link.consumer_tile_wait(channel, before)
+    if FAULT == "early":
+        link.peer_tile_notify(channel, rank, peer)
+    sent = tl.full((16, 1), 1.0, tl.float32) + rank
+    link.tile_push_data(channel, data_ptr, 1, rank, 0, sent, 1, peer)
+    if FAULT == "outside":
+        link.peer_tile_notify(channel, ranks, peer)
+    elif FAULT == "mode":
+        link.producer_tile_notify(channel, rank, MODE)
+    elif FAULT != "early" and FAULT != "missing":
+        link.peer_tile_notify(channel, rank, peer)
+    if FAULT != "unawaited":
+        token = link.consumer_tile_wait(channel, before)
+    data = link.tile_pull_data(channel, dl.consume_token(data_ptr, token), 1, before, 0, 1, rank, 1)
+    tl.store(out_ptr + tl.arange(0, 16)[:, None], data)
+
+
+EXCHANGE_END = inspect.currentframe().f_lineno
+
+
+def exchanged(fault, mode="p2p", ranks=2, seed=0):
+    def main(team):
+        data, words = team.zeros(16 * ranks, "float32", name="data"), team.zeros(ranks, "int64", name="words")
+        out = team.local_empty(16, "float32")
+        exchange[(1,)](data, words, team.zeros(ranks, "int64", name="begun"), out, MODE=mode, FAULT=fault, debug=True)
+        return np.array(out)
+
+    return tandem.launch(main, ranks=ranks, seed=seed, check=True)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_exchange(ranks):
+    result = exchanged("none", ranks=ranks)
+    assert result.reports == []
+    assert all((values == 1 + (rank - 1) % ranks).all() for rank, values in enumerate(result.values))
+
+
+PLANTED = {
+    "early": (tandem.SimulationError, r"race: .*`data`", 'if FAULT == "early":'),
+    "unawaited": (tandem.SimulationError, r"race: .*`data`", "data = link.tile_pull_data("),
+    "missing": (tandem.SimulationError, r"deadlock: .*never written", "token = link.consumer_tile_wait(channel, before)"),
+    "circle": (tandem.SimulationError, r"deadlock: .*the ranks wait for each other", 'if FAULT == "circle":'),
+    "outside": (tandem.SimulationError, r"f_R leads to no rank", 'if FAULT == "outside":'),
+    "mode": (tandem.CompileError, r"the mode must be `p2p` or `broadcast`", 'elif FAULT == "mode":'),
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_planted_errors(fault):
+    """Each is reported by its words, at the line that says it or at the one below the `if` of its fault."""
+    kind, words, place = PLANTED[fault]
+    lines = pathlib.Path(__file__).read_text().split("\n")
+    number = max(i for i, line in enumerate(lines[:EXCHANGE_END], 1) if line.strip().startswith(place)) + ("FAULT" in place)
+    with pytest.raises(kind, match=f"(?s){words}") as caught:
+        exchanged(fault, mode="all" if fault == "mode" else "p2p")
+    assert f"test_tilelink.py:{number}:" in str(caught.value)

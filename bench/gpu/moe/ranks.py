@@ -25,6 +25,12 @@ LAYERS = {
     "deepseek_moe": (8192, 2048, 1408, 64, 6),
     "uneven": (8191, 1024, 512, 13, 3),
     "moe_1": (8192, 2048, 1536, 8, 2),
+    "moe_3": (8192, 2048, 1536, 32, 5),
+    "moe_4": (8192, 4096, 2048, 8, 2),
+    "moe_6": (8192, 4096, 2048, 32, 5),
+    "qwen15_moe": (8192, 2048, 1408, 60, 4),
+    "qwen3_235b": (8192, 4096, 1536, 128, 8),
+    "mixtral_8x22b": (8192, 6144, 16384, 8, 2),
     "deepseek_v3": (8192, 7168, 2048, 256, 8),
 }
 
@@ -67,6 +73,25 @@ def chosen(m, experts, top_k, seed):
     """The experts of each token, the same on all ranks."""
     scores = torch.rand(m, experts, device="cuda", generator=torch.Generator("cuda").manual_seed(seed))
     return scores.topk(top_k).indices.int()
+
+
+def dealt_unevenly(kind, m, experts, top_k):
+    """The experts of each token: by Zipf's law with 1.2, of an eighth of the experts, or one for all tokens; the same on all ranks."""
+    if kind == "one":
+        ids = torch.full((m, top_k), -1, device="cuda", dtype=torch.int32)
+        ids[:, 0] = experts // 2
+        return ids
+    if kind == "few":
+        return chosen(m, max(top_k, experts // 8), top_k, seed=8)
+    shares = torch.arange(1, experts + 1, device="cuda") ** -1.2
+    generator = torch.Generator("cuda").manual_seed(9)
+    return torch.multinomial(shares.expand(m, experts), top_k, generator=generator).int()
+
+
+def blocks_of(ids, experts):
+    """Blocks of 128 rows that the experts' rows fill."""
+    counts = torch.bincount(ids[ids >= 0].flatten().long(), minlength=experts)
+    return int((counts + 127).div(128, rounding_mode="floor").sum())
 
 
 def exact(x, up, down, ids, weights, tokens):
@@ -127,7 +152,7 @@ def layer(name, m, hidden, inner_of_all, experts, top_k):
     row["product_up"] = in_graph(lambda: tt.grouped_gemm(whole, up, route, m, gated=True))
     row["product_down"] = in_graph(lambda: tt.grouped_gemm(h, down, route, m, sorted=True))
     # The halves are bound by dense products with as many blocks of 128 rows, by what travels, and by slots written and read.
-    rows = 128 * int((torch.bincount(ids.flatten().long(), minlength=experts) + 127).div(128, rounding_mode="floor").sum())
+    rows = 128 * blocks_of(ids, experts)
     dense, dense_h = torch.randn(rows, hidden, device="cuda").bfloat16(), torch.randn(rows, inner, device="cuda").bfloat16()
     row["dense_up"], row["dense_down"] = in_graph(lambda: dense @ up[0].T), in_graph(lambda: dense_h @ down[0].T)
     slots, copy = torch.randn(m * top_k, hidden, device="cuda").bfloat16(), torch.empty(m * top_k, hidden, device="cuda").bfloat16()
@@ -152,6 +177,14 @@ def layer(name, m, hidden, inner_of_all, experts, top_k):
 
         row["nccl_scatter"] = in_graph(lambda: dist.reduce_scatter_tensor(mine, whole))
         row["torch_up"], row["torch_down"] = tried(their_up), tried(their_down)
+    for kind in ("zipf", "few", "one"):  # the same addresses, other routing, and dense products with as many blocks
+        route = tt.route_ids(dealt_unevenly(kind, m, experts, top_k), weights, experts)
+        rows = 128 * blocks_of(dealt_unevenly(kind, m, experts, top_k), experts)
+        dense, dense_h = (torch.randn(rows, size, device="cuda").bfloat16() for size in (hidden, inner))
+        row[f"dense_up_{kind}"], row[f"dense_down_{kind}"] = in_graph(lambda: dense @ up[0].T), in_graph(lambda: dense_h @ down[0].T)
+        row[f"ag_moe_{kind}"] = in_graph(lambda: tt.ag_moe(x, up, route, m, gated=True))
+        h = tt.ag_moe(x, up, route, m, gated=True)
+        row[f"moe_rs_{kind}"] = in_graph(lambda: tt.moe_rs(h, down, route, m))
     row["seconds"] = round(time.monotonic() - begun, 1)
     if rank == 0:
         print(json.dumps(row), flush=True)

@@ -18,12 +18,12 @@ START_S, STALL_S = 120, 45
 STARTS = 8
 
 
-def parse():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def arguments(description):
+    """A parser of what every measurement takes."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--ranks", type=int, default=4, choices=(2, 4, 8))
     parser.add_argument("--only", action="append", metavar="OP", help="ag_gemm, gemm_rs, gemm_ar or all_reduce; may be given again")
-    parser.add_argument("--shapes", type=int, help="only so many cases of each operation")
     parser.add_argument("--quick", action="store_true", help="20 repetitions instead of 100, 10 instead of 30 for long ones")
     parser.add_argument("--no-graphs", action="store_true")
     parser.add_argument("--weights", choices=("kn", "nk"), default="kn", help="memory order of B: [K, N], or an [N, K] weight transposed")
@@ -31,6 +31,12 @@ def parse():
     parser.add_argument("--without", action="append", default=[], choices=("tandem",), help="leave a contender out")
     parser.add_argument("--limit", type=float, default=560, help="seconds after which what is there must do")
     parser.add_argument("--seed", type=int, default=1)
+    return parser
+
+
+def parse():
+    parser = arguments(__doc__.splitlines()[0])
+    parser.add_argument("--shapes", type=int, help="only so many cases of each operation")
     return parser.parse_args()
 
 
@@ -46,9 +52,8 @@ def chosen(options):
 class Run:
     """All cases, over as many starts of the processes as failures make necessary."""
 
-    def __init__(self, options, folder):
-        self.options, self.folder = options, pathlib.Path(folder)
-        self.cases = chosen(options)
+    def __init__(self, options, cases, folder):
+        self.options, self.cases, self.folder = options, cases, pathlib.Path(folder)
         self.rows = {}
         self.skip = {i: {} for i in range(len(self.cases))}  # case -> contender or contender@graph -> why
         self.report = {"machine": {}, "setup_errors": {}, "rows": []}
@@ -172,17 +177,23 @@ def summary(row):
     return "  ".join(parts)
 
 
-def main():
-    options = parse()
+def measure(options, cases):
+    """Measures the cases into `options.out`. Returns their rows."""
     options.out = options.out.resolve()
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        run = Run(options, folder)
+        run = Run(options, cases, folder)
         run.all()
     rows = run.report["rows"]
     wrong = [label(r) for r in rows if any("wrong result" in e for k, e in r["errors"].items() if k.startswith("tandem"))]
     measured = sum("tandem" in r.get("us", {}) for r in rows)
     print(f"{len(rows)} cases in {time.monotonic() - begin:.0f} s; Tandem measured in {measured}, wrong in {len(wrong)} {wrong or ''}")
+    return rows
+
+
+def main():
+    options = parse()
+    measure(options, chosen(options))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,87 @@
+"""The cases that bench/gpu/overlap/random_shapes.py draws, and its summary of rows. Needs no GPU."""
+
+import itertools
+import json
+import math
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "bench/gpu/overlap"
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    """The module; its neighbours' names are common ones, so they go again."""
+    before = set(sys.modules)
+    sys.path.insert(0, str(FOLDER))
+    try:
+        import random_shapes
+
+        yield random_shapes
+    finally:
+        sys.path.remove(str(FOLDER))
+        for name in set(sys.modules) - before:
+            if getattr(sys.modules[name], "__file__", None) and pathlib.Path(sys.modules[name].__file__).parent == FOLDER:
+                del sys.modules[name]
+
+
+def draws(shapes, count, *args, **kwargs):
+    return list(itertools.islice(shapes.drawn(*args, **kwargs), count))
+
+
+@pytest.mark.parametrize("op", ["ag_gemm", "gemm_rs", "gemm_ar"])
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_cases_that_ranks_can_do(shapes, op, ranks):
+    for case in draws(shapes, 400, op, ranks, seed=3):
+        assert case["n"] == case["local_n"] * (ranks if op == "ag_gemm" else 1)
+        assert case["k"] == case["local_k"] * (1 if op == "ag_gemm" else ranks)
+        assert op == "gemm_ar" or case["m"] % ranks == 0
+        assert min(case["m"], case["local_n"], case["local_k"]) >= 1 and case["m"] * case["local_n"] <= shapes.MOST_RESULTS
+
+
+def test_models_can_be_dealt_to_eight_ranks():
+    sys.path.insert(0, str(FOLDER))
+    try:
+        from models import MODELS
+    finally:
+        sys.path.remove(str(FOLDER))
+    assert len(MODELS) >= 40 and len({model.name for model in MODELS}) == len(MODELS)
+    for model in MODELS:
+        assert all(n % 8 == 0 for n, k in model.column_parallel) and all(k % 8 == 0 for n, k in model.row_parallel)
+
+
+def test_one_seed_draws_one_list(shapes):
+    many = draws(shapes, 60, "gemm_rs", 2, seed=5)
+    assert draws(shapes, 20, "gemm_rs", 2, seed=5) == many[:20]
+    assert draws(shapes, 20, "gemm_rs", 2, seed=6) != many[:20]
+
+
+def test_rows_are_log_uniform(shapes):
+    rows = [math.log2(case["m"]) for case in draws(shapes, 2000, "gemm_ar", 2, seed=1)]
+    assert all(abs(sum(low <= r < low + 5 for r in rows) / 2000 - 1 / 3) < 0.05 for low in (0, 5, 10))
+    assert {case["m"] for case in draws(shapes, 200, "gemm_ar", 2, seed=1, rows=(3, 5))} == {3, 4, 5}
+
+
+def test_summary_counts_and_lists_the_worst(shapes, tmp_path):
+    def row(op, m, ratio):
+        return {"op": op, "m": m, "n": 8, "k": 8, "us": {"tandem": 10.0, "nccl": 10 * ratio}, "best": "nccl", "speedup_over_best": ratio}
+
+    rows = [
+        row("gemm_rs", 1, 0.5),
+        row("gemm_rs", 2, 2.0),
+        row("gemm_ar", 3, 0.98),
+        {"op": "gemm_ar", "m": 4, "n": 8, "k": 8, "errors": {}},
+    ]
+    lines = shapes.summary(rows)
+    assert "| gemm_rs | 2 | 1 (50%) | 1 | 0.50 | 1.000 |" in lines
+    assert "| all | 3 | 2 (67%) | 1 | 0.50 | 0.993 |" in lines
+    worst = [line for line in lines if ",8,8" in line and line.startswith("| gemm")]
+    assert [line.split("|")[1].strip() for line in worst] == ["gemm_rs 1,8,8", "gemm_ar 3,8,8", "gemm_rs 2,8,8"]
+    assert lines[-1] == "No ratio: gemm_ar 4,8,8: Tandem is missing"
+    kept = tmp_path / "rows.json"
+    kept.write_text(json.dumps({"rows": rows}))
+    command = [sys.executable, FOLDER / "random_shapes.py", kept, "--summary-only"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines() == lines

@@ -29,7 +29,7 @@ Exchange::Exchange(const Table& table, Team& team, Memory& memory, const Exchang
     : team_(team), sizes_(sizes), dtype_(dtype) {
   checkExperts(table, sizes.experts, sizes.topK);
   bool simulated = team.target() == "sim";
-  rowPackets_ = cdiv(sizes.columns, elementsOfPacket(dtype));
+  rowPackets_ = cdiv(sizes.columns, elementsOfFlaggedPacket(dtype));
   sourcePackets_ = 1 + sizes.maxM * (aboutToken + rowPackets_);
   numWarps_ = config.numWarps ? config.numWarps : simulated ? kSimulatedWarps : kGpuWarps;
   int64_t shares = tokens() * cdiv(rowPackets_, 32 * (simulated ? kSimulatedPieces : kPieces));
@@ -45,7 +45,7 @@ int64_t Exchange::localExperts() const { return cdiv(sizes_.experts, team_.size(
 
 void Exchange::launch(const Kernel& kernel, const std::vector<Tensor>& tensors, const std::vector<Tensor>& rows,
                       int64_t m, int stream) {
-  int64_t elements = elementsOfPacket(dtype_), bytes = elements * byteSize(dtype_);
+  int64_t elements = elementsOfFlaggedPacket(dtype_), bytes = elements * byteSize(dtype_);
   bool isAligned = sizes_.columns % elements == 0;
   for (const Tensor& t : rows) isAligned &= t.address % uint64_t(bytes) == 0;
   std::vector<Argument> arguments(tensors.begin(), tensors.end());

@@ -316,7 +316,7 @@ def test_collectives_on_streams_of_a_framework(gpu):
                 op(team.local_empty(64, "float32"), stream=stream)
 
     on_gpus(main, ranks=2)
-    found = [int(line.split(" stream ")[1].split()[0]) for line in gpu.launches if "shot" in line]
+    found = [int(line.split(" stream ")[1].split()[0]) for line in gpu.launches if "all_reduce" in line]
     assert sorted(found) == [7, 7, 9, 9]
 
 

@@ -11,8 +11,8 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-import protocol
-from protocol import Case, is_right
+import ep_protocol
+from ep_protocol import Case, is_right
 
 import tandem
 
@@ -86,7 +86,7 @@ def cases(ranks, seed, calls=3, most=3, columns=77):
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory):
-    return protocol.kernels(tmp_path_factory.mktemp("kernels"))
+    return ep_protocol.kernels(tmp_path_factory.mktemp("kernels"))
 
 
 @pytest.mark.parametrize("half", ["dispatch", "combine", "both"])
@@ -95,7 +95,7 @@ def test_as_they_are(kernels, ranks, half):
     for seed in range(20):
         given, policy = cases(ranks, seed), "slowest-rank" if seed % 3 == 2 else "random"
         result = tandem.launch(
-            functools.partial(protocol.calls, cases=given, kernels=kernels, two_calls=seed % 2 == 1, half=half),
+            functools.partial(ep_protocol.calls, cases=given, kernels=kernels, two_calls=seed % 2 == 1, half=half),
             ranks=ranks,
             seed=seed,
             check=True,
@@ -112,7 +112,7 @@ def test_ids_that_are_no_experts(kernels, bad):
         ids[:1, :1] = bad
 
     def main(team):
-        return protocol.calls(team, given, kernels, half="dispatch")
+        return ep_protocol.calls(team, given, kernels, half="dispatch")
 
     result = tandem.launch(main, ranks=2, seed=1, check=True)
     assert result.reports == []
@@ -124,12 +124,12 @@ def test_ids_that_are_no_experts(kernels, bad):
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_errors(tmp_path, name):
     change, kinds = PLANTED[name]
-    planted, half, found = protocol.kernels(tmp_path, change), "combine" if change[0] == COMBINE else "dispatch", ""
+    planted, half, found = ep_protocol.kernels(tmp_path, change), "combine" if change[0] == COMBINE else "dispatch", ""
     for seed in range(24):
         given, policy = cases(3, seed, calls=4), "slowest-rank" if seed % 2 else "random"
         try:
             result = tandem.launch(
-                functools.partial(protocol.calls, cases=given, kernels=planted, half=half), ranks=3, seed=seed, check=True, policy=policy
+                functools.partial(ep_protocol.calls, cases=given, kernels=planted, half=half), ranks=3, seed=seed, check=True, policy=policy
             )
             found = result.reports[0]["kind"] if result.reports else "" if is_right(result.values, given, half) else NOTHING
         except tandem.SimulationError as error:
@@ -146,7 +146,7 @@ def test_every_schedule(kernels, half):
     case.ids = [np.array([[1]], np.int32), np.array([[0]], np.int32)]
 
     def main(team):
-        layer = protocol.Layer(team, case, kernels, programs=1, warps=1)
+        layer = ep_protocol.Layer(team, case, kernels, programs=1, warps=1)
         x, ids, weights = (team.local_from_array(a[team.rank]) for a in (case.x, case.ids, case.weights))
         if half == "dispatch":
             layer.dispatch(x, ids, weights, 1)

@@ -28,6 +28,7 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   passes.addPass(createOverlapProducts());        // For products that are asynchronous now.
   passes.addPass(createKeepOperands({target}));   // Of the others; before rings take the shared memory.
   passes.addPass(createPipelineLoads({target}));  // For loads that no ring has taken.
+  passes.addPass(createParkOperands({target}));   // Nor any ring.
   // When all products and the events of their rings are there.
   passes.addPass(createScheduleProducts());
   passes.addPass(createLongestFirst());  // No later pass makes a `tile.program_id`.

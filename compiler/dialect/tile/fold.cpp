@@ -1,5 +1,6 @@
 // Ops that change nothing fold to their source.
 #include "compiler/dialect/tile/tile.h"
+#include <mlir/IR/PatternMatch.h>
 
 using namespace mlir;
 
@@ -22,6 +23,23 @@ OpFoldResult PermuteOp::fold(FoldAdaptor) {
   for (auto [position, axis] : llvm::enumerate(getOrder()))
     if (int64_t(position) != axis) return {};
   return getSource();
+}
+
+// Of one element along the axis, nothing is combined. A scalar is made of a tile of one element by this op alone.
+LogicalResult ReduceOp::canonicalize(ReduceOp op, PatternRewriter& rewriter) {
+  auto source = cast<RankedTensorType>(op.getSources().front().getType());
+  if (source.getRank() == 1 || source.getDimSize(op.getAxis()) != 1) return failure();
+  SmallVector<Value> reshaped;
+  for (auto [tile, type] : llvm::zip(op.getSources(), op->getResultTypes()))
+    reshaped.push_back(ReshapeOp::create(rewriter, op.getLoc(), type, tile));
+  rewriter.replaceOp(op, reshaped);
+  return success();
+}
+
+LogicalResult ScanOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult>& results) {
+  if (cast<RankedTensorType>(getSources().front().getType()).getDimSize(getAxis()) != 1) return failure();
+  results.append(getSources().begin(), getSources().end());
+  return success();
 }
 
 }  // namespace tandem::tile

@@ -309,6 +309,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [RecursiveMemoryEffects, RecursivelySpecul
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$combine);
   let assemblyFormat = "`(` $sources `)` `along` $axis attr-dict `:` functional-type($sources, $results) $combine";
+  let hasCanonicalizeMethod = 1;
   let hasVerifier = 1;
 }
 def Tile_ScanOp : Tile_Op<"scan", [RecursiveMemoryEffects, RecursivelySpeculatable]> {
@@ -319,6 +320,7 @@ def Tile_ScanOp : Tile_Op<"scan", [RecursiveMemoryEffects, RecursivelySpeculatab
   let assemblyFormat =
     "`(` $sources `)` `along` $axis `reverse` $reverse attr-dict `:` functional-type($sources, $results) "
     "$combine";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 def Tile_MapElementwiseOp : Tile_Op<"map_elementwise", [RecursiveMemoryEffects, RecursivelySpeculatable]> {

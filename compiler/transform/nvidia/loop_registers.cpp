@@ -5,14 +5,15 @@
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
-namespace {
 
 int64_t registersOf(Value tile, int numWarps) {
   constexpr int64_t kRegisterBits = 32;
   auto type = dyn_cast<RankedTensorType>(tile.getType());
-  if (!type || !type.getElementType().isIntOrFloat()) return 0;  // addresses move on by a scalar
+  if (!type || !type.getElementType().isIntOrFloat()) return 0;
   return type.getNumElements() * type.getElementTypeBitWidth() / (kRegisterBits * threadsOf(numWarps).count());
 }
+
+namespace {
 
 bool isLoaded(Value operand) {
   while (Operation* op = operand.getDefiningOp()) {

@@ -1,9 +1,12 @@
-// A thread's registers that a loop's products need.
+// A thread's registers that tiles and a loop's products need.
 #pragma once
 #include "compiler/dialect/tile/tile.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::nvidia {
+
+// Returns a thread's registers that the tile's elements take, dealt evenly; 0 for addresses, which move on by a scalar.
+int64_t registersOf(mlir::Value tile, int numWarps);
 
 // Returns the products whose results the loop's body adds to what it carries, or carries as they are.
 llvm::SmallVector<tile::DotOp> productsOfSums(mlir::scf::ForOp loop);

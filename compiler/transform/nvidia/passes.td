@@ -112,6 +112,18 @@ def PipelineLoads : KernelPass<"pipeline-loads"> {
   let dependentDialects = ["::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect"];
 }
 
+def ParkOperands : KernelPass<"park-operands"> {
+  let summary = "keep loaded operands of later mma.sync products in shared memory, where registers are short";
+  let description = [{
+    A tile that is loaded early and multiplied late has registers in between; beside other large tiles, they are spilled. Where a block's
+    floating-point tiles need three quarters of a thread's registers between the first product behind a load and the last one that reads it,
+    the tile is stored before that first product, and each product reads it from shared memory, as many as there is room for without fewer
+    blocks on a multiprocessor.
+  }];
+  let options = [Target];
+  let dependentDialects = ["::tandem::tgpu::TgpuDialect"];
+}
+
 def ScheduleProducts : KernelPass<"schedule-products"> {
   let summary = "start a loop's products as early, and wait for them as late, as their operands and results allow";
   let description = [{

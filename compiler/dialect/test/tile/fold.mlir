@@ -21,3 +21,30 @@ func.func @something(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) 
   %1 = tile.reshape %x {reorder} : tensor<4x4xf32> -> tensor<4x4xf32>
   return %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// Nothing is combined where there is one element along the axis; of a tile of one element, `tile.reduce` makes a scalar.
+// CHECK-LABEL: @one
+// CHECK-NEXT: %[[X:.*]] = tile.reshape %arg0 : tensor<4x1x8xf32> -> tensor<4x8xf32>
+// CHECK-NEXT: %[[I:.*]] = tile.reshape %arg1 : tensor<4x1x8xi32> -> tensor<4x8xi32>
+// CHECK-NEXT: %[[S:.*]] = tile.reduce(%arg2) along 0
+// CHECK: return %[[X]], %[[I]], %arg0, %[[S]]
+func.func @one(%x: tensor<4x1x8xf32>, %i: tensor<4x1x8xi32>, %s: tensor<1xf32>)
+    -> (tensor<4x8xf32>, tensor<4x8xi32>, tensor<4x1x8xf32>, f32) {
+  %0:2 = tile.reduce(%x, %i) along 1 : (tensor<4x1x8xf32>, tensor<4x1x8xi32>) -> (tensor<4x8xf32>, tensor<4x8xi32>) {
+  ^bb0(%a: f32, %m: i32, %b: f32, %n: i32):
+    %is = arith.cmpf ogt, %a, %b : f32
+    %v = arith.select %is, %a, %b : f32
+    %w = arith.select %is, %m, %n : i32
+    tile.yield %v, %w : f32, i32
+  }
+  %1 = tile.scan(%x) along 1 reverse false : (tensor<4x1x8xf32>) -> tensor<4x1x8xf32> {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.addf %a, %b : f32
+    tile.yield %v : f32
+  }
+  %2 = tile.reduce(%s) along 0 : (tensor<1xf32>) -> f32 {
+  ^bb0(%a: f32, %b: f32):
+    tile.yield %a : f32
+  }
+  return %0#0, %0#1, %1, %2 : tensor<4x8xf32>, tensor<4x8xi32>, tensor<4x1x8xf32>, f32
+}

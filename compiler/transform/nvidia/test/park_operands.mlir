@@ -1,0 +1,76 @@
+// An operand that waits beside large tiles, from its load to its product, waits in shared memory.
+// RUN: tandem-opt --park-operands=target=sm_90a %s | FileCheck %s
+// RUN: tandem-opt --park-operands=target=sm_90a --remarks-filter='.*' -o /dev/null %s 2>&1 | FileCheck %s --check-prefix=SAYS
+// SAYS-COUNT-1: Function=beside | Remark="operand loaded here waits in shared memory, not in 64 registers of each thread"
+// SAYS-NOT: Remark
+
+// The large tile and the operand have 64 + 128 registers of a thread.
+// CHECK-LABEL: func.func @beside
+// CHECK: %[[KEPT:.*]] = tgpu.alloc 1 x !tile.smem<256x64xf16> swizzle 128
+// CHECK: %[[V:.*]] = tile.load %arg0
+// CHECK: %[[ROWS:.*]] = tile.reshape %[[V]] : tensor<16x16x64xf16> -> tensor<256x64xf16>
+// CHECK: tgpu.local_store %[[ROWS]], %[[KEPT]]
+// CHECK: tile.dot
+// CHECK: %[[READ:.*]] = tgpu.local_load %[[KEPT]] : !tile.smem<256x64xf16> -> tensor<256x64xf16>
+// CHECK: %[[TILE:.*]] = tile.reshape %[[READ]] : tensor<256x64xf16> -> tensor<16x16x64xf16>
+// CHECK: %[[TURNED:.*]] = tile.permute %[[TILE]] [0, 2, 1]
+// CHECK: tile.dot %{{.*}}, %[[TURNED]]
+func.func @beside(%p: tensor<16x16x64x!tile.ptr<f16>>, %out: tensor<16x16x64x!tile.ptr<f32>>, %a: tensor<16x16x16xf16>,
+                  %b: tensor<16x16x64xf16>, %c: tensor<16x16x64xf16>, %none: tensor<16x16x64xf32>, %less: tensor<16x16x16xf32>)
+    -> tensor<16x16x16xf32> attributes {tile.num_warps = 4 : i32} {
+  %v = tile.load %p : tensor<16x16x64x!tile.ptr<f16>> -> tensor<16x16x64xf16>
+  %large = tile.dot %a, %b, %none : tensor<16x16x16xf16>, tensor<16x16x64xf16> -> tensor<16x16x64xf32>
+  %twice = arith.addf %large, %large : tensor<16x16x64xf32>
+  tile.store %out, %twice : tensor<16x16x64x!tile.ptr<f32>>, tensor<16x16x64xf32>
+  %turned = tile.permute %v [0, 2, 1] : tensor<16x16x64xf16> -> tensor<16x64x16xf16>
+  %r = tile.dot %c, %turned, %less : tensor<16x16x64xf16>, tensor<16x64x16xf16> -> tensor<16x16x16xf32>
+  return %r : tensor<16x16x16xf32>
+}
+
+// Beside a tile of 32 registers it stays; so does one that other than products read, and one whose product comes first.
+// CHECK-NOT: tgpu.alloc
+func.func @alone(%p: tensor<16x16x64x!tile.ptr<f16>>, %out: tensor<16x16x16x!tile.ptr<f32>>, %a: tensor<16x16x16xf16>,
+                 %q: tensor<16x16x64x!tile.ptr<f16>>, %less: tensor<16x16x16xf32>) -> tensor<16x16x16xf32> attributes {tile.num_warps = 4 : i32} {
+  %v = tile.load %p : tensor<16x16x64x!tile.ptr<f16>> -> tensor<16x16x64xf16>
+  %small = tile.dot %a, %a, %less : tensor<16x16x16xf16>, tensor<16x16x16xf16> -> tensor<16x16x16xf32>
+  tile.store %out, %small : tensor<16x16x16x!tile.ptr<f32>>, tensor<16x16x16xf32>
+  %c = tile.load %q : tensor<16x16x64x!tile.ptr<f16>> -> tensor<16x16x64xf16>
+  %turned = tile.permute %v [0, 2, 1] : tensor<16x16x64xf16> -> tensor<16x64x16xf16>
+  %r = tile.dot %c, %turned, %less : tensor<16x16x64xf16>, tensor<16x64x16xf16> -> tensor<16x16x16xf32>
+  return %r : tensor<16x16x16xf32>
+}
+func.func @read(%p: tensor<16x16x64x!tile.ptr<f16>>, %out: tensor<16x16x64x!tile.ptr<f32>>, %a: tensor<16x16x16xf16>,
+                %b: tensor<16x16x64xf16>, %c: tensor<16x16x64xf16>, %none: tensor<16x16x64xf32>, %less: tensor<16x16x16xf32>)
+    -> (tensor<16x16x16xf32>, tensor<16x16x64xf16>) attributes {tile.num_warps = 4 : i32} {
+  %v = tile.load %p : tensor<16x16x64x!tile.ptr<f16>> -> tensor<16x16x64xf16>
+  %large = tile.dot %a, %b, %none : tensor<16x16x16xf16>, tensor<16x16x64xf16> -> tensor<16x16x64xf32>
+  tile.store %out, %large : tensor<16x16x64x!tile.ptr<f32>>, tensor<16x16x64xf32>
+  %turned = tile.permute %v [0, 2, 1] : tensor<16x16x64xf16> -> tensor<16x64x16xf16>
+  %r = tile.dot %c, %turned, %less : tensor<16x16x64xf16>, tensor<16x64x16xf16> -> tensor<16x16x16xf32>
+  return %r, %v : tensor<16x16x16xf32>, tensor<16x16x64xf16>
+}
+func.func @first(%p: tensor<16x16x64x!tile.ptr<f16>>, %out: tensor<16x16x64x!tile.ptr<f32>>, %a: tensor<16x16x16xf16>,
+                 %b: tensor<16x16x64xf16>, %c: tensor<16x16x64xf16>, %none: tensor<16x16x64xf32>, %less: tensor<16x16x16xf32>)
+    -> tensor<16x16x16xf32> attributes {tile.num_warps = 4 : i32} {
+  %large = tile.dot %a, %b, %none : tensor<16x16x16xf16>, tensor<16x16x64xf16> -> tensor<16x16x64xf32>
+  %v = tile.load %p : tensor<16x16x64x!tile.ptr<f16>> -> tensor<16x16x64xf16>
+  %turned = tile.permute %v [0, 2, 1] : tensor<16x16x64xf16> -> tensor<16x64x16xf16>
+  %r = tile.dot %c, %turned, %less : tensor<16x16x64xf16>, tensor<16x64x16xf16> -> tensor<16x16x16xf32>
+  tile.store %out, %large : tensor<16x16x64x!tile.ptr<f32>>, tensor<16x16x64xf32>
+  return %r : tensor<16x16x16xf32>
+}
+
+// A tile for which there is no room stays, too.
+// CHECK-LABEL: func.func @wide
+// CHECK-NOT: tgpu.alloc
+func.func @wide(%p: tensor<64x32x64x!tile.ptr<f16>>, %out: tensor<64x16x64x!tile.ptr<f32>>, %a: tensor<64x16x16xf16>,
+                %b: tensor<64x16x64xf16>, %c: tensor<64x16x64xf16>, %none: tensor<64x16x64xf32>, %less: tensor<64x16x32xf32>)
+    -> tensor<64x16x32xf32> attributes {tile.num_warps = 4 : i32} {
+  %v = tile.load %p : tensor<64x32x64x!tile.ptr<f16>> -> tensor<64x32x64xf16>
+  %large = tile.dot %a, %b, %none : tensor<64x16x16xf16>, tensor<64x16x64xf16> -> tensor<64x16x64xf32>
+  %twice = arith.addf %large, %large : tensor<64x16x64xf32>
+  tile.store %out, %twice : tensor<64x16x64x!tile.ptr<f32>>, tensor<64x16x64xf32>
+  %turned = tile.permute %v [0, 2, 1] : tensor<64x32x64xf16> -> tensor<64x64x32xf16>
+  %r = tile.dot %c, %turned, %less : tensor<64x16x64xf16>, tensor<64x64x32xf16> -> tensor<64x16x32xf32>
+  return %r : tensor<64x16x32xf32>
+}

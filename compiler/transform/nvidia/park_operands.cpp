@@ -61,7 +61,7 @@ class Parking {
   }
 
  private:
-  static constexpr int64_t kLeast = 32;                      // registers of a thread that are worth it
+  static constexpr int64_t kLeast = 32;                             // registers of a thread that are worth it
   static constexpr int64_t kForTiles = kRegistersOfThread * 3 / 4;  // the others hold addresses and what is on its way
 
   // Where registers are short, no more blocks share a multiprocessor than have all of them.

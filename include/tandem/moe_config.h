@@ -14,6 +14,7 @@ struct DealConfig {
 struct ExchangeConfig {
   int programs = 0;  // at most; never more than a rank has resident at once
   int numWarps = 0;
+  int pieces = 0;  // of 512 bytes, that a warp has in flight at once
 };
 
 struct GroupedConfig : DealConfig {

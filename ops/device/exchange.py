@@ -1,15 +1,18 @@
-"""Rows that travel between the ranks of an expert-parallel layer, in packets that carry their flag (ops/device/packets.py).
+"""Rows that travel between the ranks of an expert-parallel layer, in slots with marks (ops/device/marks.py).
 
-A warp takes a share of a row, PIECES times 32 packets, all in flight at once. A rank's slots: two sets, in each of every source rank a
-header packet, the packets about each token, and those of each token's row.
+A row has PIECES times `shares` pieces of 32 slots, its last ones padded. A warp takes a share, PIECES pieces, all in flight at once.
+What is said about rows goes in packets that carry their flag (ops/device/packets.py), as several warps read it. Two sets of both, in each
+those of every source rank, one behind the other.
 """
 
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-import tandem.shmem as shmem
-from ops.device.packets import is_of_call
-from tandem.simt import __ballot_sync, ld_vector
+from ops.device.marks import take, without_marks
+from ops.device.packets import load_elements, store_elements
+from tandem.simt import __ballot_sync, laneid, ld_vector, st_vector
+
+PIECE = tl.constexpr(2 * 32)  # in 8 bytes
 
 
 @tandem.jit
@@ -19,28 +22,39 @@ def anyone(condition):
 
 
 @tandem.jit
-def receive_share(slots_ptr, first, count, epoch, PIECES: tl.constexpr, POLLS: tl.constexpr):
-    """This lane's packets of a share: those at `first`, `first` + 32 and so on, as far as they are below `count`, all polled at once."""
-    packets = ()
+def load_slot(row_ptr, first, columns, ELEMENTS: tl.constexpr, ALIGNED: tl.constexpr):
+    """With ALIGNED a slot has all its elements or none."""
+    if ALIGNED:
+        values = dl.zeros_vector(ELEMENTS, row_ptr.dtype.element_ty)
+        if first < columns:
+            values = ld_vector(row_ptr + first, ELEMENTS, "gpu", "weak")
+        return values
+    return load_elements(row_ptr, first, columns, ELEMENTS, False)
+
+
+@tandem.jit
+def store_slot(row_ptr, first, columns, values, ELEMENTS: tl.constexpr, ALIGNED: tl.constexpr):
+    if ALIGNED:
+        if first < columns:
+            st_vector(row_ptr + first, values, "gpu", "weak")
+    else:
+        store_elements(row_ptr, first, columns, values, ELEMENTS, False)
+
+
+@tandem.jit
+def send_share(slots_ptr, values, PIECES: tl.constexpr):
+    """`slots`: of the share, on the rank that receives."""
     for i in tl.static_range(PIECES):
-        packets += (dl.zeros_vector(2, tl.int64),)
-    polls = 0
-    ready = False
-    while not ready:
-        ready = polls > POLLS
-        fresh = ()
-        all_here = True
-        for i in tl.static_range(PIECES):
-            at = first + 32 * i
-            packet = ld_vector(slots_ptr + 2 * tl.minimum(at, count - 1), 2, "sys", "relaxed")
-            all_here = all_here & (is_of_call(packet, epoch) | (at >= count))
-            fresh += (packet,)
-        packets = fresh
-        ready = ready | all_here
-        if polls == POLLS:
-            for i in tl.static_range(PIECES):
-                if first + 32 * i < count:
-                    for half in tl.static_range(2):
-                        shmem.signal_wait_until(slots_ptr + 2 * (first + 32 * i) + half, shmem.NVSHMEM_CMP_GE, epoch << 32)
-        polls += 1
-    return packets
+        st_vector(slots_ptr + i * PIECE + 2 * laneid(), without_marks(values[i]), "sys", "relaxed")
+
+
+@tandem.jit
+def take_share(slots_ptr, dtype: tl.constexpr, PIECES: tl.constexpr, POLLS: tl.constexpr):
+    slots = ()
+    for i in tl.static_range(PIECES):
+        slots += (slots_ptr + i * PIECE + 2 * laneid(),)
+    parts = take(slots, POLLS)
+    values = ()
+    for i in tl.static_range(PIECES):
+        values += (parts[i].recast(dtype),)
+    return values

@@ -7,29 +7,54 @@ ops/ep_dispatch/ep_dispatch.py: each call sends a header packet to every rank, a
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.exchange import anyone, receive_share
-from ops.device.packets import data_of, end_call, load_elements, make_packet, receive_one, store_elements
+from ops.device.exchange import PIECE, anyone, load_slot, send_share, store_slot, take_share
+from ops.device.packets import end_call, make_packet, receive_one
 from ops.device.routes import place_of, weights_of
-from tandem.simt import __shfl_sync_i32, laneid, ld, num_warps, st_vector, tid
+from tandem.libdevice import ffs
+from tandem.simt import __ballot_sync, __shfl_sync_i32, laneid, ld, num_warps, st_vector, tid
+
+AT_ONCE = tl.constexpr(4)  # rows that are read at once
 
 
 @tandem.jit
-def sum_here(
-    h_ptr, place, weight, first, columns, TOP_K: tl.constexpr, ELEMENTS: tl.constexpr, PIECES: tl.constexpr, ALIGNED: tl.constexpr
-):
-    """This lane's elements of the sum over a token's slots here; lane k has the row of slot k, or -1, and its weight."""
+def place_here(place_ptr, by_ptr, row, TOP_K: tl.constexpr):
+    """Of lane k's slot of a token: its row among the results here, or -1, and its weight."""
+    place = -1
+    weight = 0.0
+    if laneid() < TOP_K:
+        place = ld(place_ptr + row * TOP_K + laneid(), semantic="weak")
+        weight = ld(by_ptr + row * TOP_K + laneid(), semantic="weak")
+    return place, weight
+
+
+@tandem.jit
+def sum_here(h_ptr, place, weight, first, columns, ELEMENTS: tl.constexpr, PIECES: tl.constexpr, ALIGNED: tl.constexpr):
+    """This lane's elements of the sum over a token's slots here, in their order; zeros if there is none."""
     totals = ()
     for i in tl.static_range(PIECES):
         totals += (dl.zeros_vector(ELEMENTS, tl.float32),)
-    for k in tl.static_range(TOP_K):
-        at = __shfl_sync_i32(0xFFFFFFFF, place, k)
-        by = __shfl_sync_i32(0xFFFFFFFF, weight.to(tl.int32, bitcast=True), k).to(tl.float32, bitcast=True)
-        if at >= 0:
-            fresh = ()
+    left = __ballot_sync(0xFFFFFFFF, place >= 0)
+    while left != 0:
+        rows = ()
+        factors = ()
+        for k in tl.static_range(AT_ONCE):  # all under way before the first is added
+            lane = (ffs(left) - 1) & 31
+            at = __shfl_sync_i32(0xFFFFFFFF, place, lane)
+            by = __shfl_sync_i32(0xFFFFFFFF, weight.to(tl.int32, bitcast=True), lane).to(tl.float32, bitcast=True)
+            factors += (tl.where(left != 0, by, 0.0),)
+            row = ()
             for i in tl.static_range(PIECES):
-                values = load_elements(h_ptr + at.to(tl.int64) * columns, (first + 32 * i) * ELEMENTS, columns, ELEMENTS, ALIGNED)
-                fresh += (totals[i] + values.to(tl.float32) * by,)
-            totals = fresh
+                end = tl.where(left != 0, columns, 0)
+                row += (load_slot(h_ptr + at.to(tl.int64) * columns, (first + 32 * i) * ELEMENTS, end, ELEMENTS, ALIGNED),)
+            rows += (row,)
+            left = left & (left - 1)
+        fresh = ()
+        for i in tl.static_range(PIECES):
+            total = totals[i]
+            for k in tl.static_range(AT_ONCE):
+                total = total + rows[k][i].to(tl.float32) * factors[k]
+            fresh += (total,)
+        totals = fresh
     return totals
 
 
@@ -39,6 +64,7 @@ def combine(
     route_ptr,
     ids_ptr,
     out_ptr,
+    about_ptr,
     slots_ptr,
     epoch_ptr,
     m,
@@ -46,8 +72,7 @@ def combine(
     columns,
     experts,
     local_experts,
-    row_packets,
-    source_stride,
+    shares,
     TOP_K: tl.constexpr,
     RANKS: tl.constexpr,
     ELEMENTS: tl.constexpr,
@@ -63,38 +88,33 @@ def combine(
     lane = laneid()
     warps = num_warps() * tl.num_programs(0)
     begin = pid * num_warps() + tid(0) // 32
-    shares = tl.cdiv(row_packets, 32 * PIECES)
     slots = RANKS * most * TOP_K
     place_ptr = place_of(route_ptr, local_experts, slots)
     by_ptr = weights_of(route_ptr, local_experts, slots)
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
-    set_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS
-    mine_ptr = set_ptr + rank.to(tl.int64) * source_stride
+    source_stride = (most * shares).to(tl.int64) * (PIECES * PIECE)
+    about_ptr += (epoch % 2) * (2 * RANKS)
+    slots_ptr += (epoch % 2) * RANKS * source_stride
     if SEND:
         if (pid == 0) & (tid(0) < RANKS):
             if tid(0) != rank:
-                st_vector(dl.symm_at(mine_ptr, tid(0)), make_packet(dl.make_vector([m, 0]), epoch), "sys", "relaxed")
+                st_vector(dl.symm_at(about_ptr + 2 * rank, tid(0)), make_packet(dl.make_vector([m, 0]), epoch), "sys", "relaxed")
         for item in range(begin, (RANKS - 1) * most * shares, warps):
             row = (item // shares + (rank + 1) * most) % (RANKS * most)
-            owner = row // most
-            place = -1
-            weight = 0.0
-            if lane < TOP_K:
-                place = ld(place_ptr + row * TOP_K + lane, semantic="weak")
-                weight = ld(by_ptr + row * TOP_K + lane, semantic="weak")
+            place, weight = place_here(place_ptr, by_ptr, row, TOP_K)
             if anyone(place >= 0):
                 first = item % shares * (32 * PIECES) + lane
-                totals = sum_here(h_ptr, place, weight, first, columns, TOP_K, ELEMENTS, PIECES, ALIGNED)
-                row_ptr = dl.symm_at(mine_ptr, owner) + 2 * (1 + (row % most).to(tl.int64) * row_packets)
+                totals = sum_here(h_ptr, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED)
+                sums = ()
                 for i in tl.static_range(PIECES):
-                    at = first + 32 * i
-                    if at < row_packets:
-                        st_vector(row_ptr + 2 * at, make_packet(totals[i].to(out_ptr.dtype.element_ty), epoch), "sys", "relaxed")
+                    sums += (totals[i].to(out_ptr.dtype.element_ty),)
+                share = (row % most * shares + item % shares).to(tl.int64)
+                send_share(dl.symm_at(slots_ptr + rank * source_stride, row // most) + share * (PIECES * PIECE), sums, PIECES)
     if RECEIVE:
         if pid == 0:
             for source in range(tid(0), RANKS, num_warps() * 32):
                 if source != rank:
-                    receive_one(set_ptr + source.to(tl.int64) * source_stride, epoch, POLLS)
+                    receive_one(about_ptr + 2 * source, epoch, POLLS)
         for item in range(begin, m * shares, warps):
             token = item // shares
             first = item % shares * (32 * PIECES) + lane
@@ -102,28 +122,25 @@ def combine(
             if lane < TOP_K:
                 expert = ld(ids_ptr + token * TOP_K + lane, semantic="weak")
             owner = tl.where((expert >= 0) & (expert < experts), expert // local_experts, -1)
+            place, weight = place_here(place_ptr, by_ptr, rank * most + token, TOP_K)
+            mine = sum_here(h_ptr, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED)
             totals = ()
             for i in tl.static_range(PIECES):
                 totals += (dl.zeros_vector(ELEMENTS, tl.float32),)
             for source in range(RANKS):
-                if anyone(owner == source):
+                if source == rank:
                     fresh = ()
-                    if source == rank:
-                        place = -1
-                        weight = 0.0
-                        if lane < TOP_K:
-                            place = ld(place_ptr + (rank * most + token) * TOP_K + lane, semantic="weak")
-                            weight = ld(by_ptr + (rank * most + token) * TOP_K + lane, semantic="weak")
-                        mine = sum_here(h_ptr, place, weight, first, columns, TOP_K, ELEMENTS, PIECES, ALIGNED)
-                        for i in tl.static_range(PIECES):
-                            fresh += (totals[i] + mine[i],)
-                    else:
-                        row_ptr = set_ptr + source.to(tl.int64) * source_stride + 2 * (1 + token.to(tl.int64) * row_packets)
-                        packets = receive_share(row_ptr, first, row_packets, epoch, PIECES, POLLS)
-                        for i in tl.static_range(PIECES):
-                            fresh += (totals[i] + data_of(packets[i], out_ptr.dtype.element_ty).to(tl.float32),)
+                    for i in tl.static_range(PIECES):
+                        fresh += (totals[i] + mine[i],)
                     totals = fresh
+                elif anyone(owner == source):
+                    share_ptr = slots_ptr + source * source_stride + item.to(tl.int64) * (PIECES * PIECE)
+                    values = take_share(share_ptr, out_ptr.dtype.element_ty, PIECES, POLLS)
+                    fresh = ()
+                    for i in tl.static_range(PIECES):
+                        fresh += (totals[i] + values[i].to(tl.float32),)
+                    totals = fresh
+            to_ptr = out_ptr + token.to(tl.int64) * columns
             for i in tl.static_range(PIECES):
-                to_ptr = out_ptr + token.to(tl.int64) * columns
-                store_elements(to_ptr, (first + 32 * i) * ELEMENTS, columns, totals[i].to(out_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
+                store_slot(to_ptr, (first + 32 * i) * ELEMENTS, columns, totals[i].to(out_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
         end_call(epoch_ptr, epoch)

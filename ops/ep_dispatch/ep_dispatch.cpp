@@ -1,4 +1,4 @@
-// Host side of dispatch: the kernel that sends and receives, then a route of what came.
+// Host side of dispatch: the kernel that sends and receives, and a route of what came.
 #include "ops/ep_dispatch/ep_dispatch.h"
 #include "ops/ep_dispatch/exchange.h"
 #include "ops/route/dealer.h"
@@ -39,7 +39,7 @@ EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t expert
                        const EpDispatchConfig& config)
     : Operator(tables::ep_dispatch(), team, {maxM, columns, experts, topK}, dtype, &config) {
   ExchangeSizes sizes{maxM, columns, experts, topK};
-  exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, topK, dtype, config);
+  exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, topK, dtype, 1, config);
   int64_t tokens = exchange_->tokens();
   dealer_ = std::make_unique<Dealer>(team, memory_, tokens, exchange_->localExperts(), topK, false,
                                      DealConfig{.blockM = config.blockM});
@@ -51,9 +51,13 @@ EpDispatch::~EpDispatch() = default;
 
 void EpDispatch::queue(const Call& call) {
   const auto& t = call.tensors;
-  exchange_->launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"), {t[0], t[1], t[2], t[4], ids_, weights_},
-                    {t[0], t[4]}, call.numbers[0], call.stream);
-  dealer_->launch({weights_, weights_, ids_, weights_}, t[3], exchange_->tokens(), call.stream, {});
+  int64_t tokens = exchange_->tokens();
+  bool isInside = dealer_->isQuickInside(tokens, exchange_->numWarps());
+  std::map<std::string, Constant> constants = dealer_->constantsInside(tokens);
+  constants["ROUTES"] = isInside;
+  exchange_->launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"), {t[0], t[1], t[2], t[4], ids_, weights_, t[3]},
+                    {t[0], t[4]}, call.numbers[0], call.stream, constants);
+  if (!isInside) dealer_->launch({weights_, weights_, ids_, weights_}, t[3], tokens, call.stream, {});
 }
 
 }  // namespace tandem::ops

@@ -2,17 +2,19 @@
 
 Rows land where their source and token say, so no rank counts before it sends and none waits for the counts of another: token t of rank s
 is row s * most + t. The header packet says how many tokens the source has; a packet for each of a token's slots goes to every rank, and
-says which of this rank's experts the slot is for, or none. Those who get none for a token await no row.
+says which of this rank's experts the slot is for, or none. Those who get none for a token await no row. The last program moves no rows: it
+gathers what is said of all slots, and, where that is quick, makes the route of it while the others wait for rows.
 
-Two sets of slots are enough: a rank overwrites in call e + 2 what a peer read in call e; to have ended call e + 1 it has received that
-peer's header of call e + 1, which the peer sent after its call e had ended.
+Two sets of slots are enough: a rank overwrites in call e + 2 what a peer read, and marked again, in call e; to have ended call e + 1 it has
+received that peer's header of call e + 1, which the peer sent after its call e had ended.
 """
 
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.exchange import anyone, receive_share
-from ops.device.packets import data_of, end_call, load_elements, make_packet, receive_one, store_elements
+from ops.device.exchange import PIECE, anyone, load_slot, send_share, store_slot, take_share
+from ops.device.packets import data_of, end_call, make_packet, receive_one
+from ops.route.route import deal
 from tandem.simt import __syncthreads, laneid, ld, num_warps, st, st_vector, tid
 
 
@@ -22,8 +24,7 @@ def send(
     ids_ptr,
     weights_ptr,
     rows_ptr,
-    own_ids_ptr,
-    own_weights_ptr,
+    about_ptr,
     mine_ptr,
     epoch,
     m,
@@ -31,7 +32,7 @@ def send(
     columns,
     experts,
     local_experts,
-    row_packets,
+    shares,
     TOP_K: tl.constexpr,
     RANKS: tl.constexpr,
     ELEMENTS: tl.constexpr,
@@ -43,9 +44,8 @@ def send(
     lane = laneid()
     if (pid == 0) & (tid(0) < RANKS):
         if tid(0) != rank:
-            st_vector(dl.symm_at(mine_ptr, tid(0)), make_packet(dl.make_vector([m, 0]), epoch), "sys", "relaxed")
-    shares = tl.cdiv(row_packets, 32 * PIECES)
-    warps = num_warps() * tl.num_programs(0)
+            st_vector(dl.symm_at(about_ptr, tid(0)), make_packet(dl.make_vector([m, 0]), epoch), "sys", "relaxed")
+    warps = num_warps() * (tl.num_programs(0) - 1)
     for item in range(pid * num_warps() + tid(0) // 32, m * shares, warps):
         token = item // shares
         expert = -1
@@ -53,39 +53,106 @@ def send(
         if lane < TOP_K:
             expert = ld(ids_ptr + token * TOP_K + lane, semantic="weak")
             weight = ld(weights_ptr + token * TOP_K + lane, semantic="weak")
-        is_expert = (expert >= 0) & (expert < experts)
-        owner = tl.where(is_expert, expert // local_experts, -1)
-        if item % shares == 0:
-            for step in range(RANKS):
-                peer = (rank + step) % RANKS
-                here = tl.where(owner == peer, expert - peer * local_experts, -1)
-                if lane < TOP_K:
-                    if peer == rank:
-                        # What is no expert's stays wrong, for the route to count.
-                        here = tl.where(is_expert | (expert == -1), here, -2)
-                        st(own_ids_ptr + (rank * most + token) * TOP_K + lane, here, semantic="weak")
-                        st(own_weights_ptr + (rank * most + token) * TOP_K + lane, weight, semantic="weak")
-                    else:
-                        about = dl.make_vector([here, weight.to(tl.int32, bitcast=True)])
-                        there = dl.symm_at(mine_ptr, peer) + 2 * (1 + token * TOP_K + lane)
-                        st_vector(there, make_packet(about, epoch), "sys", "relaxed")
         first = item % shares * (32 * PIECES) + lane
         from_ptr = x_ptr + token.to(tl.int64) * columns
         values = ()
         for i in tl.static_range(PIECES):
-            values += (load_elements(from_ptr, (first + 32 * i) * ELEMENTS, columns, ELEMENTS, ALIGNED),)
-        row_ptr = mine_ptr + 2 * (1 + most * TOP_K + token.to(tl.int64) * row_packets)
+            values += (load_slot(from_ptr, (first + 32 * i) * ELEMENTS, columns, ELEMENTS, ALIGNED),)
+        is_expert = (expert >= 0) & (expert < experts)
+        owner = tl.where(is_expert, expert // local_experts, -1)
+        if (item % shares == 0) & (lane < TOP_K):
+            for step in range(1, RANKS):
+                peer = (rank + step) % RANKS
+                here = tl.where(owner == peer, expert - peer * local_experts, -1)
+                about = dl.make_vector([here, weight.to(tl.int32, bitcast=True)])
+                there = dl.symm_at(about_ptr, peer) + 2 * (1 + token * TOP_K + lane)
+                st_vector(there, make_packet(about, epoch), "sys", "relaxed")
         for step in range(1, RANKS):
             peer = (rank + step) % RANKS
             if anyone(owner == peer):
-                for i in tl.static_range(PIECES):
-                    at = first + 32 * i
-                    if at < row_packets:
-                        st_vector(dl.symm_at(row_ptr, peer) + 2 * at, make_packet(values[i], epoch), "sys", "relaxed")
+                send_share(dl.symm_at(mine_ptr, peer) + item.to(tl.int64) * (PIECES * PIECE), values, PIECES)
         if anyone(owner == rank):
             to_ptr = rows_ptr + (rank * most + token).to(tl.int64) * columns
             for i in tl.static_range(PIECES):
-                store_elements(to_ptr, (first + 32 * i) * ELEMENTS, columns, values[i], ELEMENTS, ALIGNED)
+                store_slot(to_ptr, (first + 32 * i) * ELEMENTS, columns, values[i], ELEMENTS, ALIGNED)
+
+
+@tandem.jit
+def gather_slots(
+    ids_ptr,
+    weights_ptr,
+    here_ids_ptr,
+    here_weights_ptr,
+    about_ptr,
+    about_stride,
+    counts,
+    epoch,
+    most,
+    experts,
+    local_experts,
+    TOP_K: tl.constexpr,
+    RANKS: tl.constexpr,
+    POLLS: tl.constexpr,
+):
+    rank = dl.rank()
+    for i in range(tid(0), RANKS * most * TOP_K, num_warps() * 32):
+        source = i // (most * TOP_K)
+        slot = i - source * most * TOP_K
+        here = -1
+        weight = 0.0
+        if slot < dl.smem_load(counts, source) * TOP_K:
+            if source == rank:
+                expert = ld(ids_ptr + slot, semantic="weak")
+                weight = ld(weights_ptr + slot, semantic="weak")
+                is_expert = (expert >= 0) & (expert < experts)
+                is_here = is_expert & (expert // local_experts == rank)
+                # What is no expert's stays wrong, for the route to count.
+                here = tl.where(is_here, expert - rank * local_experts, tl.where(is_expert | (expert == -1), -1, -2))
+            else:
+                about = data_of(receive_one(about_ptr + source * about_stride + 2 * (1 + slot), epoch, POLLS), tl.int32)
+                here = about[0]
+                weight = about[1].to(tl.float32, bitcast=True)
+        st(here_ids_ptr + i, here, semantic="weak")
+        st(here_weights_ptr + i, weight, semantic="weak")
+
+
+@tandem.jit
+def receive_rows(
+    rows_ptr,
+    about_ptr,
+    about_stride,
+    slots_ptr,
+    source_stride,
+    counts,
+    epoch,
+    most,
+    columns,
+    shares,
+    TOP_K: tl.constexpr,
+    RANKS: tl.constexpr,
+    ELEMENTS: tl.constexpr,
+    PIECES: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    POLLS: tl.constexpr,
+):
+    rank = dl.rank()
+    lane = laneid()
+    warps = num_warps() * (tl.num_programs(0) - 1)
+    for item in range(tl.program_id(0) * num_warps() + tid(0) // 32, (RANKS - 1) * most * shares, warps):
+        row = (item // shares + (rank + 1) * most) % (RANKS * most)
+        source = row // most
+        token = row % most
+        here = -1
+        if (lane < TOP_K) & (token < dl.smem_load(counts, source)):
+            packet = receive_one(about_ptr + source * about_stride + 2 * (1 + token * TOP_K + lane), epoch, POLLS)
+            here = data_of(packet, tl.int32)[0]
+        if anyone(here >= 0):
+            share_ptr = slots_ptr + source * source_stride + (token * shares + item % shares).to(tl.int64) * (PIECES * PIECE)
+            values = take_share(share_ptr, rows_ptr.dtype.element_ty, PIECES, POLLS)
+            to_ptr = rows_ptr + row.to(tl.int64) * columns
+            first = item % shares * (32 * PIECES) + lane
+            for i in tl.static_range(PIECES):
+                store_slot(to_ptr, (first + 32 * i) * ELEMENTS, columns, values[i], ELEMENTS, ALIGNED)
 
 
 @tandem.jit
@@ -96,6 +163,8 @@ def dispatch(
     rows_ptr,
     here_ids_ptr,
     here_weights_ptr,
+    route_ptr,
+    about_ptr,
     slots_ptr,
     epoch_ptr,
     m,
@@ -103,8 +172,7 @@ def dispatch(
     columns,
     experts,
     local_experts,
-    row_packets,
-    source_stride,
+    shares,
     TOP_K: tl.constexpr,
     RANKS: tl.constexpr,
     ELEMENTS: tl.constexpr,
@@ -113,70 +181,106 @@ def dispatch(
     POLLS: tl.constexpr,
     SEND: tl.constexpr,
     RECEIVE: tl.constexpr,
+    ROUTES: tl.constexpr,
+    E: tl.constexpr,
+    PADDED: tl.constexpr,
+    BITS: tl.constexpr,
+    ROWS_AT_ONCE: tl.constexpr,
+    BLOCK: tl.constexpr,
+    GROUP: tl.constexpr,
 ):
     """This rank has m of up to `most` tokens. `here_ids`, `here_weights`, [RANKS * most, TOP_K]: this rank's experts of the tokens that
-    come here, -1 where none. SEND and RECEIVE: one call or two. Strides in 8 bytes."""
+    come here, -1 where none; ROUTES: also their route, for which the constants behind are. SEND and RECEIVE: one call or two."""
     rank = dl.rank()
     pid = tl.program_id(0)
-    lane = laneid()
+    is_last = pid == tl.num_programs(0) - 1
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
-    set_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS
+    about_stride = 2 * (1 + most * TOP_K)
+    source_stride = (most * shares).to(tl.int64) * (PIECES * PIECE)
+    about_ptr += (epoch % 2) * RANKS * about_stride
+    slots_ptr += (epoch % 2) * RANKS * source_stride
     if SEND:
-        mine_ptr = set_ptr + rank.to(tl.int64) * source_stride
-        send(
-            x_ptr,
-            ids_ptr,
-            weights_ptr,
-            rows_ptr,
-            here_ids_ptr,
-            here_weights_ptr,
-            mine_ptr,
-            epoch,
-            m,
-            most,
-            columns,
-            experts,
-            local_experts,
-            row_packets,
-            TOP_K,
-            RANKS,
-            ELEMENTS,
-            PIECES,
-            ALIGNED,
-        )
+        if not is_last:
+            send(
+                x_ptr,
+                ids_ptr,
+                weights_ptr,
+                rows_ptr,
+                about_ptr + rank * about_stride,
+                slots_ptr + rank * source_stride,
+                epoch,
+                m,
+                most,
+                columns,
+                experts,
+                local_experts,
+                shares,
+                TOP_K,
+                RANKS,
+                ELEMENTS,
+                PIECES,
+                ALIGNED,
+            )
     if RECEIVE:
         counts = dl.allocate_smem(tl.int32, [RANKS])
         for source in range(tid(0), RANKS, num_warps() * 32):
             tokens = m
             if source != rank:
-                header = receive_one(set_ptr + source.to(tl.int64) * source_stride, epoch, POLLS)
-                tokens = data_of(header, tl.int32)[0]
+                tokens = data_of(receive_one(about_ptr + source * about_stride, epoch, POLLS), tl.int32)[0]
             dl.smem_store(counts, tokens, source)
         __syncthreads()
-        shares = tl.cdiv(row_packets, 32 * PIECES)
-        warps = num_warps() * tl.num_programs(0)
-        for item in range(pid * num_warps() + tid(0) // 32, RANKS * most * shares, warps):
-            row = item // shares
-            source = row // most
-            token = row % most
-            of_source = set_ptr + source.to(tl.int64) * source_stride
-            is_there = token < dl.smem_load(counts, source)
-            expert = -1
-            if lane < TOP_K:
-                weight = 0.0
-                if is_there & (source != rank):
-                    about = data_of(receive_one(of_source + 2 * (1 + token * TOP_K + lane), epoch, POLLS), tl.int32)
-                    expert = about[0]
-                    weight = about[1].to(tl.float32, bitcast=True)
-                if (item % shares == 0) & ((source != rank) | (is_there == 0)):
-                    st(here_ids_ptr + row * TOP_K + lane, expert, semantic="weak")
-                    st(here_weights_ptr + row * TOP_K + lane, weight, semantic="weak")
-            if anyone(expert >= 0):
-                first = item % shares * (32 * PIECES) + lane
-                row_ptr = of_source + 2 * (1 + most * TOP_K + token.to(tl.int64) * row_packets)
-                packets = receive_share(row_ptr, first, row_packets, epoch, PIECES, POLLS)
-                to_ptr = rows_ptr + row.to(tl.int64) * columns
-                for i in tl.static_range(PIECES):
-                    values = data_of(packets[i], rows_ptr.dtype.element_ty)
-                    store_elements(to_ptr, (first + 32 * i) * ELEMENTS, columns, values, ELEMENTS, ALIGNED)
+        abouts = (about_ptr, about_stride)
+        if is_last:
+            here = (here_ids_ptr, here_weights_ptr)
+            gather_slots(
+                ids_ptr, weights_ptr, *here, *abouts, counts, epoch, most, experts, local_experts, TOP_K, RANKS, POLLS
+            )
+            if ROUTES:
+                __syncthreads()
+                deal(
+                    0,
+                    here_weights_ptr,
+                    here_weights_ptr,
+                    *here,
+                    route_ptr,
+                    here_ids_ptr,
+                    RANKS * most,
+                    most,
+                    most,
+                    1,
+                    E,
+                    PADDED,
+                    BITS,
+                    TOP_K,
+                    RANKS,
+                    num_warps(),
+                    False,
+                    ROWS_AT_ONCE,
+                    32,
+                    False,
+                    False,
+                    1,
+                    1,
+                    False,
+                    BLOCK,
+                    GROUP,
+                )
+        else:
+            receive_rows(
+                rows_ptr,
+                *abouts,
+                slots_ptr,
+                source_stride,
+                counts,
+                epoch,
+                most,
+                columns,
+                shares,
+                TOP_K,
+                RANKS,
+                ELEMENTS,
+                PIECES,
+                ALIGNED,
+                POLLS,
+            )
         end_call(epoch_ptr, epoch)

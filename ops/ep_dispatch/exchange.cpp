@@ -9,8 +9,8 @@
 namespace tandem::ops {
 namespace {
 
-constexpr int kGpuWarps = 8, kSimulatedPrograms = 2, kSimulatedWarps = 2;
-constexpr int64_t kPieces = 4, kSimulatedPieces = 2;  // packets that a thread has in flight
+constexpr int kGpuWarps = 16, kSimulatedPrograms = 2, kSimulatedWarps = 2;
+constexpr int64_t kPieces = 4, kSimulatedPieces = 2, kLanes = 32;
 
 }  // namespace
 
@@ -25,17 +25,20 @@ const std::vector<Size>& exchangeSizes() {
 }
 
 Exchange::Exchange(const Table& table, Team& team, Memory& memory, const ExchangeSizes& sizes, int64_t aboutToken,
-                   DType dtype, const ExchangeConfig& config)
+                   DType dtype, int others, const ExchangeConfig& config)
     : team_(team), sizes_(sizes), dtype_(dtype) {
   checkExperts(table, sizes.experts, sizes.topK);
   bool simulated = team.target() == "sim";
-  rowPackets_ = cdiv(sizes.columns, elementsOfFlaggedPacket(dtype));
-  sourcePackets_ = 1 + sizes.maxM * (aboutToken + rowPackets_);
+  int64_t packets = cdiv(sizes.columns, elementsOfPacket(dtype));
+  pieces_ = config.pieces ? config.pieces : simulated ? kSimulatedPieces : kPieces;
+  pieces_ = std::min(pieces_, cdiv(packets, kLanes));
+  shares_ = cdiv(packets, kLanes * pieces_);
   numWarps_ = config.numWarps ? config.numWarps : simulated ? kSimulatedWarps : kGpuWarps;
-  int64_t shares = tokens() * cdiv(rowPackets_, 32 * (simulated ? kSimulatedPieces : kPieces));
   int64_t most = config.programs ? config.programs : simulated ? kSimulatedPrograms : team.residentPrograms();
-  programs_ = int(std::min<int64_t>({most, team.residentPrograms(), cdiv(shares, numWarps_)}));
-  slots_ = memory.symmetricZeros({2, team.size(), sourcePackets_, 2}, DType::Int64, "packets");
+  most = std::min<int64_t>({most, team.residentPrograms() - others, cdiv(tokens() * shares_, numWarps_)});
+  programs_ = int(std::max<int64_t>(most, 1)) + others;
+  abouts_ = memory.symmetricZeros({2, team.size(), 1 + sizes.maxM * aboutToken, 2}, DType::Int64, "about rows");
+  slots_ = markedSlots(team, memory, {2, team.size(), sizes.maxM * shares_ * pieces_ * kLanes, 2}, "rows");
   epochs_ = memory.localZeros({programs_}, DType::Int64, "calls");
 }
 
@@ -44,23 +47,24 @@ int64_t Exchange::tokens() const { return team_.size() * sizes_.maxM; }
 int64_t Exchange::localExperts() const { return cdiv(sizes_.experts, team_.size()); }
 
 void Exchange::launch(const Kernel& kernel, const std::vector<Tensor>& tensors, const std::vector<Tensor>& rows,
-                      int64_t m, int stream) {
-  int64_t elements = elementsOfFlaggedPacket(dtype_), bytes = elements * byteSize(dtype_);
+                      int64_t m, int stream, const std::map<std::string, Constant>& constants) {
+  int64_t elements = elementsOfPacket(dtype_);
   bool isAligned = sizes_.columns % elements == 0;
-  for (const Tensor& t : rows) isAligned &= t.address % uint64_t(bytes) == 0;
+  for (const Tensor& t : rows) isAligned &= t.address % kPacketBytes == 0;
   std::vector<Argument> arguments(tensors.begin(), tensors.end());
-  arguments.insert(arguments.end(), {slots_, epochs_});
-  for (int64_t size : {m, sizes_.maxM, sizes_.columns, sizes_.experts, localExperts(), rowPackets_, 2 * sourcePackets_})
+  arguments.insert(arguments.end(), {abouts_, slots_, epochs_});
+  for (int64_t size : {m, sizes_.maxM, sizes_.columns, sizes_.experts, localExperts(), shares_})
     arguments.emplace_back(size);
-  team_.launch(kernel, {.grid = {programs_, 1, 1}, .numWarps = numWarps_, .stream = stream}, arguments,
-               {{"TOP_K", sizes_.topK},
-                {"RANKS", int64_t(team_.size())},
-                {"ELEMENTS", elements},
-                {"PIECES", team_.target() == "sim" ? kSimulatedPieces : kPieces},
-                {"ALIGNED", isAligned},
-                {"POLLS", pollsOn(team_)},
-                {"SEND", true},
-                {"RECEIVE", true}});
+  std::map<std::string, Constant> all = constants;
+  all.insert({{"TOP_K", sizes_.topK},
+              {"RANKS", int64_t(team_.size())},
+              {"ELEMENTS", elements},
+              {"PIECES", pieces_},
+              {"ALIGNED", isAligned},
+              {"POLLS", pollsOn(team_)},
+              {"SEND", true},
+              {"RECEIVE", true}});
+  team_.launch(kernel, {.grid = {programs_, 1, 1}, .numWarps = numWarps_, .stream = stream}, arguments, all);
 }
 
 }  // namespace tandem::ops

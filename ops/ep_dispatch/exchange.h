@@ -3,6 +3,7 @@
 #include "ops/kernel_text.h"
 #include "ops/table.h"
 #include "tandem/moe_config.h"
+#include <map>
 
 namespace tandem::ops {
 
@@ -18,28 +19,30 @@ extern const char* const kRouteHere;
 template <class Config>
 std::vector<Option> exchangeOptions() {
   return {option<Config>("programs", &Config::programs, "at most"),
-          option<Config>("num_warps", &Config::numWarps, "of a program")};
+          option<Config>("num_warps", &Config::numWarps, "of a program"),
+          option<Config>("pieces", &Config::pieces, "of 512 bytes, that a warp has in flight at once", 0, 8)};
 }
 
 class Exchange {
  public:
-  // `aboutToken`: packets of each token beside its row's.
+  // `aboutToken`: packets that say more of each token; `others`: programs that move no rows.
   Exchange(const Table& table, Team& team, Memory& memory, const ExchangeSizes& sizes, int64_t aboutToken, DType dtype,
-           const ExchangeConfig& config);
+           int others, const ExchangeConfig& config);
   // `tensors`: the kernel's arguments before the slots; those whose rows travel come in `rows`.
   void launch(const Kernel& kernel, const std::vector<Tensor>& tensors, const std::vector<Tensor>& rows, int64_t m,
-              int stream);
+              int stream, const std::map<std::string, Constant>& constants = {});
   // The most tokens that come to a rank, and its experts.
   int64_t tokens() const;
   int64_t localExperts() const;
+  int numWarps() const { return numWarps_; }
 
  private:
   Team& team_;
   ExchangeSizes sizes_;
   DType dtype_;
-  int64_t rowPackets_, sourcePackets_;
+  int64_t pieces_, shares_;  // of a row
   int programs_, numWarps_;
-  Tensor slots_, epochs_;
+  Tensor abouts_, slots_, epochs_;
 };
 
 }  // namespace tandem::ops

@@ -53,7 +53,5 @@ inline const Kernel& packetsKernel(const std::string& name) { return kernelOf("o
 Tensor asIntegers(const Tensor& t);
 // Returns the number of elements in a packet.
 inline int64_t elementsOfPacket(DType dtype) { return kPacketBytes / byteSize(dtype); }
-// The same of a packet half of which is flags (ops/device/packets.py).
-inline int64_t elementsOfFlaggedPacket(DType dtype) { return kPacketBytes / 2 / byteSize(dtype); }
 
 }  // namespace tandem::ops

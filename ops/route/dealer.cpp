@@ -11,6 +11,7 @@ namespace {
 // Slots of a program, and up to how many one program takes alone. Scores take longer than slots: then tokens count.
 constexpr int64_t kSlotsEach = 1024, kAlone = 2048, kTokensEach = 8, kTokensAlone = 64;
 constexpr int64_t kSimulatedSlotsEach = 64, kSimulatedAlone = 64;
+constexpr int64_t kInside = 8192;  // slots that one program deals while others move their rows
 constexpr int kWarps = 8, kWarpsAlone = 16, kSimulatedWarps = 2;
 constexpr int64_t kMostSharedWords = 56 << 10;
 constexpr int kGroup = 8;        // blocks that share the columns that they read
@@ -68,37 +69,48 @@ Dealer::Ranges Dealer::rangesFor(int64_t m) const {
     out.tokens = cdiv(shard, out.parts);
     if (!simulated) out.warps = kWarps;
   }
-  // Counts of each warp, the scores of its tokens with the sums of their groups, and what is of all.
-  int64_t columns = paddedExperts(experts_), each = columns * (out.isMany ? 1 : ranks);
-  auto words = [&](int warps) {
-    int64_t lanes = lanesFor(columns, out.tokens, warps);
-    return warps * (each + (scores_ ? 32 / lanes * (2 * (columns + lanes) + columns / 2) : 0)) + 2 * each + 5 * columns;
-  };
-  while (out.warps > 1 && words(out.warps) > kMostSharedWords) out.warps /= 2;
+  while (out.warps > 1 && sharedWords(out) > kMostSharedWords) out.warps /= 2;
   return out;
+}
+
+// Counts of each warp, the scores of its tokens with the sums of their groups, and what is of all.
+int64_t Dealer::sharedWords(const Ranges& ranges) const {
+  int64_t columns = paddedExperts(experts_), each = columns * (ranges.isMany ? 1 : team_.size());
+  int64_t lanes = lanesFor(columns, ranges.tokens, ranges.warps);
+  int64_t ofScores = scores_ ? 32 / lanes * (2 * (columns + lanes) + columns / 2) : 0;
+  return ranges.warps * (each + ofScores) + 2 * each + 5 * columns;
+}
+
+bool Dealer::isQuickInside(int64_t m, int warps) const {
+  return m * topK_ <= (team_.target() == "sim" ? kSimulatedAlone : kInside) &&
+         sharedWords({1, shardRows(m, team_.size()), false, warps}) <= kMostSharedWords;
+}
+
+std::map<std::string, Constant> Dealer::constantsOf(int64_t m, int64_t programs) const {
+  int64_t columns = paddedExperts(experts_);
+  return {{"E", experts_},
+          {"PADDED", columns},
+          {"BITS", int64_t(std::bit_width(uint64_t(experts_ - 1)))},
+          {"ROWS_AT_ONCE", std::clamp<int64_t>(kTile / columns, 1, padded(programs))},
+          {"BLOCK", int64_t(blockRows(m * topK_, experts_, config_, team_.target()))},
+          {"GROUP", int64_t(kGroup)}};
 }
 
 void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stream,
                     const std::map<std::string, Constant>& constants) {
   Ranges ranges = rangesFor(m);
-  int64_t columns = paddedExperts(experts_);
   int64_t programs = ranges.parts * team_.size();
-  std::map<std::string, Constant> all = {{"E", experts_},
-                                         {"PADDED", columns},
-                                         {"BITS", int64_t(std::bit_width(uint64_t(experts_ - 1)))},
-                                         {"K", topK_},
-                                         {"R", int64_t(team_.size())},
-                                         {"WARPS", int64_t(ranges.warps)},
-                                         {"MANY", ranges.isMany},
-                                         {"ROWS_AT_ONCE", std::clamp<int64_t>(kTile / columns, 1, padded(programs))},
-                                         {"LANES", lanesFor(columns, ranges.tokens, ranges.warps)},
-                                         {"SCORES", scores_},
-                                         {"SIGMOID", false},
-                                         {"GROUPS", int64_t(1)},
-                                         {"TOP_GROUPS", int64_t(1)},
-                                         {"RENORMALISE", false},
-                                         {"BLOCK", int64_t(blockRows(m * topK_, experts_, config_, team_.target()))},
-                                         {"GROUP", int64_t(kGroup)}};
+  std::map<std::string, Constant> all = constantsOf(m, programs);
+  all.insert({{"K", topK_},
+              {"R", int64_t(team_.size())},
+              {"WARPS", int64_t(ranges.warps)},
+              {"MANY", ranges.isMany},
+              {"LANES", lanesFor(paddedExperts(experts_), ranges.tokens, ranges.warps)},
+              {"SCORES", scores_},
+              {"SIGMOID", false},
+              {"GROUPS", int64_t(1)},
+              {"TOP_GROUPS", int64_t(1)},
+              {"RENORMALISE", false}});
   for (const auto& [name, value] : constants) all[name] = value;
   LaunchConfig launch{.grid = {int(ranges.isMany ? programs + 1 : 1), 1, 1},
                       .numWarps = ranges.warps,

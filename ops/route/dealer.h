@@ -17,6 +17,10 @@ class Dealer {
   void launch(const Given& given, const Tensor& route, int64_t m, int stream,
               const std::map<std::string, Constant>& constants);
   const Tensor& ids() const { return ids_; }
+  // For a kernel one of whose programs, of so many warps, deals given ids of m tokens while others work: whether that is
+  // quick, and the constants of `deal` that depend on sizes.
+  bool isQuickInside(int64_t m, int warps) const;
+  std::map<std::string, Constant> constantsInside(int64_t m) const { return constantsOf(m, team_.size()); }
 
  private:
   // How the tokens of a shard are divided.
@@ -26,6 +30,8 @@ class Dealer {
     int warps;
   };
   Ranges rangesFor(int64_t m) const;
+  int64_t sharedWords(const Ranges& ranges) const;
+  std::map<std::string, Constant> constantsOf(int64_t m, int64_t programs) const;
 
   Team& team_;
   int64_t experts_, topK_;

@@ -53,7 +53,8 @@ def share_of(row, rank, m, shard_rows, tokens_each, parts, R: tl.constexpr):
 
 
 @tandem.jit
-def route(
+def deal(
+    pid,
     logits_ptr,
     bias_ptr,
     ids_ptr,
@@ -82,9 +83,8 @@ def route(
     GROUP: tl.constexpr,
 ):
     """SCORES: ids are found from the logits [m, E] and the bias [E]; else they are given, with their weights. The tokens of a shard are
-    divided into `parts` ranges of `tokens_each`. MANY: a program for each range, and one that writes the blocks; else one has all."""
+    divided into `parts` ranges of `tokens_each`. MANY: a program for each range, and one that writes the blocks; else one, 0, has all."""
     rank = dl.rank()
-    pid = tl.program_id(0)
     ranges = R * parts
     slots = m * K
     EACH: tl.constexpr = 1 if MANY else R  # ranges of a program; if it has all, a shard has one
@@ -217,3 +217,63 @@ def route(
                 if is_row & (lower + 1 == popc(alike)):
                     dl.smem_store(seen, above + 1, (nth * WARPS + warp) * E + expert)
                 __syncwarp()
+
+
+@tandem.jit
+def route(
+    logits_ptr,
+    bias_ptr,
+    ids_ptr,
+    given_ptr,
+    route_ptr,
+    counts_ptr,
+    m,
+    shard_rows,
+    tokens_each,
+    parts,
+    E: tl.constexpr,
+    PADDED: tl.constexpr,
+    BITS: tl.constexpr,
+    K: tl.constexpr,
+    R: tl.constexpr,
+    WARPS: tl.constexpr,
+    MANY: tl.constexpr,
+    ROWS_AT_ONCE: tl.constexpr,
+    LANES: tl.constexpr,
+    SCORES: tl.constexpr,
+    SIGMOID: tl.constexpr,
+    GROUPS: tl.constexpr,
+    TOP_GROUPS: tl.constexpr,
+    RENORMALISE: tl.constexpr,
+    BLOCK: tl.constexpr,
+    GROUP: tl.constexpr,
+):
+    deal(
+        tl.program_id(0),
+        logits_ptr,
+        bias_ptr,
+        ids_ptr,
+        given_ptr,
+        route_ptr,
+        counts_ptr,
+        m,
+        shard_rows,
+        tokens_each,
+        parts,
+        E,
+        PADDED,
+        BITS,
+        K,
+        R,
+        WARPS,
+        MANY,
+        ROWS_AT_ONCE,
+        LANES,
+        SCORES,
+        SIGMOID,
+        GROUPS,
+        TOP_GROUPS,
+        RENORMALISE,
+        BLOCK,
+        GROUP,
+    )

@@ -9,8 +9,9 @@ import numpy as np
 from tandem.ops import RouteIds, route_parts
 
 OPS = pathlib.Path(__file__).parents[2]
-FILES = ["device/exchange.py", "device/packets.py", "device/routes.py", "ep_dispatch/ep_dispatch.py", "ep_combine/ep_combine.py"]
-PIECES = 2
+FILES = ["device/exchange.py", "device/marks.py", "device/packets.py", "device/routes.py", "ep_dispatch/ep_dispatch.py", "ep_combine/ep_combine.py", "route/route.py", "route/blocks.py", "route/score.py"]
+ELEMENTS, LANES, PIECES = 4, 32, 2  # fp32
+NO_ROUTE = dict.fromkeys(("E", "PADDED", "BITS", "ROWS_AT_ONCE", "BLOCK", "GROUP"), 1)
 
 
 def kernels(folder, *changes):
@@ -65,15 +66,19 @@ class Case:
 
 
 class Layer:
-    def __init__(self, team, case, kernels, two_calls=False, programs=2, warps=2):
+    def __init__(self, team, case, kernels, two_calls=False, programs=2, warps=2, polls=2):
         self.team, self.case, self.kernels, self.two_calls = team, case, kernels, two_calls
-        self.programs, self.warps = programs, warps
+        self.programs, self.warps, self.polls = programs, warps, polls
         rows = team.size * case.most
-        self.packets = -(-case.columns // 2)  # fp32
+        self.shares = -(-case.columns // (ELEMENTS * LANES * PIECES))
         zeros = lambda shape, dtype: team.local_from_array(np.zeros(shape, dtype))
-        self.sizes = [1 + case.most * (case.top_k + self.packets), 1 + case.most * self.packets]
-        self.slots = [team.zeros((2, team.size, n, 2), "int64", name=f"packets {i}") for i, n in enumerate(self.sizes)]
-        self.epochs = [zeros(self.programs, "int64"), zeros(self.programs, "int64")]
+        self.abouts = [team.zeros((2, team.size, 1 + n, 2), "int64", name=f"about {i}") for i, n in enumerate((case.most * case.top_k, 0))]
+        shape = (2, team.size, case.most * self.shares * PIECES * LANES, 2)
+        self.slots = [team.zeros(shape, "int64", name=f"rows {i}") for i in range(2)]
+        for slots in self.slots:
+            slots[...] = -1
+        team.barrier()  # nobody sends before
+        self.epochs = [zeros(self.programs + 1, "int64") for _ in range(2)]
         self.rows = team.local_empty((rows, case.columns), "float32", name="rows")
         self.here, self.by = (
             team.local_empty((rows, case.top_k), "int32", name="here"),
@@ -81,24 +86,26 @@ class Layer:
         )
         self.dealt = RouteIds(team, rows, case.local, case.top_k, "i32")
 
-    def launch(self, kernel, tensors, which, m):
+    def launch(self, kernel, tensors, which, m, programs=None, **constants):
         case = self.case
-        sizes = (m, case.most, case.columns, case.experts, case.local, self.packets, 2 * self.sizes[which])
-        constants = {
+        sizes = (m, case.most, case.columns, case.experts, case.local, self.shares)
+        constants |= {
             "TOP_K": case.top_k,
             "RANKS": self.team.size,
-            "ELEMENTS": 2,
+            "ELEMENTS": ELEMENTS,
             "PIECES": PIECES,
-            "ALIGNED": case.columns % 2 == 0,
-            "POLLS": 2,
+            "ALIGNED": case.columns % ELEMENTS == 0,
+            "POLLS": self.polls,
         }
+        given = (*tensors, self.abouts[which], self.slots[which], self.epochs[which], *sizes)
         for part in [(True, False), (False, True)] if self.two_calls else [(True, True)]:
-            kernel[(self.programs,)](
-                *tensors, self.slots[which], self.epochs[which], *sizes, **constants, SEND=part[0], RECEIVE=part[1], num_warps=self.warps
+            kernel[(programs or self.programs,)](
+                *given, **constants, SEND=part[0], RECEIVE=part[1], num_warps=self.warps
             )
 
     def dispatch(self, x, ids, weights, m):
-        self.launch(self.kernels["ep_dispatch"], (x, ids, weights, self.rows, self.here, self.by), 0, m)
+        tensors = (x, ids, weights, self.rows, self.here, self.by, self.here)
+        self.launch(self.kernels["ep_dispatch"], tensors, 0, m, programs=self.programs + 1, ROUTES=False, **NO_ROUTE)
 
     def combine(self, h, route, ids, out, m):
         self.launch(self.kernels["ep_combine"], (h, route, ids, out), 1, m)

@@ -98,5 +98,5 @@ def test_memory():
         sizes = (3, 10, 4, 2, "bf16")
         return [op(team, *sizes).memory()["symmetric"] for op in (EpDispatch, EpCombine)]
 
-    ranks, packets = 2, 3  # a row has 20 bytes
-    assert tandem.launch(main, ranks=ranks).values == [[2 * ranks * (1 + 3 * (n + packets)) * 16 for n in (2, 0)]] * ranks
+    ranks, slots = 2, 32  # a row has 20 bytes
+    assert tandem.launch(main, ranks=ranks).values == [[2 * ranks * (1 + 3 * (n + slots)) * 16 for n in (2, 0)]] * ranks

@@ -55,8 +55,9 @@ void EpDispatch::queue(const Call& call) {
   bool isInside = dealer_->isQuickInside(tokens, exchange_->numWarps());
   std::map<std::string, Constant> constants = dealer_->constantsInside(tokens);
   constants["ROUTES"] = isInside;
-  exchange_->launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"), {t[0], t[1], t[2], t[4], ids_, weights_, t[3]},
-                    {t[0], t[4]}, call.numbers[0], call.stream, constants);
+  exchange_->launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"),
+                    {t[0], t[1], t[2], t[4], ids_, weights_, t[3]}, {t[0], t[4]}, call.numbers[0], call.stream,
+                    constants);
   if (!isInside) dealer_->launch({weights_, weights_, ids_, weights_}, t[3], tokens, call.stream, {});
 }
 

@@ -232,9 +232,7 @@ def dispatch(
         abouts = (about_ptr, about_stride)
         if is_last:
             here = (here_ids_ptr, here_weights_ptr)
-            gather_slots(
-                ids_ptr, weights_ptr, *here, *abouts, counts, epoch, most, experts, local_experts, TOP_K, RANKS, POLLS
-            )
+            gather_slots(ids_ptr, weights_ptr, *here, *abouts, counts, epoch, most, experts, local_experts, TOP_K, RANKS, POLLS)
             if ROUTES:
                 __syncthreads()
                 deal(

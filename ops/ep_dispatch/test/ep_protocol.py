@@ -9,7 +9,17 @@ import numpy as np
 from tandem.ops import RouteIds, route_parts
 
 OPS = pathlib.Path(__file__).parents[2]
-FILES = ["device/exchange.py", "device/marks.py", "device/packets.py", "device/routes.py", "ep_dispatch/ep_dispatch.py", "ep_combine/ep_combine.py", "route/route.py", "route/blocks.py", "route/score.py"]
+FILES = [
+    "device/exchange.py",
+    "device/marks.py",
+    "device/packets.py",
+    "device/routes.py",
+    "ep_dispatch/ep_dispatch.py",
+    "ep_combine/ep_combine.py",
+    "route/route.py",
+    "route/blocks.py",
+    "route/score.py",
+]
 ELEMENTS, LANES, PIECES = 4, 32, 2  # fp32
 NO_ROUTE = dict.fromkeys(("E", "PADDED", "BITS", "ROWS_AT_ONCE", "BLOCK", "GROUP"), 1)
 
@@ -99,9 +109,7 @@ class Layer:
         }
         given = (*tensors, self.abouts[which], self.slots[which], self.epochs[which], *sizes)
         for part in [(True, False), (False, True)] if self.two_calls else [(True, True)]:
-            kernel[(programs or self.programs,)](
-                *given, **constants, SEND=part[0], RECEIVE=part[1], num_warps=self.warps
-            )
+            kernel[(programs or self.programs,)](*given, **constants, SEND=part[0], RECEIVE=part[1], num_warps=self.warps)
 
     def dispatch(self, x, ids, weights, m):
         tensors = (x, ids, weights, self.rows, self.here, self.by, self.here)

@@ -18,7 +18,7 @@ import tandem
 
 DISPATCH, COMBINE, EXCHANGE = "ep_dispatch/ep_dispatch.py", "ep_combine/ep_combine.py", "device/exchange.py"
 MARKS = "device/marks.py"
-SENT = '    st_vector(slots_ptr + i * PIECE + 2 * laneid(), without_marks(values[i]), '
+SENT = "    st_vector(slots_ptr + i * PIECE + 2 * laneid(), without_marks(values[i]), "
 ROW_POINTER = "dl.symm_at(mine_ptr, peer) + item.to(tl.int64) * (PIECES * PIECE)"
 HEADER = "receive_one(about_ptr + 2 * source, epoch, POLLS)\n"
 PARITY = "slots_ptr += (epoch % 2) * RANKS * source_stride"
@@ -28,7 +28,10 @@ NOTHING = "reports nothing, but the result is wrong"
 PLANTED = {
     "rows not awaited": ((MARKS, "        ready = polls > POLLS\n", "        ready = True\n"), NOTHING),
     "marks not put back": ((MARKS, "        put_marks(slots[i])\n", "        0\n"), NOTHING),
-    "last group not sent": ((EXCHANGE, "tl.static_range(PIECES):\n    " + SENT, "tl.static_range(PIECES - 1):\n    " + SENT), "deadlock|livelock"),
+    "last group not sent": (
+        (EXCHANGE, "tl.static_range(PIECES):\n    " + SENT, "tl.static_range(PIECES - 1):\n    " + SENT),
+        "deadlock|livelock",
+    ),
     "narrow store of rows": ((EXCHANGE, SENT + '"sys", "relaxed")', SENT + '"gpu", "relaxed")'), "scope|race"),
     "weak store of rows": ((EXCHANGE, SENT + '"sys", "relaxed")', SENT + '"sys", "weak")'), "race"),
     "wrong source's slots": (

@@ -12,36 +12,20 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from ops.device.packets import end_call, load_elements, store_elements
+from ops.device.scales import LARGEST, SCALED_ELEMENTS, joined_lanes, largest_of
 from ops.packets.packets import fly, sum_of_slot
-from tandem.simt import __shfl_xor_sync_i32, __syncthreads, num_warps, st, tid
-
-LARGEST = tl.constexpr(448.0)  # of e4m3
-SCALED_ELEMENTS = tl.constexpr(128)  # of a row, that share a scale
-
-
-@tandem.jit
-def joined(x, y, MOST: tl.constexpr):
-    return tl.maximum(x, y) if MOST else x + y
-
-
-@tandem.jit
-def of_lanes(value, LANES: tl.constexpr, MOST: tl.constexpr):
-    """The sum of `value` over a power of two of neighbouring lanes, or the largest; in all of them."""
-    for step in tl.static_range(5):
-        if 1 << step < LANES:
-            value = joined(value, __shfl_xor_sync_i32(-1, value, 1 << step), MOST)
-    return value
+from tandem.simt import __syncthreads, num_warps, st, tid
 
 
 @tandem.jit
 def of_program(value, buffer, turn, MOST: tl.constexpr):
     """The same over all threads. `turn` is 0 and 1 in turns, so that one barrier is enough."""
     WARPS: tl.constexpr = num_warps()
-    value = of_lanes(value, 32, MOST)
+    value = joined_lanes(value, 32, MOST)
     if tid(0) % 32 == 0:
         dl.smem_store(buffer, value, turn * WARPS + tid(0) // 32)
     __syncthreads()
-    return of_lanes(dl.smem_load(buffer, turn * WARPS + tid(0) % WARPS), WARPS, MOST)
+    return joined_lanes(dl.smem_load(buffer, turn * WARPS + tid(0) % WARPS), WARPS, MOST)
 
 
 @tandem.jit
@@ -49,13 +33,6 @@ def add_squares(total, values, ELEMENTS: tl.constexpr):
     for i in tl.static_range(ELEMENTS):
         total += values[i] * values[i]
     return total
-
-
-@tandem.jit
-def largest_of(values, most, ELEMENTS: tl.constexpr):
-    for i in tl.static_range(ELEMENTS):
-        most = tl.maximum(most, tl.abs(values[i]))
-    return most
 
 
 @tandem.jit
@@ -144,7 +121,7 @@ def all_reduce_norm(
             i = start + tid(0)
             y = normed(i, kept, weight, row_ptr, weight_ptr, columns, factor, ELEMENTS, ALIGNED)
             if QUANTISED and not ROW_SCALES:
-                largest = of_lanes(largest_of(y, 0.0, ELEMENTS), SCALED_ELEMENTS // ELEMENTS, True)
+                largest = joined_lanes(largest_of(y, 0.0, ELEMENTS), SCALED_ELEMENTS // ELEMENTS, True)
                 scale = tl.where(largest > 0, LARGEST / largest, 0.0)
                 if (i * ELEMENTS % SCALED_ELEMENTS == 0) & (i < slots):
                     group = i * ELEMENTS // SCALED_ELEMENTS

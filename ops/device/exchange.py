@@ -1,6 +1,7 @@
 """Rows that travel between the ranks of an expert-parallel layer, in slots with marks (ops/device/marks.py).
 
 A row has PIECES times `shares` pieces of 32 slots, its last ones padded. A warp takes a share, PIECES pieces, all in flight at once.
+QUANTISED: rows travel in fp8, 512 elements in a piece; behind a share's pieces it has a slot with the four scales of each.
 What is said about rows goes in packets that carry their flag (ops/device/packets.py), as several warps read it. Two sets of both, in each
 those of every source rank, one behind the other.
 """
@@ -10,7 +11,8 @@ import tandem.dist as dl
 import tandem.language as tl
 from ops.device.marks import take, without_marks
 from ops.device.packets import load_elements, store_elements
-from tandem.simt import __ballot_sync, laneid, ld_vector, st_vector
+from ops.device.scales import LARGEST, SCALED_ELEMENTS, joined_lanes, largest_of
+from tandem.simt import __ballot_sync, __shfl_sync_i32, laneid, ld_vector, st_vector
 
 PIECE = tl.constexpr(2 * 32)  # in 8 bytes
 
@@ -42,19 +44,93 @@ def store_slot(row_ptr, first, columns, values, ELEMENTS: tl.constexpr, ALIGNED:
 
 
 @tandem.jit
-def send_share(slots_ptr, values, PIECES: tl.constexpr):
-    """`slots`: of the share, on the rank that receives."""
+def load_share(row_ptr, share, columns, ELEMENTS: tl.constexpr, PIECES: tl.constexpr, ALIGNED: tl.constexpr):
+    values = ()
     for i in tl.static_range(PIECES):
-        st_vector(slots_ptr + i * PIECE + 2 * laneid(), without_marks(values[i]), "sys", "relaxed")
+        first = (share * PIECES + i) * 32 + laneid()
+        values += (load_slot(row_ptr, first * ELEMENTS, columns, ELEMENTS, ALIGNED).recast(tl.int64),)
+    return values
 
 
 @tandem.jit
-def take_share(slots_ptr, dtype: tl.constexpr, PIECES: tl.constexpr, POLLS: tl.constexpr):
+def load_quantised(row_ptr, share, columns, to: tl.constexpr, PIECES: tl.constexpr, ALIGNED: tl.constexpr):
+    """The slots of a share in fp8, and behind them in lane i the scales of piece i."""
+    WORDS: tl.constexpr = row_ptr.dtype.element_ty.primitive_bitwidth // 8  # loads for 16 elements, each for 4 / WORDS words of fp8
+    EACH: tl.constexpr = 16 // WORDS
+    values = ()
+    scales = dl.zeros_vector(4, tl.int32)
+    for i in tl.static_range(PIECES):
+        first = ((share * PIECES + i) * 32 + laneid()) * 16
+        parts = ()
+        largest = 0.0
+        for j in tl.static_range(WORDS):
+            part = load_slot(row_ptr, first + j * EACH, columns, EACH, ALIGNED).to(tl.float32)
+            largest = largest_of(part, largest, EACH)
+            parts += (part,)
+        largest = joined_lanes(largest, SCALED_ELEMENTS // 16, True)
+        factor = tl.where(largest > 0, tl.div_rn(LARGEST, largest), 0.0)
+        slot = dl.zeros_vector(4, tl.int32)
+        for j in tl.static_range(WORDS):
+            words = (parts[j] * factor).to(to).recast(tl.int32)
+            for k in tl.static_range(EACH // 4):
+                slot[j * (EACH // 4) + k] = words[k]
+        values += (slot.recast(tl.int64),)
+        scale = tl.div_rn(largest, LARGEST).to(tl.int32, bitcast=True)
+        for j in tl.static_range(4):
+            of_group = __shfl_sync_i32(-1, scale, 8 * j)
+            scales[j] = tl.where(laneid() == i, of_group, scales[j])
+    return (*values, scales.recast(tl.int64))
+
+
+@tandem.jit
+def share_stride(PIECES: tl.constexpr, QUANTISED: tl.constexpr):
+    return PIECES * (PIECE + 2 * QUANTISED)
+
+
+@tandem.jit
+def slots_of_share(slots_ptr, PIECES: tl.constexpr, QUANTISED: tl.constexpr):
+    """Of this lane. Lanes without scales have their first slot twice."""
     slots = ()
     for i in tl.static_range(PIECES):
         slots += (slots_ptr + i * PIECE + 2 * laneid(),)
-    parts = take(slots, POLLS)
-    values = ()
+    if QUANTISED:
+        slots += (slots_ptr + tl.where(laneid() < PIECES, PIECES * PIECE, 0) + 2 * laneid(),)
+    return slots
+
+
+@tandem.jit
+def send_share(slots_ptr, values, PIECES: tl.constexpr, QUANTISED: tl.constexpr):
+    """`slots`: of the share, on the rank that receives."""
+    slots = slots_of_share(slots_ptr, PIECES, QUANTISED)
     for i in tl.static_range(PIECES):
-        values += (parts[i].recast(dtype),)
-    return values
+        st_vector(slots[i], without_marks(values[i]), "sys", "relaxed")
+    if QUANTISED:
+        if laneid() < PIECES:
+            st_vector(slots[PIECES], without_marks(values[PIECES]), "sys", "relaxed")
+
+
+@tandem.jit
+def take_share(slots_ptr, PIECES: tl.constexpr, QUANTISED: tl.constexpr, POLLS: tl.constexpr):
+    return take(slots_of_share(slots_ptr, PIECES, QUANTISED), POLLS)
+
+
+@tandem.jit
+def store_share(
+    row_ptr,
+    scales_ptr,
+    share,
+    columns,
+    values,
+    ELEMENTS: tl.constexpr,
+    PIECES: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    QUANTISED: tl.constexpr,
+):
+    """`scales`: of the row."""
+    for i in tl.static_range(PIECES):
+        first = (share * PIECES + i) * 32 + laneid()
+        store_slot(row_ptr, first * ELEMENTS, columns, values[i].recast(row_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
+    if QUANTISED:
+        if laneid() < PIECES:
+            first = (share * PIECES + laneid()) * 4
+            store_elements(scales_ptr, first, tl.cdiv(columns, SCALED_ELEMENTS), values[PIECES].recast(tl.float32), 4, False)

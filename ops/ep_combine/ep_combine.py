@@ -107,9 +107,9 @@ def combine(
                 totals = sum_here(h_ptr, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED)
                 sums = ()
                 for i in tl.static_range(PIECES):
-                    sums += (totals[i].to(out_ptr.dtype.element_ty),)
+                    sums += (totals[i].to(out_ptr.dtype.element_ty).recast(tl.int64),)
                 share = (row % most * shares + item % shares).to(tl.int64)
-                send_share(dl.symm_at(slots_ptr + rank * source_stride, row // most) + share * (PIECES * PIECE), sums, PIECES)
+                send_share(dl.symm_at(slots_ptr + rank * source_stride, row // most) + share * (PIECES * PIECE), sums, PIECES, False)
     if RECEIVE:
         if pid == 0:
             for source in range(tid(0), RANKS, num_warps() * 32):
@@ -135,10 +135,10 @@ def combine(
                     totals = fresh
                 elif anyone(owner == source):
                     share_ptr = slots_ptr + source * source_stride + item.to(tl.int64) * (PIECES * PIECE)
-                    values = take_share(share_ptr, out_ptr.dtype.element_ty, PIECES, POLLS)
+                    values = take_share(share_ptr, PIECES, False, POLLS)
                     fresh = ()
                     for i in tl.static_range(PIECES):
-                        fresh += (totals[i] + values[i].to(tl.float32),)
+                        fresh += (totals[i] + values[i].recast(out_ptr.dtype.element_ty).to(tl.float32),)
                     totals = fresh
             to_ptr = out_ptr + token.to(tl.int64) * columns
             for i in tl.static_range(PIECES):

@@ -9,24 +9,33 @@ namespace tables {
 const Table& ep_dispatch() {
   using Config = EpDispatchConfig;
   static const Table table = [] {
-    Table t{.name = "ep_dispatch",
-            .className = "EpDispatch",
-            .what =
-                "Sends each token's row once to every rank that has one of its experts: token t of rank s becomes row "
-                "s * max_m + t, of which the route says what the rank's experts do with it.",
-            .sizes = exchangeSizes(),
-            .types = summedTypes(),
-            .typeWords = "fp16, bf16 or fp32",
-            .tensors = {{.name = "x", .shape = {"m", "columns"}},
-                        {.name = "ids", .shape = {"m", "top_k"}, .always = DType::Int32},
-                        {.name = "weights", .shape = {"m", "top_k"}, .always = DType::Float32},
-                        {.name = "route", .shape = {kRouteHere}, .isOutput = true, .always = DType::Int32},
-                        {.name = "out", .shape = {"ranks*max_m", "columns"}, .isOutput = true}},
-            .numbers = {{"m", Number::Kind::OwnRows, "this rank's tokens"}},
-            .options = exchangeOptions<Config>()};
+    Table t{
+        .name = "ep_dispatch",
+        .className = "EpDispatch",
+        .what =
+            "Sends each token's row once to every rank that has one of its experts: token t of rank s becomes row "
+            "s * max_m + t, of which the route says what the rank's experts do with it.",
+        .sizes = exchangeSizes(),
+        .types = summedTypes(),
+        .typeWords = "fp16, bf16 or fp32",
+        .tensors = {{.name = "x", .shape = {"m", "columns"}},
+                    {.name = "ids", .shape = {"m", "top_k"}, .always = DType::Int32},
+                    {.name = "weights", .shape = {"m", "top_k"}, .always = DType::Float32},
+                    {.name = "route", .shape = {kRouteHere}, .isOutput = true, .always = DType::Int32},
+                    {.name = "out_scales",
+                     .shape = {"ranks*max_m", "scales(columns)"},
+                     .isOutput = true,
+                     .always = DType::Float32,
+                     .givenBy = "quantised"},
+                    {.name = "out", .shape = {"ranks*max_m", "columns"}, .isOutput = true, .quantisedBy = "quantised"}},
+        .numbers = {{"m", Number::Kind::OwnRows, "this rank's tokens"}},
+        .options = exchangeOptions<Config>()};
     Option rows = option<Config>("block_m", &Config::blockM, "rows of a block, the same in what takes the route");
     rows.kind = Option::Kind::Tile;
     t.options.push_back(rows);
+    t.options.push_back(option<Config>("quantised", &Config::quantised,
+                                       "rows travel and come as fp8e4nv, with a scale for each 128 elements of a row",
+                                       0, 1));
     t.make = maker<EpDispatch, Config, 4>(ep_dispatch);
     return t;
   }();
@@ -37,9 +46,11 @@ const Table& ep_dispatch() {
 
 EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t experts, int64_t topK, DType dtype,
                        const EpDispatchConfig& config)
-    : Operator(tables::ep_dispatch(), team, {maxM, columns, experts, topK}, dtype, &config) {
+    : Operator(tables::ep_dispatch(), team, {maxM, columns, experts, topK}, dtype, &config),
+      isQuantised_(config.quantised) {
   ExchangeSizes sizes{maxM, columns, experts, topK};
-  exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, topK, dtype, 1, config);
+  exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, topK, isQuantised_ ? DType::Float8E4NV : dtype,
+                                         1, config);
   int64_t tokens = exchange_->tokens();
   dealer_ = std::make_unique<Dealer>(team, memory_, tokens, exchange_->localExperts(), topK, false,
                                      DealConfig{.blockM = config.blockM});
@@ -55,9 +66,10 @@ void EpDispatch::queue(const Call& call) {
   bool isInside = dealer_->isQuickInside(tokens, exchange_->numWarps());
   std::map<std::string, Constant> constants = dealer_->constantsInside(tokens);
   constants["ROUTES"] = isInside;
+  constants["QUANTISED"] = isQuantised_;
   exchange_->launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"),
-                    {t[0], t[1], t[2], t[4], ids_, weights_, t[3]}, {t[0], t[4]}, call.numbers[0], call.stream,
-                    constants);
+                    {t[0], t[1], t[2], t[5], isQuantised_ ? t[4] : weights_, ids_, weights_, t[3]}, {t[0], t[5]},
+                    call.numbers[0], call.stream, constants);
   if (!isInside) dealer_->launch({weights_, weights_, ids_, weights_}, t[3], tokens, call.stream, {});
 }
 

@@ -9,11 +9,12 @@ class Dealer;
 class Exchange;
 
 struct EpDispatchConfig : ExchangeConfig {
-  int blockM = 0;  // rows of a block of the route; 0 leaves the choice to the operator
+  int blockM = 0;          // rows of a block of the route; 0 leaves the choice to the operator
+  bool quantised = false;  // rows travel and come as fp8e4nv, with a scale for 128 elements
 };
 
 // Sends each token's row once to every rank that has one of its experts, in packets: one flight. Token t of rank s is row
-// s * maxM + t there. fp16, bf16 or fp32.
+// s * maxM + t there. fp16, bf16 or fp32, or quantised on the way.
 class TANDEM_API EpDispatch : public Operator {
  public:
   EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t experts, int64_t topK, DType dtype,
@@ -21,10 +22,11 @@ class TANDEM_API EpDispatch : public Operator {
   ~EpDispatch() override;
   // This rank's m <= maxM tokens, also none. x: [m, columns]; ids: [m, topK] i32, of all ranks' experts, -1 where a slot is
   // dropped; weights: [m, topK] fp32. rows: [ranks * maxM, columns], of which only those that came are written; route: that
-  // of ranks * maxM tokens and this rank's cdiv(experts, ranks) experts. Queued on `stream`.
+  // of ranks * maxM tokens and this rank's cdiv(experts, ranks) experts; scales: with `quantised` [ranks * maxM,
+  // cdiv(columns, 128)] fp32, of the rows. Queued on `stream`.
   void run(const Tensor& x, const Tensor& ids, const Tensor& weights, const Tensor& route, const Tensor& rows,
-           int64_t m, int stream = 0) {
-    call({{x, ids, weights, route, rows}, {m}, stream});
+           int64_t m, int stream = 0, const Tensor& scales = {}) {
+    call({{x, ids, weights, route, scales, rows}, {m}, stream});
   }
 
  private:
@@ -32,6 +34,7 @@ class TANDEM_API EpDispatch : public Operator {
 
   std::unique_ptr<Exchange> exchange_;
   std::unique_ptr<Dealer> dealer_;
+  bool isQuantised_;
   Tensor ids_, weights_;  // of the tokens that come
 };
 

@@ -12,8 +12,9 @@ received that peer's header of call e + 1, which the peer sent after its call e 
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.exchange import PIECE, anyone, load_slot, send_share, store_slot, take_share
+from ops.device.exchange import anyone, load_quantised, load_share, send_share, share_stride, store_share, take_share
 from ops.device.packets import data_of, end_call, make_packet, receive_one
+from ops.device.scales import SCALED_ELEMENTS
 from ops.route.route import deal
 from tandem.simt import __syncthreads, laneid, ld, num_warps, st, st_vector, tid
 
@@ -24,6 +25,7 @@ def send(
     ids_ptr,
     weights_ptr,
     rows_ptr,
+    scales_ptr,
     about_ptr,
     mine_ptr,
     epoch,
@@ -38,6 +40,7 @@ def send(
     ELEMENTS: tl.constexpr,
     PIECES: tl.constexpr,
     ALIGNED: tl.constexpr,
+    QUANTISED: tl.constexpr,
 ):
     rank = dl.rank()
     pid = tl.program_id(0)
@@ -53,14 +56,15 @@ def send(
         if lane < TOP_K:
             expert = ld(ids_ptr + token * TOP_K + lane, semantic="weak")
             weight = ld(weights_ptr + token * TOP_K + lane, semantic="weak")
-        first = item % shares * (32 * PIECES) + lane
+        share = item % shares
         from_ptr = x_ptr + token.to(tl.int64) * columns
-        values = ()
-        for i in tl.static_range(PIECES):
-            values += (load_slot(from_ptr, (first + 32 * i) * ELEMENTS, columns, ELEMENTS, ALIGNED),)
+        if QUANTISED:
+            values = load_quantised(from_ptr, share, columns, rows_ptr.dtype.element_ty, PIECES, ALIGNED)
+        else:
+            values = load_share(from_ptr, share, columns, ELEMENTS, PIECES, ALIGNED)
         is_expert = (expert >= 0) & (expert < experts)
         owner = tl.where(is_expert, expert // local_experts, -1)
-        if (item % shares == 0) & (lane < TOP_K):
+        if (share == 0) & (lane < TOP_K):
             for step in range(1, RANKS):
                 peer = (rank + step) % RANKS
                 here = tl.where(owner == peer, expert - peer * local_experts, -1)
@@ -70,11 +74,11 @@ def send(
         for step in range(1, RANKS):
             peer = (rank + step) % RANKS
             if anyone(owner == peer):
-                send_share(dl.symm_at(mine_ptr, peer) + item.to(tl.int64) * (PIECES * PIECE), values, PIECES)
+                send_share(dl.symm_at(mine_ptr, peer) + item.to(tl.int64) * share_stride(PIECES, QUANTISED), values, PIECES, QUANTISED)
         if anyone(owner == rank):
-            to_ptr = rows_ptr + (rank * most + token).to(tl.int64) * columns
-            for i in tl.static_range(PIECES):
-                store_slot(to_ptr, (first + 32 * i) * ELEMENTS, columns, values[i], ELEMENTS, ALIGNED)
+            row = (rank * most + token).to(tl.int64)
+            of_row = (rows_ptr + row * columns, scales_ptr + row * tl.cdiv(columns, SCALED_ELEMENTS))
+            store_share(*of_row, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
 
 
 @tandem.jit
@@ -119,6 +123,7 @@ def gather_slots(
 @tandem.jit
 def receive_rows(
     rows_ptr,
+    scales_ptr,
     about_ptr,
     about_stride,
     slots_ptr,
@@ -133,6 +138,7 @@ def receive_rows(
     ELEMENTS: tl.constexpr,
     PIECES: tl.constexpr,
     ALIGNED: tl.constexpr,
+    QUANTISED: tl.constexpr,
     POLLS: tl.constexpr,
 ):
     rank = dl.rank()
@@ -147,12 +153,11 @@ def receive_rows(
             packet = receive_one(about_ptr + source * about_stride + 2 * (1 + token * TOP_K + lane), epoch, POLLS)
             here = data_of(packet, tl.int32)[0]
         if anyone(here >= 0):
-            share_ptr = slots_ptr + source * source_stride + (token * shares + item % shares).to(tl.int64) * (PIECES * PIECE)
-            values = take_share(share_ptr, rows_ptr.dtype.element_ty, PIECES, POLLS)
-            to_ptr = rows_ptr + row.to(tl.int64) * columns
-            first = item % shares * (32 * PIECES) + lane
-            for i in tl.static_range(PIECES):
-                store_slot(to_ptr, (first + 32 * i) * ELEMENTS, columns, values[i], ELEMENTS, ALIGNED)
+            share = item % shares
+            share_ptr = slots_ptr + source * source_stride + (token * shares + share).to(tl.int64) * share_stride(PIECES, QUANTISED)
+            values = take_share(share_ptr, PIECES, QUANTISED, POLLS)
+            of_row = (rows_ptr + row.to(tl.int64) * columns, scales_ptr + row.to(tl.int64) * tl.cdiv(columns, SCALED_ELEMENTS))
+            store_share(*of_row, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
 
 
 @tandem.jit
@@ -161,6 +166,7 @@ def dispatch(
     ids_ptr,
     weights_ptr,
     rows_ptr,
+    scales_ptr,
     here_ids_ptr,
     here_weights_ptr,
     route_ptr,
@@ -178,6 +184,7 @@ def dispatch(
     ELEMENTS: tl.constexpr,
     PIECES: tl.constexpr,
     ALIGNED: tl.constexpr,
+    QUANTISED: tl.constexpr,
     POLLS: tl.constexpr,
     SEND: tl.constexpr,
     RECEIVE: tl.constexpr,
@@ -190,13 +197,14 @@ def dispatch(
     GROUP: tl.constexpr,
 ):
     """This rank has m of up to `most` tokens. `here_ids`, `here_weights`, [RANKS * most, TOP_K]: this rank's experts of the tokens that
-    come here, -1 where none; ROUTES: also their route, for which the constants behind are. SEND and RECEIVE: one call or two."""
+    come here, -1 where none; ROUTES: also their route, for which the constants behind are. QUANTISED: rows are in fp8,
+    with scales. SEND and RECEIVE: one call or two."""
     rank = dl.rank()
     pid = tl.program_id(0)
     is_last = pid == tl.num_programs(0) - 1
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
     about_stride = 2 * (1 + most * TOP_K)
-    source_stride = (most * shares).to(tl.int64) * (PIECES * PIECE)
+    source_stride = (most * shares).to(tl.int64) * share_stride(PIECES, QUANTISED)
     about_ptr += (epoch % 2) * RANKS * about_stride
     slots_ptr += (epoch % 2) * RANKS * source_stride
     if SEND:
@@ -206,6 +214,7 @@ def dispatch(
                 ids_ptr,
                 weights_ptr,
                 rows_ptr,
+                scales_ptr,
                 about_ptr + rank * about_stride,
                 slots_ptr + rank * source_stride,
                 epoch,
@@ -220,6 +229,7 @@ def dispatch(
                 ELEMENTS,
                 PIECES,
                 ALIGNED,
+                QUANTISED,
             )
     if RECEIVE:
         counts = dl.allocate_smem(tl.int32, [RANKS])
@@ -266,6 +276,7 @@ def dispatch(
         else:
             receive_rows(
                 rows_ptr,
+                scales_ptr,
                 *abouts,
                 slots_ptr,
                 source_stride,
@@ -279,6 +290,7 @@ def dispatch(
                 ELEMENTS,
                 PIECES,
                 ALIGNED,
+                QUANTISED,
                 POLLS,
             )
         end_call(epoch_ptr, epoch)

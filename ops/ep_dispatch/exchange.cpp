@@ -31,14 +31,17 @@ Exchange::Exchange(const Table& table, Team& team, Memory& memory, const Exchang
   bool simulated = team.target() == "sim";
   int64_t packets = cdiv(sizes.columns, elementsOfPacket(dtype));
   pieces_ = config.pieces ? config.pieces : simulated ? kSimulatedPieces : kPieces;
-  pieces_ = std::min(pieces_, cdiv(packets, kLanes));
-  shares_ = cdiv(packets, kLanes * pieces_);
+  int64_t ofRow = cdiv(packets, kLanes), scaleSlots = dtype == DType::Float8E4NV ? 1 : 0;
+  while (!config.pieces && ofRow % pieces_) --pieces_;  // what is padded travels
+  pieces_ = std::min(pieces_, ofRow);
+  shares_ = cdiv(ofRow, pieces_);
   numWarps_ = config.numWarps ? config.numWarps : simulated ? kSimulatedWarps : kGpuWarps;
   int64_t most = config.programs ? config.programs : simulated ? kSimulatedPrograms : team.residentPrograms();
   most = std::min<int64_t>({most, team.residentPrograms() - others, cdiv(tokens() * shares_, numWarps_)});
   programs_ = int(std::max<int64_t>(most, 1)) + others;
   abouts_ = memory.symmetricZeros({2, team.size(), 1 + sizes.maxM * aboutToken, 2}, DType::Int64, "about rows");
-  slots_ = markedSlots(team, memory, {2, team.size(), sizes.maxM * shares_ * pieces_ * kLanes, 2}, "rows");
+  int64_t rowSlots = shares_ * pieces_ * (kLanes + scaleSlots);
+  slots_ = markedSlots(team, memory, {2, team.size(), sizes.maxM * rowSlots, 2}, "rows");
   epochs_ = memory.localZeros({programs_}, DType::Int64, "calls");
 }
 

@@ -25,7 +25,8 @@ std::vector<Option> exchangeOptions() {
 
 class Exchange {
  public:
-  // `aboutToken`: packets that say more of each token; `others`: programs that move no rows.
+  // `aboutToken`: packets that say more of each token; `dtype`: of the rows that travel, of fp8 with scales; `others`:
+  // programs that move no rows.
   Exchange(const Table& table, Team& team, Memory& memory, const ExchangeSizes& sizes, int64_t aboutToken, DType dtype,
            int others, const ExchangeConfig& config);
   // `tensors`: the kernel's arguments before the slots; those whose rows travel come in `rows`.

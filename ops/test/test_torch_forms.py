@@ -146,9 +146,9 @@ def test_results_beside_the_output(monkeypatch):
     world = SolvedWorld()
     monkeypatch.setattr(worlds._of_thread, "world", world, raising=False)
 
-    def called(m):
+    def called(m, **options):
         x, ids, weights = torch.empty(m, 8).bfloat16(), torch.empty(m, 2, dtype=torch.int32), torch.empty(m, 2)
-        return tt.ep_dispatch(x, ids, weights, 5, 6)
+        return tt.ep_dispatch(x, ids, weights, 5, 6, **options)
 
     for m in (3, 0):
         rows, route = called(m)
@@ -157,6 +157,8 @@ def test_results_beside_the_output(monkeypatch):
     with FakeTensorMode():
         rows, route = called(3)
     assert rows.shape == (20, 8) and rows.dtype == torch.bfloat16 and route.shape == (244,)
+    rows, route, scales = called(3, quantised=True)
+    assert rows.dtype == torch.float8_e4m3fn and scales.shape == (20, 1) and scales.dtype == torch.float32
 
 
 def test_tensors_that_a_call_writes_to(monkeypatch):

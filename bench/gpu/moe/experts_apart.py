@@ -52,6 +52,8 @@ def chosen(m, experts, top_k, rank):
 def results_of(rows, route, tokens, local, top_k):
     """What this rank's experts make of the rows: expert e multiplies by 1 + e % 3. In the route's order."""
     parts = route_parts(route.cpu().numpy(), tokens, local, top_k)
+    if (parts.counts < 0).any() or (parts.order < 0).any() or (parts.order >= tokens * top_k).any():
+        raise ValueError(f"a route that is none: {route.tolist()}")
     slots = torch.from_numpy(parts.order.copy()).cuda().long()
     expert = torch.repeat_interleave(torch.arange(local, device="cuda"), torch.from_numpy(parts.counts.copy()).cuda().long())
     h = torch.full((tokens * top_k, rows.shape[1]), float("nan"), device="cuda", dtype=torch.bfloat16)
@@ -96,19 +98,21 @@ def measured(m, columns, experts, top_k, options, with_theirs, replays):
     row = {"rows": m, "columns": columns, "experts": experts, "top_k": top_k, "ranks": ranks, "options": options}
     everyone = [torch.empty_like(x) for _ in range(ranks)]
     dist.all_gather(everyone, x)
-    rows, route = tt.ep_dispatch(x, ids, weights, m, experts, **options)
+    quantised = "quantised" in options
+    less = {name: value for name, value in options.items() if name != "quantised"}
+    rows, *more = tt.ep_dispatch(x, ids, weights, m, experts, **options)
+    route, words = more[0], {"out": rows, "route": more[0]}
+    if quantised:
+        words["out_scales"] = more[1]
+        rows = (rows.float().unflatten(1, (-1, 128)) * more[1][:, :, None]).flatten(1)
     h, slots = results_of(rows, route, tokens, local, top_k)
-    came = torch.cat(everyone)[slots // top_k]
-    row["is_right"] = [torch.equal(rows[slots // top_k], came)]
-    out = tt.ep_combine(h, route, ids, m, experts, **options)
+    came = torch.cat(everyone)[slots // top_k].float()
+    row["rows_error"] = round(((rows[slots // top_k].float() - came).norm() / came.norm()).item(), 5)
+    out = tt.ep_combine(h, route, ids, m, experts, **less)
     want = x.double() * (weights * (1 + ids % 3)).sum(1, keepdim=True)
-    off = ((out.double() - want).norm() / want.norm()).item()
-    row["error"] = round(off, 5)
-    words = {"rows": rows, "route": route}
-    row["dispatch"], row["dispatch_p99"] = in_graph(
-        lambda: tt.ep_dispatch(x, ids, weights, m, experts, route=words["route"], out=words["rows"], **options), replays
-    )
-    row["combine"], row["combine_p99"] = in_graph(lambda: tt.ep_combine(h, route, ids, m, experts, out=out, **options), replays)
+    row["error"] = round(((out.double() - want).norm() / want.norm()).item(), 5)
+    row["dispatch"], row["dispatch_p99"] = in_graph(lambda: tt.ep_dispatch(x, ids, weights, m, experts, **words, **options), replays)
+    row["combine"], row["combine_p99"] = in_graph(lambda: tt.ep_combine(h, route, ids, m, experts, out=out, **less), replays)
     if with_theirs:
         dispatch, combine = theirs(x, ids, weights, experts)
         row["nccl_dispatch"], _ = in_graph(dispatch)
@@ -124,7 +128,7 @@ def main():
     parser.add_argument("--experts", type=int, default=256)
     parser.add_argument("--top-k", type=int, default=8)
     parser.add_argument("--replays", type=int, default=REPLAYS)
-    parser.add_argument("--options", nargs="*", default=[""], help="each a variant: pieces=2,num_warps=8")
+    parser.add_argument("--options", nargs="*", default=[""], help="each a variant: pieces=2,quantised=")
     parser.add_argument("--no-nccl", action="store_true")
     given = parser.parse_args()
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -137,7 +141,8 @@ def main():
     for columns in given.columns:
         for m in given.rows:
             for variant in given.options:
-                options = {name: int(value) for name, value in (part.split("=") for part in variant.split(",") if part)}
+                given_options = (part.split("=") for part in variant.split(",") if part)
+                options = {name: int(value) if value else True for name, value in given_options}
                 measured(m, columns, given.experts, given.top_k, options, not given.no_nccl and variant == given.options[0], given.replays)
         tt.release()
     dist.barrier()

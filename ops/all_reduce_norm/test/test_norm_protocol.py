@@ -18,7 +18,7 @@ import tandem
 from tandem.kernel.element_types import as_dtype
 
 NORM, PACKETS, MARKS = "all_reduce_norm/all_reduce_norm.py", "packets/packets.py", "device/marks.py"
-FILES = [NORM, PACKETS, MARKS, "device/packets.py"]
+FILES = [NORM, PACKETS, MARKS, "device/packets.py", "device/scales.py"]
 SEND = 'st_vector(dl.symm_at(slot_ptr, (rank + step) % RANKS), data, "sys", "relaxed")'
 TAKE = 'part = ld_vector(slots[i], 2, "sys", "relaxed")'
 MARK = 'st_vector(slot_ptr, dl.fill_vector(2, tl.int64, MARK), "sys", "relaxed")'
@@ -31,7 +31,7 @@ LAST = "    while i < slots:\n"
 PART = 'st_vector(dl.symm_at(mine_ptr + 2 * i, owner), without_marks(values), "sys", "relaxed")'
 SUM = 'st_vector(dl.symm_at(sums_ptr + 2 * slot, (rank + step) % RANKS), without_marks(total), "sys", "relaxed")'
 TO_ALL = "            for step in tl.static_range(RANKS):\n"
-BARRIER = "    __syncthreads()\n    return of_lanes"
+BARRIER = "    __syncthreads()\n    return joined_lanes"
 ROWS = "begin = tl.program_id(0) * rows_each\n    rows = tl.minimum(m - begin, rows_each)"
 SENDING, TAKING, WAITING = "st_vector(dl.symm_at(slot_ptr", "part = ld_vector(slots[i]", "signal_wait_until(slots[i] + half"
 SENDING_PART, SENDING_SUM, MARKING = "st_vector(dl.symm_at(mine_ptr", "st_vector(dl.symm_at(sums_ptr", "st_vector(slot_ptr"

@@ -14,6 +14,7 @@ FILES = [
     "device/marks.py",
     "device/packets.py",
     "device/routes.py",
+    "device/scales.py",
     "ep_dispatch/ep_dispatch.py",
     "ep_combine/ep_combine.py",
     "route/route.py",
@@ -112,8 +113,8 @@ class Layer:
             kernel[(programs or self.programs,)](*given, **constants, SEND=part[0], RECEIVE=part[1], num_warps=self.warps)
 
     def dispatch(self, x, ids, weights, m):
-        tensors = (x, ids, weights, self.rows, self.here, self.by, self.here)
-        self.launch(self.kernels["ep_dispatch"], tensors, 0, m, programs=self.programs + 1, ROUTES=False, **NO_ROUTE)
+        tensors = (x, ids, weights, self.rows, self.by, self.here, self.by, self.here)
+        self.launch(self.kernels["ep_dispatch"], tensors, 0, m, programs=self.programs + 1, ROUTES=False, QUANTISED=False, **NO_ROUTE)
 
     def combine(self, h, route, ids, out, m):
         self.launch(self.kernels["ep_combine"], (h, route, ids, out), 1, m)

@@ -1,5 +1,6 @@
 """EpDispatch and EpCombine on simulated ranks, under the checker: numbers of tokens, experts, types, calls in a row, errors."""
 
+import functools
 import pathlib
 import sys
 
@@ -53,9 +54,52 @@ def test_all_for_one_rank():
     assert launched([Layer([4, 4, 4], 4, 16, 9, 3, owner=i, dropped=0) for i in (1, 2)], 3).reports == []
 
 
-@pytest.mark.parametrize("programs, num_warps", [(1, 1), (3, 4)])
-def test_options(programs, num_warps):
-    assert launched([Layer([3, 1], 3, 40, 4, 2, seed=i) for i in range(3)], 2, programs=programs, num_warps=num_warps).reports == []
+@pytest.mark.parametrize("programs, num_warps, pieces", [(1, 1, 1), (3, 4, 2), (2, 2, 3)])
+def test_options(programs, num_warps, pieces):
+    options = {"programs": programs, "num_warps": num_warps, "pieces": pieces}
+    assert launched([Layer([3, 1], 3, 600, 4, 2, seed=i) for i in range(3)], 2, **options).reports == []
+
+
+def quantised(x):
+    """Elements in fp8 and the scale of each 128 of a row."""
+    groups = -(-x.shape[1] // 128)
+    padded = np.zeros((len(x), 128 * groups), np.float32)
+    padded[:, : x.shape[1]] = x.astype(np.float32)
+    padded = padded.reshape(len(x), groups, 128)
+    largest = np.abs(padded).max(2)
+    with np.errstate(divide="ignore"):
+        factor = np.where(largest > 0, np.float32(448) / largest, 0).astype(np.float32)
+    values = (padded * factor[..., None]).reshape(len(x), -1)[:, : x.shape[1]]
+    return values.astype(as_dtype("fp8e4nv")), largest / np.float32(448)
+
+
+def rows_in_fp8(team, layer, pieces):
+    moved, rank, options = team.local_from_array, team.rank, {"pieces": pieces} if pieces else {}
+    with EpDispatch(team, layer.most, layer.columns, layer.experts, layer.top_k, layer.dtype, quantised=True, **options) as op:
+        for _ in range(3):
+            rows, _, scales = op(moved(layer.x[rank]), moved(layer.ids[rank]), moved(layer.weights[rank]), layer.counts[rank])
+    used = np.flatnonzero((layer.here(rank) >= 0).any(1))
+    return [(np.array(rows[int(row)]), np.array(scales[int(row)])) for row in used], used
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_quantised(ranks):
+    """Rows in fp8 have the bits of a quantisation before the flight; also zeros, and numbers of very different sizes."""
+    sizes = [(77, "bf16", None), (512, "fp16", None), (1500, "fp32", None), (1040, "bf16", 1), (2100, "bf16", 4)]
+    for seed, (columns, dtype, pieces) in enumerate(sizes):
+        draw = np.random.default_rng(seed)
+        layer = Layer([int(n) for n in draw.integers(1, 4, ranks)], 3, columns, 3 * ranks, 2, dtype, seed)
+        layer.x = [(draw.normal(size=x.shape) * 2.0 ** draw.integers(-9, 10, x.shape)).astype(layer.dtype) for x in layer.x]
+        for x in layer.x:
+            x[0, :128] = 0
+
+        result = tandem.launch(functools.partial(rows_in_fp8, layer=layer, pieces=pieces), ranks=ranks, seed=seed, check=True)
+        assert result.reports == []
+        for found, used in result.values:
+            for (values, scales), row in zip(found, used):
+                want = quantised(layer.x[row // 3][row % 3][None])
+                assert np.array_equal(scales, want[1][0]), f"scales of row {row}, {columns} columns"
+                assert values.tobytes() == want[0][0].tobytes(), f"row {row}, {columns} columns"
 
 
 @pytest.mark.parametrize("bad", [99, -7, 2**31 - 1, -(2**31)])

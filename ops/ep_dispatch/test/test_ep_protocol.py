@@ -18,8 +18,8 @@ import tandem
 
 DISPATCH, COMBINE, EXCHANGE = "ep_dispatch/ep_dispatch.py", "ep_combine/ep_combine.py", "device/exchange.py"
 MARKS = "device/marks.py"
-SENT = "    st_vector(slots_ptr + i * PIECE + 2 * laneid(), without_marks(values[i]), "
-ROW_POINTER = "dl.symm_at(mine_ptr, peer) + item.to(tl.int64) * (PIECES * PIECE)"
+SENT = "    st_vector(slots[i], without_marks(values[i]), "
+ROW_POINTER = "dl.symm_at(mine_ptr, peer) + item.to(tl.int64) * share_stride(PIECES, QUANTISED)"
 HEADER = "receive_one(about_ptr + 2 * source, epoch, POLLS)\n"
 PARITY = "slots_ptr += (epoch % 2) * RANKS * source_stride"
 NOTHING = "reports nothing, but the result is wrong"
@@ -45,12 +45,12 @@ PLANTED = {
     ),
     "epoch not kept": ((DISPATCH, "        end_call(epoch_ptr, epoch)\n", ""), "uninitialised|race|deadlock|" + NOTHING),
     "one token too few told": ((DISPATCH, "dl.make_vector([m, 0])", "dl.make_vector([m - 1, 0])"), "uninitialised|" + NOTHING),
-    "rows over one another": ((DISPATCH, ROW_POINTER, ROW_POINTER.replace("* PIECE)", "* PIECE // 2)")), "deadlock|race"),
+    "rows over one another": ((DISPATCH, ROW_POINTER, ROW_POINTER + " // 2"), "deadlock|race"),
     "wrong owner": (
         (
             DISPATCH,
-            "tl.where(is_expert, expert // local_experts, -1)\n        if (item",
-            "tl.where(is_expert, (expert + 1) // local_experts, -1)\n        if (item",
+            "tl.where(is_expert, expert // local_experts, -1)\n        if (share",
+            "tl.where(is_expert, (expert + 1) // local_experts, -1)\n        if (share",
         ),
         "uninitialised|deadlock|race|" + NOTHING,
     ),

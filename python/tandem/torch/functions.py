@@ -107,20 +107,20 @@ def _json(options):
 
 def _queue_solved(name, tensors, more, told, options, out):
     options = {option: value for option, value in options.items() if value is not None}
-    text, written = _json(options), solved.OPERATIONS[name].makes(options)
-    if written and isinstance(tensors[0], torch.Tensor):
-        made = solved.results(name, tensors, told, options)
-        out = made[0] if out is None else out
-        kept = len(more) - len(written)
-        more = (*more[:kept], *(new if given is None else given for given, new in zip(more[kept:], made[1:])))
+    operation, text = solved.OPERATIONS[name], _json(options)
+    kept, written = len(operation.more), [operation.makes(options, t) for t in operation.written]
+    if any(written) and isinstance(tensors[0], torch.Tensor):
+        made, *beside = solved.results(name, tensors, told, options)
+        out = made if out is None else out
+        more = (*more[:kept], *(new if given is None else given for given, new in zip(more[kept:], beside)))
     given = [t for t in (*more, out) if t is not None]
     if _is_plain(*tensors, *given):
         out = solved.call(name, worlds.of(tensors[0]), tensors, more, told, text, out)
     elif out is None:
-        out = getattr(torch.ops.tandem, name)(*tensors, *told, text, *more[: len(solved.OPERATIONS[name].more)])
+        out = getattr(torch.ops.tandem, name)(*tensors, *told, text, *more[:kept])
     else:
         getattr(torch.ops.tandem, name + "_out")(*tensors, *told, text, out, *more)
-    return (out, *more[len(more) - len(written) :]) if written else out
+    return (out, *(t for t, is_made in zip(more[kept:], written) if is_made)) if any(written) else out
 
 
 def made_solved(operation):

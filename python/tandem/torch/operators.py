@@ -1,5 +1,5 @@
 """The operators of one rank, made when first needed and kept: one for each operation, columns, inner size, type and layout of `b`, for as
-many rows as were asked for, rounded up."""
+many rows as were asked for, rounded up. Where each rank has rows of its own, the most of a rank is exact: it says where rows land."""
 
 import functools
 
@@ -15,6 +15,11 @@ _LEAST_ROWS = 128
 def number(dtype):
     """The C ABI's number of an element type."""
     return ops.NUMBER[element_word(dtype)]
+
+
+@functools.cache
+def has_own_rows(operation):
+    return ops.number(ops.TABLES[operation], "own_rows") is not None
 
 
 def create(team, operation, sizes, dtype, transposed, options=()):
@@ -44,7 +49,7 @@ class Operators:
         inputs and the output;
         `numbers`: of the call, but for the output's type."""
         m, *rest = sizes
-        key = (operation, *rest, dtype, transposed, options)
+        key = (operation, *(sizes if has_own_rows(operation) else rest), dtype, transposed, options)
         made = self._made.get(key)
         handle = torch.cuda.current_stream(self.device).cuda_stream
         if made is None or m > made.max_m:
@@ -70,6 +75,8 @@ class Operators:
         operation, *rest, dtype, transposed, options = key
         self._refuse_capture(key, m)
         max_m = max(_LEAST_ROWS, 1 << (m - 1).bit_length())
+        if has_own_rows(operation):
+            max_m, *rest = rest
         if key in self._made:
             self._outgrown.append(self._made[key])
         self._made[key] = Made(create(self.team, operation, (max_m, *rest), element_word(dtype), transposed, options), max_m)
@@ -82,6 +89,7 @@ class Operators:
 
     def _refuse_capture(self, key, m):
         operation, *rest, dtype, transposed, options = key
+        rest = rest[has_own_rows(operation) :]
         if torch.cuda.is_current_stream_capturing():
             sizes = ", ".join(map(str, (m, *(rest or (1,)))))
             layout = "" if len(rest) < 2 or transposed else ", weight=False"

@@ -34,10 +34,11 @@ class Solved:
         in_place = [t["name"] for t in table["tensors"] if t["in_place"]]
         self.kinds = {name: f"Tensor({name}!)" if name in in_place else "Tensor" for name in (*self.inputs, *self.more)}
         self.written = [t for t in extras(table) if t["output"]]
-        shown = set().union(*(_names(text) for t in self.tensors for text in t["shape"]))
+        of_ranks = number(table, "own_rows") is not None  # no call says how many rows the other ranks have at most
+        shown = set().union(*(_names(re.sub(r"shard\([a-z_]+\)", "", text)) for t in self.tensors for text in t["shape"]))
+        shown -= {table["sizes"][0]["name"]} if of_ranks else set()
         self.numbers = [n["name"] for n in table["numbers"] if n["kind"] in ("rows", "own_rows")]
         unseen = [n for n in self.numbers if n != "m" and n not in shown]
-        of_ranks = number(table, "own_rows") is not None  # no call says how many rows the other ranks have at most
         self.told_sizes = table["sizes"] if of_ranks else table["sizes"][1:]
         self.needed = [*(s["name"] for s in self.told_sizes if s["name"] not in shown), *unseen]
         self.told = [*self.needed, "m"]
@@ -92,9 +93,9 @@ class Solved:
     def empty(self, tensor, values, options, x, world):
         return x.new_empty(self.shape_of(tensor, values, world), dtype=self.type_of(tensor, x, options))
 
-    def makes(self, options):
-        """The results beside the output of a call with these options."""
-        return [t for t in self.written if not t["given_by"] or options.get(t["given_by"])]
+    def makes(self, options, tensor):
+        """Whether a call with these options has the result beside the output."""
+        return not tensor["given_by"] or bool(options.get(tensor["given_by"]))
 
 
 OPERATIONS = {name: Solved(table) for name, table in TABLES.items() if is_solved(table)}
@@ -120,10 +121,11 @@ def fake(name, tensors, told, options):
 
 
 def results(name, tensors, told, options):
-    """Memory for the output and what is written beside it."""
+    """Memory for the output and what is written beside it, None where this call has none."""
     operation, world = OPERATIONS[name], worlds.of(tensors[0])
     values = values_of(name, tensors, told, options, world.size)
-    return [operation.empty(t, values, options, tensors[0], world) for t in (operation.output, *operation.makes(options))]
+    wanted = [operation.output, *(t if operation.makes(options, t) else None for t in operation.written)]
+    return [None if t is None else operation.empty(t, values, options, tensors[0], world) for t in wanted]
 
 
 def _check(operation, tensor, x, world, shape, name, wanted):

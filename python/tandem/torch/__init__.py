@@ -11,6 +11,8 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError("tandem.torch needs PyTorch 2.4 or later, built for CUDA: pip install torch", name=error.name) from None
 
 from . import library  # noqa: F401  registers torch.ops.tandem
+from .experts_apart import ep_combine as _ep_combine
+from .experts_apart import ep_dispatch as _ep_dispatch
 from .functions import FUNCTIONS
 from .gathered_attention import ag_attention as _ag_attention
 from .linear import LAYERS
@@ -22,6 +24,7 @@ from .world import init, rank, release, size
 
 globals().update(FUNCTIONS)
 globals().update(LAYERS)
-attention, ag_attention = _attention, _ag_attention  # in front of the functions that their tables make
+# In front of the functions that their tables make.
+attention, ag_attention, ep_dispatch, ep_combine = _attention, _ag_attention, _ep_dispatch, _ep_combine
 
 __all__ = ["MixtureOfExperts", "attention_varlen", "init", "prepare", "rank", "release", "size", *LAYERS, *FUNCTIONS]

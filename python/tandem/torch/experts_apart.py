@@ -1,0 +1,98 @@
+"""Dispatch and combine with gradients, of which each is the other's: the gradients of what came to a rank return to the tokens, summed over
+the ranks, and those of the sums go to the ranks that had a part in them."""
+
+import torch
+
+from ..ops.routes import HEADER
+from . import world as worlds
+from .functions import FUNCTIONS
+
+_SHARED = ("programs", "num_warps", "pieces")  # options of both
+
+
+def _parts(route, ids, max_m, experts):
+    """Places [tokens, top_k] and weights of a route of what comes to a rank: views."""
+    ranks, top_k = worlds.of(route).size, ids.shape[1]
+    tokens = ranks * max_m
+    begin = HEADER + 2 * -(-experts // ranks) + tokens * top_k
+    places, weights = route[begin:][: tokens * top_k], route[begin + tokens * top_k :][: tokens * top_k]
+    return places.view(tokens, top_k), weights.view(torch.float32).view(tokens, top_k)
+
+
+def _returned(rows, route, ids, max_m, experts, options):
+    """The sums over the ranks of the rows that came for each token, of which a rank counts its own once."""
+    route = route.clone()
+    places, weights = _parts(route, ids, max_m, experts)
+    token = torch.arange(len(places), device=places.device, dtype=places.dtype)
+    here = torch.where((places >= 0).any(1), token, -1)
+    places.fill_(-1)
+    places[:, 0] = here
+    weights.fill_(1)
+    h = rows.new_empty(places.numel(), rows.shape[1])
+    h[: len(rows)] = rows
+    return FUNCTIONS["ep_combine"](h, route, ids, max_m, experts, **options)
+
+
+class _Dispatch(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, ids, weights, max_m, experts, options):
+        rows, route = FUNCTIONS["ep_dispatch"](x, ids, weights, max_m, experts, **options)
+        ctx.save_for_backward(ids, route)
+        ctx.mark_non_differentiable(route)
+        ctx.sizes = max_m, experts, {name: value for name, value in options.items() if name in _SHARED}
+        return rows, route
+
+    @staticmethod
+    def backward(ctx, grad, _):
+        ids, route = ctx.saved_tensors
+        return _returned(grad.contiguous(), route, ids, *ctx.sizes), None, None, None, None, None
+
+
+class _Combine(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, route, ids, weights, max_m, experts, options):
+        ctx.save_for_backward(h, route, ids)
+        ctx.sizes = max_m, experts, options
+        return FUNCTIONS["ep_combine"](h, route, ids, max_m, experts, **options)
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, route, ids = ctx.saved_tensors
+        max_m, experts, options = ctx.sizes
+        places, by = _parts(route, ids, max_m, experts)
+        none = torch.zeros(ids.shape, device=ids.device)
+        came, _ = FUNCTIONS["ep_dispatch"](grad.to(h.dtype).contiguous(), ids, none, max_m, experts, **options)
+        is_here, slots, of_h, of_weights = places >= 0, places.numel(), None, None
+        if ctx.needs_input_grad[0]:
+            # Slots that are elsewhere have a row behind the others.
+            of_h = h.new_zeros(slots + 1, h.shape[1])
+            place = torch.where(is_here, places, slots).flatten().long()
+            of_h[place] = (came.float()[:, None] * by[..., None]).to(h.dtype).flatten(0, 1)
+            of_h = of_h[:slots]
+        if ctx.needs_input_grad[3]:
+            products = (came.float()[:, None] * h[places.clamp_min(0).flatten().long()].float().view(*places.shape, -1)).sum(2)
+            products = torch.where(is_here, products, 0)  # a token's, one for each slot, travel as one row
+            of_weights = _returned(products, route, ids, max_m, experts, options)
+        return of_h, None, None, of_weights, None, None, None
+
+
+def ep_dispatch(x, ids, weights, max_m, experts, m=None, *, out=None, **options):
+    if not (torch.is_grad_enabled() and isinstance(x, torch.Tensor) and x.requires_grad):
+        return FUNCTIONS["ep_dispatch"](x, ids, weights, max_m, experts, m, out=out, **options)
+    if out is not None or options.get("route") is not None:
+        raise ValueError("`ep_dispatch`: `out` and `route` cannot be given where `x` has a gradient")
+    if options.get("quantised"):
+        raise RuntimeError("`ep_dispatch` has no gradient through fp8")
+    return _Dispatch.apply(x, ids, weights, max_m, experts, options)
+
+
+def ep_combine(h, route, ids, max_m, experts, m=None, *, weights=None, out=None, **options):
+    if not (torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in (h, weights))):
+        return FUNCTIONS["ep_combine"](h, route, ids, max_m, experts, m, out=out, **options)
+    if out is not None:
+        raise ValueError("`ep_combine`: `out` cannot be given where `h` or `weights` has a gradient")
+    return _Combine.apply(h, route, ids, weights, max_m, experts, options)
+
+
+ep_dispatch.__doc__ = FUNCTIONS["ep_dispatch"].__doc__
+ep_combine.__doc__ = FUNCTIONS["ep_combine"].__doc__ + "\n\n`weights`: those that were dispatched, where they are to have a gradient."

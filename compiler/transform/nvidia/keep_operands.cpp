@@ -3,6 +3,7 @@
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/transform/gpu/thread_dependence.h"
+#include "compiler/transform/nvidia/loop_registers.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
 #include "compiler/transform/nvidia/product_layouts.h"
@@ -51,9 +52,10 @@ class Keeping {
   bool keep(OpOperand& operand, const layout::LinearLayout& wanted) {
     Value tile = operand.get();
     Operation* loop = loopBehind(operand.getOwner(), tile);
+    auto type = cast<RankedTensorType>(tile.getType());
     // A product in a branch would have its operand brought to its threads in every iteration, not once before the loop.
     bool isInBranch = !isa<scf::ForOp, scf::WhileOp>(operand.getOwner()->getParentOp());
-    if (!loop || !takesMany(cast<RankedTensorType>(tile.getType()), wanted, isInBranch ? 32 : 96) ||
+    if (!loop || !fits(type) || !(takesMany(type, wanted, isInBranch ? 32 : 96) || isCrowded(operand, wanted)) ||
         gpu::isDivergent(loop))
       return false;
     Value buffer = bufferOf(tile, loop);
@@ -76,21 +78,35 @@ class Keeping {
   // Returns true if every thread would hold `many` registers, and all threads together several copies of the tile.
   bool takesMany(RankedTensorType type, const layout::LinearLayout& wanted, int64_t many) const {
     constexpr int64_t kCopies = 2;
-    unsigned bits = type.getElementTypeBitWidth();
     int64_t held = registersHeld(type, wanted), threads = threadsOf(numWarps_).count();
-    return type.getRank() == 2 && (bits == 8 || bits == 16) && analysis::panelSwizzle(type) && held >= many &&
-           held * 32 / bits * threads >= kCopies * type.getNumElements();
+    return held >= many && held * 32 / type.getElementTypeBitWidth() * threads >= kCopies * type.getNumElements();
   }
 
-  // Stored before the loop, once for all products in it; nothing where too little would be left for copies ahead.
+  static bool fits(RankedTensorType type) {
+    unsigned bits = type.getElementTypeBitWidth();
+    return type.getRank() == 2 && (bits == 8 || bits == 16) && analysis::panelSwizzle(type);
+  }
+
+  // Returns true if the operand and what the loop around its product has of tiles need more registers than a thread has.
+  bool isCrowded(OpOperand& operand, const layout::LinearLayout& wanted) const {
+    constexpr int64_t kLeast = 32;
+    auto loop = operand.getOwner()->getParentOfType<scf::ForOp>();
+    int64_t held = registersHeld(cast<RankedTensorType>(operand.get().getType()), wanted);
+    return loop && held >= kLeast && held + registersOfLoop(loop, numWarps_) > kRegistersForTiles;
+  }
+
+  // Stored before the first loop, once for all products in it and in later ones; nothing where too little would be left for
+  // copies ahead.
   Value bufferOf(Value tile, Operation* loop) {
-    Value& buffer = buffers_[{tile, loop}];
+    SmallVector<tgpu::LocalStoreOp>& stores = stores_[tile];
+    for (tgpu::LocalStoreOp store : stores)
+      if (store->getBlock()->findAncestorOpInBlock(*loop)) return store.getBuffer();
     int64_t bytes = bytesOf(cast<RankedTensorType>(tile.getType()));
-    if (buffer || kept_ + bytes > target_.maxSharedBytes() / 4) return buffer;
+    if (kept_ + bytes > target_.maxSharedBytes() / 4) return nullptr;
     kept_ += bytes;
     OpBuilder top = OpBuilder::atBlockBegin(&kernel_.getBody().front()), before(loop);
-    buffer = makeBuffer(top, tile.getLoc(), cast<RankedTensorType>(tile.getType()), 1);
-    tgpu::LocalStoreOp::create(before, tile.getLoc(), tile, buffer);
+    Value buffer = makeBuffer(top, tile.getLoc(), cast<RankedTensorType>(tile.getType()), 1);
+    stores.push_back(tgpu::LocalStoreOp::create(before, tile.getLoc(), tile, buffer));
     return buffer;
   }
 
@@ -98,7 +114,7 @@ class Keeping {
   const target::TargetInfo& target_;
   int numWarps_;
   int64_t kept_ = 0;  // bytes
-  llvm::MapVector<std::pair<Value, Operation*>, Value> buffers_;
+  llvm::MapVector<Value, SmallVector<tgpu::LocalStoreOp>> stores_;
 };
 
 struct KeepOperands : impl::KeepOperandsBase<KeepOperands> {

@@ -5,6 +5,9 @@
 
 namespace tandem::transform::nvidia {
 
+// Of a thread's registers, those that tiles can have; the others hold addresses and what is on its way.
+constexpr int64_t kRegistersForTiles = 192;
+
 // Returns a thread's registers that the tile's elements take, dealt evenly; 0 for addresses, which move on by a scalar.
 int64_t registersOf(mlir::Value tile, int numWarps);
 

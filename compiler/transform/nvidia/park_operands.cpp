@@ -61,8 +61,7 @@ class Parking {
   }
 
  private:
-  static constexpr int64_t kLeast = 32;                             // registers of a thread that are worth it
-  static constexpr int64_t kForTiles = kRegistersOfThread * 3 / 4;  // the others hold addresses and what is on its way
+  static constexpr int64_t kLeast = 32;  // registers of a thread that are worth it
 
   // Where registers are short, no more blocks share a multiprocessor than have all of them.
   int64_t sharedOfBlock() const {
@@ -127,7 +126,7 @@ class Parking {
       liveBehind(op, live);
       int64_t registers = 0;
       for (Value v : live) registers += registersHeld(v, numWarps_);
-      if (registers >= kForTiles) return true;
+      if (registers >= kRegistersForTiles) return true;
     }
     return false;
   }

@@ -82,7 +82,8 @@ def KeepOperands : KernelPass<"keep-operands"> {
   let summary = "keep in shared memory what mma.sync of a loop would have in every warp's registers";
   let description = [{
     An operand from before a loop, of which each warp multiplies all, takes a warp's registers as if it were alone: a row block of queries
-    with 512 columns takes 128 of each thread. It is stored once before the loop, and each product reads it from there.
+    with 512 columns takes 128 of each thread. It is stored once before the loop, and each product reads it from there. So is an operand
+    from before a loop that has no room for it beside its own tiles.
   }];
   let options = [Target];
   let dependentDialects = ["::tandem::tgpu::TgpuDialect"];

@@ -94,3 +94,32 @@ func.func @alone(%q: tensor<16x256xbf16>, %k: tensor<256x8xbf16>, %none: tensor<
   }
   return %r : tensor<16x8xf32>
 }
+
+// 64 registers of queries, which no two warps share, do not fit beside 128 of sums and 64 of scores. Two loops read one buffer.
+// CHECK-LABEL: func.func @crowded
+// CHECK: %[[Q:.*]] = tgpu.alloc 1 x !tile.smem<128x64xbf16> swizzle 128
+// CHECK-NOT: tgpu.alloc
+// CHECK: tgpu.local_store %arg0, %[[Q]]
+// CHECK: scf.for
+// CHECK: tgpu.local_load %[[Q]]
+// CHECK-NOT: tgpu.local_store
+// CHECK: scf.for
+// CHECK: tgpu.local_load %[[Q]]
+func.func @crowded(%q: tensor<128x64xbf16>, %k: tensor<64x32xbf16>, %v: tensor<32x64xbf16>, %scores: tensor<128x32xf32>,
+                   %none: tensor<128x64xf32>, %n: i32) -> tensor<128x64xf32> attributes {tile.num_warps = 2 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %none) -> (tensor<128x64xf32>) : i32 {
+    %s = tile.dot %q, %k, %scores : tensor<128x64xbf16>, tensor<64x32xbf16> -> tensor<128x32xf32>
+    %p = tile.fp_to_fp %s : tensor<128x32xf32> -> tensor<128x32xbf16>
+    %t = tile.dot %p, %v, %sum : tensor<128x32xbf16>, tensor<32x64xbf16> -> tensor<128x64xf32>
+    scf.yield %t : tensor<128x64xf32>
+  }
+  %z = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %r) -> (tensor<128x64xf32>) : i32 {
+    %s = tile.dot %q, %k, %scores : tensor<128x64xbf16>, tensor<64x32xbf16> -> tensor<128x32xf32>
+    %p = tile.fp_to_fp %s : tensor<128x32xf32> -> tensor<128x32xbf16>
+    %t = tile.dot %p, %v, %sum : tensor<128x32xbf16>, tensor<32x64xbf16> -> tensor<128x64xf32>
+    scf.yield %t : tensor<128x64xf32>
+  }
+  return %z : tensor<128x64xf32>
+}

@@ -166,6 +166,16 @@ int td_map_host(td_session* s, int rank, void* memory, uint64_t bytes, const cha
     required(address, "address") = sessionOf(s, rank).mapHost(rank, mapped, place(file, line));
   });
 }
+int td_host_words(td_session* s, int rank, int count, const char* name, int32_t** host, uint64_t* address) {
+  return guarded([&] {
+    if (count < 1) throw std::invalid_argument(std::to_string(count) + " words");
+    auto& place = required(host, "host");
+    auto& kernels = required(address, "address");
+    runtime::HostWords words = sessionOf(s, rank).hostWords(rank, uint64_t(count), &required(name, "name"));
+    place = words.host;
+    kernels = words.address;
+  });
+}
 int td_release_async(td_session* s, int rank, int stream, uint64_t address) {
   return guarded([&] { sessionOf(s, rank, stream).releaseAsync(rank, StreamId(stream), address); });
 }

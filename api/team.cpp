@@ -110,6 +110,13 @@ Tensor Team::zeros(const std::vector<int64_t>& shape, DType dtype, const std::st
 Tensor Team::localZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
   return allocate(shape, dtype, false, true, name);
 }
+HostWords Team::hostWords(int count, const std::string& name) {
+  HostWords out{{0, {count}, DType::Int32}};
+  int32_t* host = nullptr;
+  check(td_host_words(session_, rank_, count, name.c_str(), &host, &out.tensor.address));
+  out.host = host;
+  return out;
+}
 void Team::release(const Tensor& t) { check(td_release(session_, rank_, t.address, "", 0)); }
 
 Tensor Team::peer(const Tensor& t, int rank) const {

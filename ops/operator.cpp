@@ -1,6 +1,7 @@
 // A call's arguments and an operator's sizes against its table. The only checks of them in C++.
 #include "tandem/operator.h"
 #include "ops/cdiv.h"
+#include "ops/findings.h"
 #include "ops/table.h"
 #include "ops/workspace.h"
 #include <algorithm>
@@ -267,8 +268,28 @@ void Operator::checkOpen() const {
   if (closed_) throw Error("`" + table_.name + "` is closed");
 }
 
+const Tensor& Operator::findings() {
+  if (!findings_.host) findings_ = team_.hostWords(kFindingWords, table_.name + " findings");
+  return findings_.tensor;
+}
+
+// Of its parts too: the first one's text.
+std::string Operator::takeFindings() {
+  std::string text = takeFinding(findings_, table_.name);
+  for (Operator* part : parts()) {
+    std::string of = part->takeFindings();
+    if (text.empty()) text = of;
+  }
+  return text;
+}
+
+void Operator::raiseFindings() {
+  if (std::string text = takeFindings(); !text.empty()) throw Error(text);
+}
+
 // Tells the run this call, which must be the same on all ranks.
 void Operator::begin(const Call& call) {
+  raiseFindings();
   std::vector<int64_t> told;
   for (size_t i = 0; i < call.numbers.size(); ++i)
     if (i >= table_.numbers.size() || isTold(table_.numbers[i].kind)) told.push_back(call.numbers[i]);
@@ -345,10 +366,17 @@ MemoryBytes Operator::memory() const {
 }
 
 void Operator::close() {
+  if (closed_) return;
+  release();
+  raiseFindings();
+}
+
+void Operator::release() {
   if (std::exchange(closed_, true)) return;
   team_.callOperator(op_, 0, {});
-  for (Operator* part : parts()) part->close();
+  for (Operator* part : parts()) part->release();
   team_.barrier();
+  if (findings_.host) team_.synchronize();
   memory_.release();
 }
 

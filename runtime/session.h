@@ -63,6 +63,12 @@ struct HostMemory {
   std::shared_ptr<void> owner = nullptr;  // keeps it alive; null: the caller does
 };
 
+// Words of the host's that a rank's kernels write too.
+struct HostWords {
+  int32_t* host = nullptr;
+  Address address = 0;  // for kernels
+};
+
 // `count` consecutive signals of 4 or 8 bytes: written, or waited for until each compares true.
 struct SignalStep {
   Address signal = 0;
@@ -141,6 +147,8 @@ class Session {
   virtual Address mapHost(int, const HostMemory&, const HostPlace&) {
     throw std::runtime_error("only simulated ranks use the host's memory where it lies");
   }
+  // `count` zeros, until the rank leaves.
+  virtual HostWords hostWords(int rank, uint64_t count, const std::string& name) = 0;
 
   // [collective over `members`, blocks] (world ranks, in team order): the same team id on each. Team 0 is the world.
   virtual int createTeam(int rank, const std::vector<int>& members) = 0;

@@ -108,6 +108,10 @@ TEST(CApi, MemoryOfTheHostIsUsedWhereItLies) {
   ASSERT_EQ(td_enter(session, 0), 0);
   int words[4] = {};
   uint64_t address = 0;
+  int32_t* host = nullptr;
+  ASSERT_EQ(td_host_words(session, 0, 4, "told", &host, &address), 0);
+  EXPECT_EQ(host[3], 0);
+  EXPECT_NE(td_host_words(session, 0, 0, "none", &host, &address), 0);
   EXPECT_NE(td_map_host(session, 0, nullptr, 16, "words", "", 0, &address), 0);
   ASSERT_EQ(td_map_host(session, 0, words, sizeof words, "words", "", 0, &address), 0);
   EXPECT_EQ(td_copy(session, 0, 0, address + 4, reinterpret_cast<uint64_t>(foundWords), 8), 0);

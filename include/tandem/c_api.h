@@ -167,6 +167,9 @@ TANDEM_API int td_copy_to_host(td_session*, int rank, int stream, void* dest, ui
  * until td_release_async has ended it, as often as it was mapped. */
 TANDEM_API int td_map_host(td_session*, int rank, void* memory, uint64_t bytes, const char* name, const char* file,
                            int line, uint64_t* address);
+/* `count` words of the host's, zeros, until the rank leaves: kernels of the rank write them at `address`, the host reads
+ * and writes them at `host` at any time. */
+TANDEM_API int td_host_words(td_session*, int rank, int count, const char* name, int32_t** host, uint64_t* address);
 TANDEM_API int td_release_async(td_session*, int rank, int stream, uint64_t address);
 /* `count` consecutive signals. compare: one of td_compare; kind: 0 set, 1 add; bytes: 4 or 8, of one */
 TANDEM_API int td_signal_write(td_session*, int rank, int stream, uint64_t signal, int count, uint64_t value, int bytes,

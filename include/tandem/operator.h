@@ -62,7 +62,8 @@ class TANDEM_API Operator {
   Operator(const Operator&) = delete;
   virtual ~Operator();
 
-  // Queues a call. Throws Error that names the operator and the argument, with the value seen and the value needed.
+  // Queues a call. Throws Error that names the operator and the argument, with the value seen and the value needed. So
+  // it does where an earlier call has found that of data on the device, from which nothing was computed then.
   void call(const Call& call);
   // The same of contiguous tensors at these addresses, whose shapes and types follow from the table.
   void callAt(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream);
@@ -71,7 +72,8 @@ class TANDEM_API Operator {
   std::string tuneAt(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream);
   // The memory that it has for itself and its parts, without what it shares with others of its kind.
   MemoryBytes memory() const;
-  // [collective, blocks] Gives the memory back. A second call does nothing.
+  // [collective, blocks] Gives the memory back. Throws Error where a call has found data that it could not use. A second
+  // call does nothing.
   void close();
 
  protected:
@@ -84,6 +86,10 @@ class TANDEM_API Operator {
   // The operators that this one is made of, which close with it.
   virtual std::vector<Operator*> parts() const { return {}; }
 
+  // Words in which kernels tell of data on the device that they cannot use (ops/findings.h): the next call, or close(),
+  // throws.
+  const Tensor& findings();
+
   const Table& table_;
   Team& team_;
   DType dtype_;
@@ -93,11 +99,15 @@ class TANDEM_API Operator {
   void checkOpen() const;
   Call at(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream) const;
   void begin(const Call& call);
+  void raiseFindings();
+  std::string takeFindings();
+  void release();
 
   std::vector<int64_t> sizes_;
   std::vector<bool> transposed_;          // of each tensor of the table
   std::map<std::string, int64_t> flags_;  // of the table's options: 1 where set
   uint64_t op_ = 0;                       // for its calls
+  HostWords findings_;                    // none until they are asked for
   bool closed_ = false;
 };
 

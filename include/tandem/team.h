@@ -15,6 +15,11 @@ struct SignalStep {
   std::optional<Compare> waits = {};
 };
 
+struct HostWords {
+  Tensor tensor;
+  volatile int32_t* host = nullptr;
+};
+
 struct LaunchConfig {
   std::array<int, 3> grid{1, 1, 1};
   int numWarps = 4;
@@ -46,6 +51,8 @@ class TANDEM_API Team {
   // Memory of this rank alone, holding zeros.
   Tensor localZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name = "");
   void release(const Tensor& tensor);
+  // Words of the host's, zeros, until the run ends: kernels write the tensor, i32, the host looks at `host` at any time.
+  HostWords hostWords(int count, const std::string& name);
   // The same symmetric tensor on another rank.
   Tensor peer(const Tensor& tensor, int rank) const;
 

@@ -48,9 +48,9 @@ const Table& ag_moe() {
 AgMoe::AgMoe(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, int64_t topK, DType dtype,
              const AgMoeConfig& config)
     : Operator(tables::ag_moe(), team, {maxM, n, k, experts, topK}, dtype, &config), k_(k) {
-  product_ =
-      std::make_unique<GroupedProduct>(table_, team, n, k, experts, topK, dtype, config,
-                                       GroupedWay{.gated = config.gated, .gather = true, .quantise = config.quantised});
+  product_ = std::make_unique<GroupedProduct>(
+      table_, team, n, k, experts, topK, dtype, config,
+      GroupedWay{.gated = config.gated, .gather = true, .quantise = config.quantised}, findings());
   memory_.share(config.shared);
   gathered_ = memory_.symmetricScratch({team.size() * shardRows(maxM, team.size()), k}, dtype, "gathered");
   if (isFp8(dtype))

@@ -5,7 +5,10 @@ fewer at the expert's end.
 """
 
 import tandem
+import tandem.dist as dl
 import tandem.language as tl
+from ops.device.findings import tell_of_program
+from tandem.simt import expect
 
 HEADER = tl.constexpr(64)
 BLOCK_WORDS = tl.constexpr(8)  # expert, first row, end, turn, first block of its group, blocks of the group, the expert's end, 0
@@ -49,3 +52,34 @@ def weights_of(route_ptr, experts, slots):
 def blocks_of(route_ptr, experts, slots):
     """[blocks, BLOCK_WORDS]"""
     return route_ptr + (HEADER + 2 * experts + 3 * slots)
+
+
+@tandem.jit
+def tell_word(route_ptr, findings_ptr, WORD: tl.constexpr, needed, is_first, WHAT: tl.constexpr):
+    """Tells of a word that is not as needed, if it is the first one. Returns true if there is still none."""
+    seen = tl.load(route_ptr + WORD)
+    expect(seen == needed, WHAT)
+    if is_first & (seen != needed):
+        tell_of_program(findings_ptr, WORD + 1, seen, needed)
+    return is_first & (seen == needed)
+
+
+@tandem.jit
+def is_of_call(route_ptr, findings_ptr, tokens, E: tl.constexpr, K: tl.constexpr, BLOCK: tl.constexpr):
+    """True for a route of this rank that has as many tokens, experts and experts of a token, and blocks of as many rows (0: any). What
+    another one says leads outside of the call's tensors."""
+    rank = dl.rank()
+    ranks = dl.num_ranks()
+    fits = (tl.load(route_ptr + TOKENS) == tokens) & (tl.load(route_ptr + TOP_K) == K) & (tl.load(route_ptr + EXPERTS) == E)
+    fits = fits & (tl.load(route_ptr + RANKS) == ranks) & (tl.load(route_ptr + RANK) == rank)
+    if BLOCK:
+        fits = fits & (tl.load(route_ptr + BLOCK_ROWS) == BLOCK)
+    if not fits:
+        is_first = tell_word(route_ptr, findings_ptr, TOKENS, tokens, True, "`route` is of another number of tokens")
+        is_first = tell_word(route_ptr, findings_ptr, TOP_K, K, is_first, "`route` has another number of experts of a token")
+        is_first = tell_word(route_ptr, findings_ptr, EXPERTS, E, is_first, "`route` is of another number of experts")
+        is_first = tell_word(route_ptr, findings_ptr, RANKS, ranks, is_first, "`route` is of a team of another size")
+        is_first = tell_word(route_ptr, findings_ptr, RANK, rank, is_first, "`route` is another rank's")
+        if BLOCK:
+            tell_word(route_ptr, findings_ptr, BLOCK_ROWS, BLOCK, is_first, "`route` has blocks of another number of rows")
+    return fits

@@ -16,7 +16,7 @@ import tandem.dist as dl
 import tandem.language as tl
 from ops.device.calls import end_gathering, is_last
 from ops.device.product import add_product
-from ops.device.routes import BLOCK_WORDS, BLOCKS, ROWS, blocks_of, order_of, place_of, weights_of
+from ops.device.routes import BLOCK_WORDS, BLOCKS, ROWS, blocks_of, is_of_call, order_of, place_of, weights_of
 from tandem.simt import __syncthreads
 
 SCALED_ELEMENTS = tl.constexpr(128)
@@ -84,6 +84,7 @@ def grouped_gemm(
     a_scales_ptr,
     b_scales_ptr,
     out_scales_ptr,
+    findings_ptr,
     a_rows,
     n,
     k,
@@ -115,7 +116,9 @@ def grouped_gemm(
     GATHER: A's rows are tokens, else the route's rows. SCATTER: out's rows are slots, else the route's rows. WEIGH: rows are multiplied
     with the route's weights. BIASED: sums begin with the bias [E, n] of their expert, of 2 n if GATED. BLOCKS_OF_A, BLOCKS_OF_B: these are
     read as blocks, for which rows must be whole numbers of 16 bytes."""
-    blocks = tl.load(route_ptr + BLOCKS)
+    fits = is_of_call(route_ptr, findings_ptr, slots // TOP_K, E, TOP_K, BLOCK_M)
+    blocks = tl.where(fits, tl.load(route_ptr + BLOCKS), 0)
+    rows = tl.where(fits, tl.load(route_ptr + ROWS), 0)
     blocks_ptr = blocks_of(route_ptr, E, slots)
     order_ptr = order_of(route_ptr, E)
     columns = tl.cdiv(n, BLOCK_N)
@@ -236,14 +239,14 @@ def grouped_gemm(
 
     # Rows that no slot goes to.
     if SCATTER and not COUNTED:
-        if tl.load(route_ptr + ROWS) < slots:
+        if rows < slots:
             for slot in range(tl.program_id(0), slots, PROGRAMS):
-                if tl.load(place_of(route_ptr, E, slots) + slot) < 0:
+                if (tl.load(place_of(route_ptr, E, slots) + slot) < 0) | (rows == 0):
                     clear_row(out_ptr, slot, n, BLOCK_N)
                     if QUANTISE:
                         clear_row(out_scales_ptr, slot, tl.cdiv(n, SCALED_ELEMENTS), BLOCK_N)
     elif not SCATTER:
-        for row in range(tl.load(route_ptr + ROWS) + tl.program_id(0), slots, PROGRAMS):
+        for row in range(rows + tl.program_id(0), slots, PROGRAMS):
             clear_row(out_ptr, row, n, BLOCK_N)
             if QUANTISE:
                 clear_row(out_scales_ptr, row, tl.cdiv(n, SCALED_ELEMENTS), BLOCK_N)

@@ -70,8 +70,9 @@ std::vector<Size> groupedSizes() {
 }
 
 GroupedProduct::GroupedProduct(const Table& table, Team& team, int64_t n, int64_t k, int64_t experts, int64_t topK,
-                               DType dtype, const GroupedConfig& config, const GroupedWay& way)
-    : team_(team), n_(n), k_(k), experts_(experts), topK_(topK), dtype_(dtype), config_(config), way_(way) {
+                               DType dtype, const GroupedConfig& config, const GroupedWay& way, const Tensor& findings)
+    : team_(team), n_(n), k_(k), experts_(experts), topK_(topK), dtype_(dtype), config_(config), way_(way),
+      findings_(findings) {
   checkExperts(table, experts, topK);
   auto demand = [&](const char* name, int value, bool isRight, const char* why) {
     if (value && !isRight) throw Error("`" + table.name + "`: `" + name + "` is " + std::to_string(value) + ", " + why);
@@ -148,6 +149,7 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                 orRoute(more.xScales, none),
                 orRoute(more.wScales, none),
                 orRoute(more.outScales, none),
+                findings_,
                 rows,
                 n_,
                 k_,

@@ -12,8 +12,9 @@ struct GroupedWay {
 
 class GroupedProduct {
  public:
+  // `findings`: where the kernel tells of a route that is not this call's.
   GroupedProduct(const Table& table, Team& team, int64_t n, int64_t k, int64_t experts, int64_t topK, DType dtype,
-                 const GroupedConfig& config, const GroupedWay& way);
+                 const GroupedConfig& config, const GroupedWay& way, const Tensor& findings);
 
   // Over ranks: rows of the other ranks' shards lie in `a`, those of this rank's in `own`; `ready` says which are there.
   struct Awaited {
@@ -32,8 +33,9 @@ class GroupedProduct {
   void launch(const Tensor& a, const Tensor& w, const Tensor& out, const Tensor& route, int64_t m, int stream,
               const More& more = {}, const Awaited* awaited = nullptr, const Counted* counted = nullptr,
               int programs = 0) const;
-  // Columns of a tile of a call with m tokens.
+  // Columns and rows of a tile of a call with m tokens.
   int64_t tileColumns(int64_t m) const { return tiles(m).blockN; }
+  int64_t tileRows(int64_t m) const { return tiles(m).blockM; }
   int programs() const { return config_.programs; }
 
  private:
@@ -44,6 +46,7 @@ class GroupedProduct {
   DType dtype_;
   GroupedConfig config_;
   GroupedWay way_;
+  Tensor findings_;
 };
 
 template <class Config>

@@ -71,7 +71,7 @@ void GroupedOuter::queue(const Call& call) {
   LaunchConfig launch{
       .grid = {programs, 1, 1}, .numWarps = config_.numWarps, .stream = call.stream, .numStages = config_.numStages};
   team_.launch(kernelOf("ops/grouped_outer/grouped_outer.py", "grouped_outer"), launch,
-               {h, x, out, route, n_, k_, call.numbers[0] * topK_},
+               {h, x, out, route, findings(), n_, k_, call.numbers[0] * topK_},
                {{"BLOCK_M", int64_t(config_.blockM)},
                 {"BLOCK_N", int64_t(config_.blockN)},
                 {"BLOCK_K", int64_t(config_.blockK)},

@@ -2,7 +2,7 @@
 
 import tandem
 import tandem.language as tl
-from ops.device.routes import offsets_of, order_of, weights_of
+from ops.device.routes import is_of_call, offsets_of, order_of, weights_of
 
 
 @tandem.jit
@@ -11,6 +11,7 @@ def grouped_outer(
     x_ptr,
     out_ptr,
     route_ptr,
+    findings_ptr,
     n,
     k,
     slots,
@@ -23,6 +24,7 @@ def grouped_outer(
     WEIGH: tl.constexpr,
 ):
     """out[E, n, k]: of h[slots, n], the route's rows, and x[tokens, k]. WEIGH: times the route's weights."""
+    fits = is_of_call(route_ptr, findings_ptr, slots // TOP_K, E, TOP_K, 0)
     down = tl.cdiv(n, BLOCK_N)
     across = tl.cdiv(k, BLOCK_K)
     for tile in range(tl.program_id(0), E * down * across, PROGRAMS):
@@ -30,7 +32,7 @@ def grouped_outer(
         n_range = tile // across % down * BLOCK_N + tl.arange(0, BLOCK_N)
         k_range = tile % across * BLOCK_K + tl.arange(0, BLOCK_K)
         first = tl.load(offsets_of(route_ptr) + expert)
-        end = tl.load(offsets_of(route_ptr) + expert + 1)
+        end = tl.where(fits, tl.load(offsets_of(route_ptr) + expert + 1), first)
         acc = tl.zeros((BLOCK_N, BLOCK_K), dtype=tl.float32)
         for begin in range(first, end, BLOCK_M):
             row = begin + tl.arange(0, BLOCK_M)

@@ -41,7 +41,7 @@ MoeAr::MoeAr(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, in
     : Operator(tables::moe_ar(), team, {maxM, n, k, experts, topK}, dtype, &config), n_(n), experts_(experts),
       topK_(topK) {
   product_ = std::make_unique<GroupedProduct>(table_, team, n, k, experts, topK, dtype, config,
-                                              GroupedWay{.scatter = true, .weigh = true});
+                                              GroupedWay{.scatter = true, .weigh = true}, findings());
   reduce_ = std::make_unique<AllReduce>(team, maxM * n, partType(dtype));
   memory_.share(config.shared);
   slots_ = memory_.localScratch({maxM * topK, n}, partType(dtype), "slots");

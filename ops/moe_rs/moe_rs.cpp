@@ -60,7 +60,7 @@ MoeRs::MoeRs(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, in
     : Operator(tables::moe_rs(), team, {maxM, n, k, experts, topK}, dtype, &config), n_(n), experts_(experts),
       topK_(topK), config_(config) {
   product_ = std::make_unique<GroupedProduct>(table_, team, n, k, experts, topK, dtype, config,
-                                              GroupedWay{.scatter = true, .weigh = true});
+                                              GroupedWay{.scatter = true, .weigh = true}, findings());
   const Sums& s = sums(team);
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
   // The last columns of every part may fill a tile in part.
@@ -81,13 +81,14 @@ void MoeRs::combine(const Tensor& route, const Tensor& out, int64_t m, int64_t p
   const Sums& s = sums(team_);
   LaunchConfig launch{.grid = {programs, 1, 1}, .numWarps = s.warps, .stream = stream, .cooperative = team_.size() > 1};
   team_.launch(kernelOf("ops/moe_rs/moe_rs.py", "combine"), launch,
-               {slots_, route, out, parts_, brought_, ready_, begun_, done_, epoch_, m, n_, shardRows(m, team_.size()),
-                partColumns},
+               {slots_, route, out, parts_, brought_, ready_, begun_, done_, epoch_, findings(), m, n_,
+                shardRows(m, team_.size()), partColumns},
                {{"E", experts_},
                 {"TOP_K", topK_},
                 {"PROGRAMS", int64_t(programs)},
                 {"ROWS", int64_t(s.rows)},
                 {"COLUMNS", int64_t(s.columns)},
+                {"TILE_M", product_->tileRows(m)},
                 {"TILE_N", product_->tileColumns(m)}});
 }
 

@@ -12,7 +12,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from ops.device.calls import is_last
-from ops.device.routes import BLOCKS
+from ops.device.routes import BLOCKS, is_of_call
 from ops.device.slots import sum_of_slots
 
 
@@ -27,6 +27,7 @@ def combine(
     begun_ptr,
     done_ptr,
     epoch_ptr,
+    findings_ptr,
     m,
     n,
     shard_rows,
@@ -36,16 +37,18 @@ def combine(
     PROGRAMS: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
+    TILE_M: tl.constexpr,
     TILE_N: tl.constexpr,
 ):
-    """The product has tiles of TILE_N columns. `parts`: of each peer, [shard_rows, n]."""
+    """The product has tiles of TILE_M rows and TILE_N columns. `parts`: of each peer, [shard_rows, n]."""
     rank = dl.rank()
     ranks = dl.num_ranks()
     call = tl.load(epoch_ptr) + 1
     if (ranks > 1) & (tl.program_id(0) == 0):
         for distance in range(1, ranks + 1):
             dl.notify(begun_ptr + rank, (rank + distance) % ranks, signal=call, sig_op="set", comm_scope="intra_node")
-    blocks = tl.load(route_ptr + BLOCKS)
+    fits = is_of_call(route_ptr, findings_ptr, m, E, TOP_K, TILE_M)
+    blocks = tl.where(fits, tl.load(route_ptr + BLOCKS), 0)
     bands = tl.cdiv(shard_rows, ROWS)
     across = tl.cdiv(part_columns, COLUMNS)
     of_shard = bands * across
@@ -70,8 +73,9 @@ def combine(
             columns = left + tl.arange(0, COLUMNS)[None, :]
             inside = (in_rows < rows) & (columns < width)
             columns += part * part_columns
+            is_summed = inside & fits
             tokens = owner * shard_rows + top + in_rows
-            total = sum_of_slots(dl.consume_token(slots_ptr, token), route_ptr, tokens, columns, inside, m, n, E, TOP_K)
+            total = sum_of_slots(dl.consume_token(slots_ptr, token), route_ptr, tokens, columns, is_summed, m, n, E, TOP_K)
             at = (top + in_rows).to(tl.int64) * n + columns
             signal = ready_ptr + (part * of_shard + place) * (ranks - 1)
             shard = shard_rows.to(tl.int64) * n

@@ -47,8 +47,8 @@ void checkExperts(const Table& table, int64_t experts, int64_t topK) {
 }
 
 Dealer::Dealer(Team& team, Memory& memory, int64_t maxM, int64_t experts, int64_t topK, bool scores,
-               const DealConfig& config)
-    : team_(team), experts_(experts), topK_(topK), scores_(scores), config_(config) {
+               const DealConfig& config, const Tensor& findings)
+    : team_(team), experts_(experts), topK_(topK), scores_(scores), config_(config), findings_(findings) {
   int64_t ranges = std::max<int64_t>(team.size(), team.residentPrograms());
   ids_ = memory.localZeros({scores ? maxM * topK : 1}, DType::Int32, "ids");
   counts_ = memory.localZeros({ranges * experts}, DType::Int32, "counts");
@@ -107,6 +107,7 @@ void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stre
               {"MANY", ranges.isMany},
               {"LANES", lanesFor(paddedExperts(experts_), ranges.tokens, ranges.warps)},
               {"SCORES", scores_},
+              {"TOLD", findings_.address != 0},
               {"SIGMOID", false},
               {"GROUPS", int64_t(1)},
               {"TOP_GROUPS", int64_t(1)},
@@ -117,8 +118,8 @@ void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stre
                       .stream = stream,
                       .cooperative = ranges.isMany};
   team_.launch(kernelOf("ops/route/route.py", "route"), launch,
-               {given.logits, given.bias, given.ids, given.weights, route, counts_, m, shardRows(m, team_.size()),
-                ranges.tokens, ranges.parts},
+               {given.logits, given.bias, given.ids, given.weights, route, counts_,
+                findings_.address ? findings_ : counts_, m, shardRows(m, team_.size()), ranges.tokens, ranges.parts},
                all);
 }
 

@@ -7,9 +7,9 @@ namespace tandem::ops {
 
 class Dealer {
  public:
-  // `scores`: ids are found from logits.
-  Dealer(Team& team, Memory& memory, int64_t maxM, int64_t experts, int64_t topK, bool scores,
-         const DealConfig& config);
+  // `scores`: ids are found from logits. `findings`: where the kernel tells of those that are no expert's, if it does.
+  Dealer(Team& team, Memory& memory, int64_t maxM, int64_t experts, int64_t topK, bool scores, const DealConfig& config,
+         const Tensor& findings = {});
   // ids [m, topK] and weights, with the route. With scores ids are its own and `constants` say how they are found.
   struct Given {
     Tensor logits, bias, ids, weights;
@@ -37,7 +37,7 @@ class Dealer {
   int64_t experts_, topK_;
   bool scores_;
   DealConfig config_;
-  Tensor ids_, counts_;
+  Tensor ids_, counts_, findings_;
 };
 
 }  // namespace tandem::ops

@@ -53,7 +53,7 @@ Route::Route(Team& team, int64_t maxM, int64_t experts, int64_t topK, DType dtyp
       (experts & (experts - 1) || config.groups & (config.groups - 1) || experts / config.groups < 2))
     fail("`groups` is " + groups + " of " + std::to_string(experts) +
          " experts; both must be powers of two, with two experts a group at least");
-  dealer_ = std::make_unique<Dealer>(team, memory_, maxM, experts, topK, true, config);
+  dealer_ = std::make_unique<Dealer>(team, memory_, maxM, experts, topK, true, config, findings());
 }
 
 Route::~Route() = default;

@@ -11,6 +11,7 @@ needs the shards up to its last row's, and blocks stand in the order in which th
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+from ops.device.findings import tell
 from ops.device.routes import (
     BAD_IDS,
     BLOCK_ROWS,
@@ -29,7 +30,7 @@ from ops.device.routes import (
 from ops.route.blocks import write_blocks
 from ops.route.score import score
 from tandem.libdevice import popc
-from tandem.simt import __ballot_sync, __syncthreads, __syncwarp, atomic_add, laneid, ld, st, sync_grid, tid
+from tandem.simt import __ballot_sync, __syncthreads, __syncwarp, atomic_add, expect, laneid, ld, st, sync_grid, tid
 
 
 @tandem.jit
@@ -61,6 +62,7 @@ def deal(
     given_ptr,
     route_ptr,
     counts_ptr,
+    findings_ptr,
     m,
     shard_rows,
     tokens_each,
@@ -75,6 +77,7 @@ def deal(
     ROWS_AT_ONCE: tl.constexpr,
     LANES: tl.constexpr,
     SCORES: tl.constexpr,
+    TOLD: tl.constexpr,
     SIGMOID: tl.constexpr,
     GROUPS: tl.constexpr,
     TOP_GROUPS: tl.constexpr,
@@ -82,8 +85,9 @@ def deal(
     BLOCK: tl.constexpr,
     GROUP: tl.constexpr,
 ):
-    """SCORES: ids are found from the logits [m, E] and the bias [E]; else they are given, with their weights. The tokens of a shard are
-    divided into `parts` ranges of `tokens_each`. MANY: a program for each range, and one that writes the blocks; else one, 0, has all."""
+    """SCORES: ids are found from the logits [m, E] and the bias [E]; else they are given, with their weights. TOLD: the host is told of
+    what is no expert's. The tokens of a shard are divided into `parts` ranges of `tokens_each`. MANY: a program for each range, and one
+    that writes the blocks; else one, 0, has all."""
     rank = dl.rank()
     ranges = R * parts
     slots = m * K
@@ -211,8 +215,13 @@ def deal(
                 if at < end:
                     st(place_ptr + at, row, semantic="weak")
                     if (expert < -1) | (expert >= E):
-                        tl.atomic_add(route_ptr + BAD_IDS, 1, sem="relaxed")
+                        is_first = tl.atomic_add(route_ptr + BAD_IDS, 1, sem="relaxed") == 0
                         tl.atomic_min(route_ptr + FIRST_BAD, at, sem="relaxed")
+                        if TOLD:
+                            expect(False, "a token's logit is no number" if SCORES else "an id is no expert's")
+                            if is_first:
+                                what: tl.constexpr = (FIRST_BAD if SCORES else BAD_IDS) + 1
+                                tell(findings_ptr, what, expert, E - 1, at // K, at % K)
                 __syncwarp()
                 if is_row & (lower + 1 == popc(alike)):
                     dl.smem_store(seen, above + 1, (nth * WARPS + warp) * E + expert)
@@ -227,6 +236,7 @@ def route(
     given_ptr,
     route_ptr,
     counts_ptr,
+    findings_ptr,
     m,
     shard_rows,
     tokens_each,
@@ -241,6 +251,7 @@ def route(
     ROWS_AT_ONCE: tl.constexpr,
     LANES: tl.constexpr,
     SCORES: tl.constexpr,
+    TOLD: tl.constexpr,
     SIGMOID: tl.constexpr,
     GROUPS: tl.constexpr,
     TOP_GROUPS: tl.constexpr,
@@ -256,6 +267,7 @@ def route(
         given_ptr,
         route_ptr,
         counts_ptr,
+        findings_ptr,
         m,
         shard_rows,
         tokens_each,
@@ -270,6 +282,7 @@ def route(
         ROWS_AT_ONCE,
         LANES,
         SCORES,
+        TOLD,
         SIGMOID,
         GROUPS,
         TOP_GROUPS,

@@ -21,8 +21,8 @@ std::unique_ptr<RankTrace> traceFor(Rendezvous& meeting, const RankPlace& place,
 }  // namespace
 
 Rank::Open::Open(Rendezvous& meeting, const Platform& platform, const RankOptions& o, Device& device)
-    : watch(device, o.waitTimeoutMs), streams(device), events(device), waits(watch, o.waitTimeoutMs > 0),
-      fabric(platform.connect(meeting, device, o.place)), heap(fabric->heap()),
+    : device(device), watch(device, o.waitTimeoutMs), streams(device), events(device),
+      waits(watch, o.waitTimeoutMs > 0), fabric(platform.connect(meeting, device, o.place)), heap(fabric->heap()),
       trace(o.trace ? traceFor(meeting, o.place, device, streams.aside()) : nullptr),
       context(meeting, heap, o.place.rank, o.place.rankCount, device, {watch.onDevice(), trace ? trace->address() : 0},
               streams.aside()),

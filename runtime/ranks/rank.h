@@ -35,6 +35,7 @@ class Rank {
   void release(Address address);
   void releaseAsync(StreamId stream, Address address);
   Address peerAddress(Address address, int peer) const;
+  HostWords hostWords(uint64_t count);
   int createTeam(const std::vector<int>& members);
   std::vector<std::string> gather(int team, const std::string& bytes);
 
@@ -67,6 +68,11 @@ class Rank {
   // The state of a rank between enter and leave.
   struct Open {
     Open(Rendezvous& meeting, const Platform& platform, const RankOptions& options, Device& device);
+    ~Open() {
+      for (SharedWords words : hostWords) device.releaseShared(words);
+    }
+    Device& device;
+    std::vector<SharedWords> hostWords;
     Watch watch;
     Streams streams;
     Events events;

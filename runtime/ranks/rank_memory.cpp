@@ -45,6 +45,14 @@ void Rank::releaseAsync(StreamId stream, Address address) {
   o.local.release(address, {o.streams.at(stream)});
 }
 
+HostWords Rank::hostWords(uint64_t count) {
+  Open& o = running();
+  BesideCapture beside(*device_);
+  SharedWords words = device_->allocateShared(count * sizeof(int32_t), "words of the host");
+  o.hostWords.push_back(words);
+  return {static_cast<int32_t*>(words.host), words.device};
+}
+
 Address Rank::peerAddress(Address address, int peer) const {
   if (!open_) throw std::logic_error("rank " + std::to_string(me()) + " has not entered or has left");
   if (peer < 0 || peer >= options_.place.rankCount)

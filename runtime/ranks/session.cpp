@@ -61,6 +61,7 @@ class RanksSession final : public runtime::Session {
   Address peerAddress(int rank, Address address, int peer) const override {
     return at(rank).peerAddress(address, peer);
   }
+  HostWords hostWords(int rank, uint64_t count, const std::string&) override { return at(rank).hostWords(count); }
   int createTeam(int rank, const std::vector<int>& members) override { return at(rank).createTeam(members); }
 
   std::vector<std::string> gather(int rank, int team, const std::string& bytes) override {

@@ -47,13 +47,18 @@ static Value devicePrint(Context& c, const Arguments& a) {
   return None{};
 }
 
-static Value deviceAssert(Context& c, const Arguments& a) {
-  if (!c.options.debug) return None{};
+static Value asserted(Context& c, const Arguments& a) {
   Tensor condition = toTensor(c, compare(c, ast::CompareOp::Ne, toTensor(c, a["cond"]), Int(0)));
   mlir::Value mask;
   if (!a["mask"].isNone()) mask = broadcastTo(c, toTensor(c, a["mask"]), condition.type.shape).value;
   tile::AssertOp::create(c.builder, c.loc(), condition.value, constexprString(c, a["msg"], "msg"), mask);
   return None{};
+}
+
+static Value deviceAssert(Context& c, const Arguments& a) { return c.options.debug ? asserted(c, a) : Value(None{}); }
+
+static Value expectRow(Context& c, const Arguments& a) {
+  return c.options.target == "sim" ? asserted(c, a) : Value(None{});
 }
 
 static Value debugBarrier(Context& c, const Arguments&) {
@@ -74,6 +79,9 @@ void addDebugRows(Rows& rows) {
                   "Prints values of the program, each with its program's index.", devicePrint});
   rows.push_back({"tl.device_assert", "cond, msg='', mask=None",
                   "Ends the run with `msg` where `cond` is false and `mask` true.", deviceAssert});
+  rows.push_back({"extra.expect", "cond, msg='', mask=None",
+                  "Ends a simulated run with `msg` where `cond` is false and `mask` true. GPUs do not look.",
+                  expectRow});
   rows.push_back({"tl.debug_barrier",
                   "",
                   {"A barrier of the program's threads, which orders their accesses.", Caller::Block, "M3"},

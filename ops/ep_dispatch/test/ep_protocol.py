@@ -11,6 +11,7 @@ from tandem.ops import RouteIds, route_parts
 OPS = pathlib.Path(__file__).parents[2]
 FILES = [
     "device/exchange.py",
+    "device/findings.py",
     "device/marks.py",
     "device/packets.py",
     "device/routes.py",

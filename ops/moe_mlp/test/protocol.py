@@ -13,8 +13,8 @@ from moe_reference import rows_of, scales
 
 from tandem.ops import RouteIds, route_parts, route_words, shard_rows
 
-FILES = ["device/calls.py", "device/product.py", "device/routes.py", "device/slots.py", "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py"]
-FILES += ["route/blocks.py", "route/route.py", "route/score.py"]
+FILES = [f"device/{name}.py" for name in ("calls", "findings", "product", "routes", "slots")]
+FILES += ["grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py", "route/blocks.py", "route/route.py", "route/score.py"]
 BLOCK, PROGRAMS, COMBINERS = 16, 3, 2
 
 
@@ -40,6 +40,7 @@ class Layer:
         self.brought, self.begun = team.zeros(16, "int64", name="brought"), team.zeros(ranks, "int64", name="begun")
         self.signals = team.zeros((ranks - 1) * 64, "int64", name="ready parts")
         self.combined, self.calls = self._local((1,), "int32"), self._local((1,), "int64")
+        self.findings = self._local((8,), "int32")
         self.counts = self._local((4 * experts,), "int32")
         self.route = team.local_from_array(np.zeros(route_words(m, experts, top_k), np.int32), name="route")
         self.h = team.local_empty((slots, inner), case.dtype, name="h")
@@ -63,9 +64,9 @@ class Layer:
         m, _, _, experts, top_k = self.case.sizes
         padded = max(1 << (experts - 1).bit_length(), 8)
         constants = {"E": experts, "PADDED": padded, "BITS": (experts - 1).bit_length(), "K": top_k, "R": self.team.size, "WARPS": 1}
-        constants |= {"MANY": False, "ROWS_AT_ONCE": 4, "LANES": 8, "SCORES": False, "SIGMOID": False, "GROUPS": 1}
+        constants |= {"MANY": False, "ROWS_AT_ONCE": 4, "LANES": 8, "SCORES": False, "TOLD": True, "SIGMOID": False, "GROUPS": 1}
         constants |= {"TOP_GROUPS": 1, "RENORMALISE": False, "BLOCK": BLOCK, "GROUP": 8}
-        given = (weights, weights, ids, weights, self.route, self.counts, m, self.shard, self.shard, 1)
+        given = (weights, weights, ids, weights, self.route, self.counts, self.findings, m, self.shard, self.shard, 1)
         self.kernels["route"][(1,)](*given, **constants, num_warps=1)
 
     def gather(self, x, w, x_scales=None, w_scales=None):
@@ -78,7 +79,7 @@ class Layer:
         arguments += (self.route, self.gathered_scales, w_scales, self.h_scales) if self.scaled else (self.route,) * 4
         ways = {"GATHER": True, "SCATTER": False, "WEIGH": False, "AWAITED": True, "COUNTED": False, "QUANTISE": self.scaled}
         apart_scales = (x_scales.address - self.gathered_scales.address) // 4 - rank * self.shard if self.scaled else 0
-        sizes = (m, inner, hidden, m * top_k, self.shard, apart, apart_scales, 1)
+        sizes = (self.findings, m, inner, hidden, m * top_k, self.shard, apart, apart_scales, 1)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
         for distance in range(1, ranks):
             peer = (rank + distance) % ranks
@@ -106,10 +107,21 @@ class Layer:
         arguments += (self.route, self.h_scales, w_scales, self.route) if self.scaled else (self.route,) * 4
         ways = {"GATHER": False, "SCATTER": True, "WEIGH": True, "AWAITED": False, "COUNTED": True, "QUANTISE": False}
         constants = self._constants()
-        sizes, tile = (m * top_k, hidden, inner, m * top_k, m, 0, 0, 1), constants["BLOCK_N"]
+        sizes, tile = (self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0, 1), constants["BLOCK_N"]
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **constants, **ways, num_warps=1)
-        arguments = (self.slots, self.route, out, self.parts, self.brought, self.signals, self.begun, self.combined, self.calls)
-        constants = {"E": experts, "TOP_K": top_k, "PROGRAMS": COMBINERS, "ROWS": 16, "COLUMNS": 16, "TILE_N": tile}
+        arguments = (
+            self.slots,
+            self.route,
+            out,
+            self.parts,
+            self.brought,
+            self.signals,
+            self.begun,
+            self.combined,
+            self.calls,
+            self.findings,
+        )
+        constants = {"E": experts, "TOP_K": top_k, "PROGRAMS": COMBINERS, "ROWS": 16, "COLUMNS": 16, "TILE_M": BLOCK, "TILE_N": tile}
         sizes = (m, hidden, self.shard, tile)
         self.kernels["moe_rs"][(COMBINERS,)](*arguments, *sizes, **constants, num_warps=1, stream=self.beside)
         if "sums not awaited" not in self.host:

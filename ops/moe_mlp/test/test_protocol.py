@@ -75,7 +75,7 @@ SCATTER = {
     ),
     "stale epoch": ((RS, CALL, CALL.replace(" + 1", "")), "race|leftover|uninitialised", []),
     "sums not awaited": ("sums not awaited", "race|uninitialised", []),
-    "combines early": ("combines early", "race|signal", []),
+    "combines early": ("combines early", "race|signal|assertion", []),
 }
 
 # Of fp8: the rows of x travel with their scales, before one signal, and those of the first product's result go to the second one.

@@ -133,6 +133,12 @@ Address Session::mapHost(int rank, const HostMemory& memory, const HostPlace& pl
   return address;
 }
 
+HostWords Session::hostWords(int rank, uint64_t count, const std::string& name) {
+  auto words = std::make_shared<std::vector<int32_t>>(count);
+  HostMemory memory{reinterpret_cast<uint64_t>(words->data()), count * sizeof(int32_t), name, words};
+  return {words->data(), mapHost(rank, memory, {})};
+}
+
 int Session::createTeam(int rank, const std::vector<int>& members) {
   // The n-th call for one list of members makes one team, whoever calls first.
   auto& [team, calls] = teamCalls_[members];

@@ -44,6 +44,7 @@ class Session final : public runtime::Session {
   void releaseAsync(int rank, StreamId stream, Address address) override;
   Address peerAddress(int rank, Address address, int peer) const override;
   Address mapHost(int rank, const HostMemory& memory, const HostPlace& place) override;
+  HostWords hostWords(int rank, uint64_t count, const std::string& name) override;
 
   int createTeam(int rank, const std::vector<int>& members) override;
   std::vector<std::string> gather(int rank, int team, const std::string& bytes) override;

@@ -100,7 +100,12 @@ TEST_F(EmitTest, Debugging) {
   Value x = argument(f32, {8});
   call("tl.device_print", {std::string("x"), x}, {{"hex", Value(true)}});
   call("tl.device_assert", {argument(DType{Scalar::Int1}), std::string("never")});
+  options_.target = "sm_90a";
+  call("extra.expect", {argument(DType{Scalar::Int1}), std::string("on a GPU")});
   EXPECT_EQ(ops(), (Names{"tile.print"}));
+  options_.target = "sim";
+  call("extra.expect", {argument(DType{Scalar::Int1}), std::string("now")});
+  EXPECT_TRUE(emitted("tile.assert"));
   options_.debug = true;
   call("tl.device_assert", {argument(DType{Scalar::Int1}), std::string("now")});
   EXPECT_TRUE(emitted("tile.assert"));

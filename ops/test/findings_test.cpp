@@ -1,0 +1,33 @@
+#include "ops/findings.h"
+#include <gtest/gtest.h>
+
+namespace tandem::ops {
+namespace {
+
+std::string told(std::vector<int32_t> words) {
+  words.resize(kFindingWords);
+  HostWords of{{}, words.data()};
+  std::string text = takeFinding(of, "ag_moe");
+  EXPECT_EQ(takeFinding(of, "ag_moe"), "") << "a finding is told once";
+  return text;
+}
+
+TEST(Findings, NameWhatWasSeenAndWhatIsAllowed) {
+  std::string begin = "`ag_moe`: an earlier call found that ", end = "; it computed nothing from it";
+  EXPECT_EQ(told({0}), "");
+  EXPECT_EQ(told({1, 99, 7, 3, 1}), begin + "`ids`: token 3, slot 1 has 99, -1 to 7 are possible" + end);
+  EXPECT_EQ(told({2, 8, 7, 3, 1}), begin + "`logits`: token 3 has one that is no number" + end);
+  EXPECT_EQ(told({3, 24, 12}), begin + "`route` is of 24 tokens, one of 12 is needed" + end);
+  EXPECT_EQ(told({4, 2, 1}), begin + "`route` has 2 experts of a token, 1 are needed" + end);
+  EXPECT_EQ(told({5, 8, 16}), begin + "`route` is of 8 experts, one of 16 is needed" + end);
+  EXPECT_EQ(told({6, 64, 128}),
+            begin + "`route` has blocks of 64 rows, 128 are needed: `block_m` must be the same in both" + end);
+  EXPECT_EQ(told({9, 1, 2}), begin + "`route` is of a team of 1 ranks, the operator's has 2" + end);
+  EXPECT_EQ(told({10, 1, 0}), begin + "`route` is rank 1's, that of rank 0 is needed" + end);
+  EXPECT_EQ(told({77, 1, 0}), begin + "data that it cannot use, finding 77" + end);
+}
+
+TEST(Findings, OperatorsWithoutWordsHaveNone) { EXPECT_EQ(takeFinding({}, "route"), ""); }
+
+}  // namespace
+}  // namespace tandem::ops

@@ -1,5 +1,5 @@
-"""The two halves of a mixture of experts as their C++ classes queue them (ops/ag_moe/ag_moe.cpp, ops/moe_rs/moe_rs.cpp), in Python, with
-kernels whose text may be changed: so that errors can be planted."""
+"""The halves of a mixture of experts as their C++ classes queue them (ops/ag_moe/ag_moe.cpp, ops/moe_rs/moe_rs.cpp, ops/moe_ar/moe_ar.cpp
+with ops/all_reduce in two flights), in Python, with kernels whose text may be changed: so that errors can be planted."""
 
 import pathlib
 import sys
@@ -13,16 +13,24 @@ from moe_reference import rows_of, scales
 
 from tandem.ops import RouteIds, route_parts, route_words, shard_rows
 
-FILES = [f"device/{name}.py" for name in ("calls", "findings", "product", "routes", "slots")]
-FILES += ["grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py", "route/blocks.py", "route/route.py", "route/score.py"]
-BLOCK, PROGRAMS, COMBINERS = 16, 3, 2
+FILES = [f"device/{name}.py" for name in ("calls", "findings", "product", "routes", "signals", "slots")]
+FILES += [
+    "grouped_gemm/grouped_gemm.py",
+    "moe_rs/moe_rs.py",
+    "moe_ar/moe_ar.py",
+    "all_reduce/two_shot.py",
+    "route/blocks.py",
+    "route/route.py",
+    "route/score.py",
+]
+BLOCK, PROGRAMS, COMBINERS, CHUNK = 16, 3, 2, 96
 
 
 def kernels(folder, *changes):
     """The modules of the operators' kernels, imported from `folder`. Each change: a file, its text, the text in its place."""
-    functions = {"grouped_gemm": "grouped_gemm", "moe_rs": "combine", "route": "route"}
-    modules = imported(folder, FILES, [f"{name}.{name}" for name in functions], *changes)
-    return {name: getattr(module, function) for module, (name, function) in zip(modules, functions.items())}
+    files = {"grouped_gemm": "grouped_gemm", "combine": "moe_rs", "route": "route", "sum_slots": "moe_ar"}
+    names = {**{name: f"{file}.{file}" for name, file in files.items()}, "two_shot": "all_reduce.two_shot"}
+    return {name: getattr(module, name) for name, module in zip(names, imported(folder, FILES, list(names.values()), *changes))}
 
 
 class Layer:
@@ -40,6 +48,12 @@ class Layer:
         self.brought, self.begun = team.zeros(16, "int64", name="brought"), team.zeros(ranks, "int64", name="begun")
         self.signals = team.zeros((ranks - 1) * 64, "int64", name="ready parts")
         self.combined, self.calls = self._local((1,), "int32"), self._local((1,), "int64")
+        self.all = -(-m * hidden // ranks // 16) * 16  # elements of a rank's share of an all-reduce
+        self.steps = -(-self.all // (COMBINERS * CHUNK))
+        self.sums = self._local((m * hidden,), "float32")
+        self.flights = [team.empty((ranks * self.all,), "float32", name=name) for name in ("parts of ranks", "sums of ranks")]
+        self.flags = [team.zeros(COMBINERS * self.steps * ranks, "int64", name=name) for name in ("ready sums", "done")]
+        self.reductions, self.rounds = self._local((COMBINERS,), "int64"), 0
         self.findings = self._local((8,), "int32")
         self.counts = self._local((4 * experts,), "int32")
         self.route = team.local_from_array(np.zeros(route_words(m, experts, top_k), np.int32), name="route")
@@ -101,7 +115,8 @@ class Layer:
     def scatter(self, w, out, w_scales=None):
         """moe_rs: w [experts, hidden, inner], out [own rows, hidden]."""
         team, (m, hidden, inner, experts, top_k) = self.team, self.case.sizes
-        if "combines early" not in self.host:
+        self.rounds += 1
+        if "combines early" not in self.host or self.rounds == 1:  # in the first call there would be no route
             self.beside.wait_event(team.stream.record_event())
         arguments = (self.h, w, self.slots, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
         arguments += (self.route, self.h_scales, w_scales, self.route) if self.scaled else (self.route,) * 4
@@ -123,9 +138,29 @@ class Layer:
         )
         constants = {"E": experts, "TOP_K": top_k, "PROGRAMS": COMBINERS, "ROWS": 16, "COLUMNS": 16, "TILE_M": BLOCK, "TILE_N": tile}
         sizes = (m, hidden, self.shard, tile)
-        self.kernels["moe_rs"][(COMBINERS,)](*arguments, *sizes, **constants, num_warps=1, stream=self.beside)
+        self.kernels["combine"][(COMBINERS,)](*arguments, *sizes, **constants, num_warps=1, stream=self.beside)
         if "sums not awaited" not in self.host:
             team.stream.wait_event(self.beside.record_event())
+
+    def reduce(self, w, out):
+        """moe_ar: w [experts, hidden, inner], out [m, hidden]."""
+        team, (m, hidden, inner, experts, top_k), stream = self.team, self.case.sizes, self.team.stream
+        self.beside.wait_event(stream.record_event())
+        arguments = (self.h, w, self.slots, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
+        ways = {"GATHER": False, "SCATTER": True, "WEIGH": True, "AWAITED": False, "COUNTED": False, "QUANTISE": False}
+        sizes = (*(self.route,) * 4, self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0, 1)
+        self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
+        constants = {"PROGRAMS": COMBINERS, "E": experts, "TOP_K": top_k, "ROWS": 16, "COLUMNS": 16}
+        behind = self.beside if "slots not awaited" in self.host else stream
+        self.kernels["sum_slots"][(COMBINERS,)](self.slots, self.route, self.sums, m, hidden, **constants, num_warps=1, stream=behind)
+        if behind is self.beside:
+            stream.wait_event(behind.record_event())
+        sizes = (self.reductions, m * hidden, self.all, CHUNK, self.steps)
+        constants = {"RANKS": team.size, "TILE": 32, "DIRECT": False, "num_warps": 1}
+        behind = self.beside if "own sums not awaited" in self.host else stream
+        self.kernels["two_shot"][(COMBINERS,)](self.sums, out, *self.flights, *self.flags, *sizes, **constants, stream=behind)
+        if behind is self.beside:
+            stream.wait_event(behind.record_event())
 
 
 def calls(team, cases, kernels, host=(), half="both"):
@@ -133,7 +168,7 @@ def calls(team, cases, kernels, host=(), half="both"):
     layer, kept = Layer(team, cases[0], kernels, host), []
     moved = team.local_from_array
     given = [[moved(a) for a in (c.ids, c.weights, rows_of(c.x, team), c.up[team.rank], c.down[team.rank])] for c in cases]
-    if half == "scatter":
+    if half in ("scatter", "reduce"):
         m, _, _, experts, top_k = cases[0].sizes
         for case, data in zip(cases, given):
             order = route_parts(RouteIds(team, m, experts, top_k, "i32")(case.ids, case.weights, m), m, experts, top_k).order
@@ -141,7 +176,7 @@ def calls(team, cases, kernels, host=(), half="both"):
             h[: len(order)] = case.inner_of(team.rank)[order]
             data += [moved(h), moved(scales(len(h), 1))]
     ids, weights, x, up, down, *_ = (team.local_empty(a.shape, a.dtype) for a in given[0])
-    out = team.local_empty(x.shape, "float32", name="out")
+    out = team.local_empty(cases[0].x.shape if half == "reduce" else x.shape, "float32", name="out")
     experts = cases[0].sizes[3]
     of_x, of_up, of_down = (moved(scales(n, 1, *more)) for n, *more in ((x.shape[0],), (experts, 1), (experts, 1)))
     for data in given:
@@ -149,13 +184,16 @@ def calls(team, cases, kernels, host=(), half="both"):
             team.stream.copy(to, source)
         layer.deal(ids, weights)
         result = [layer.h]
-        if half == "scatter":
+        if half in ("scatter", "reduce"):
             team.stream.copy(layer.h, data[5])
             if layer.scaled:
                 (layer.beside if "scales not awaited" in host else team.stream).copy(layer.h_scales, data[6])
         else:
             layer.gather(x, up, of_x, of_up)
-        if half != "gather":
+        if half == "reduce":
+            layer.reduce(down, out)
+            result = [out]
+        elif half != "gather":
             layer.scatter(down, out, of_down)
             result = [out]
         for tensor in result:

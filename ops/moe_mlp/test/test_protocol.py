@@ -1,5 +1,5 @@
-"""Errors planted in the protocols of ag_moe and moe_rs, in their kernels and on the host: every one is reported, at its lines; as they are,
-they are right, of a small instance under every schedule."""
+"""Errors planted in the protocols of ag_moe, moe_rs and moe_ar, in their kernels and on the host: every one is reported, at its lines; as
+they are, they are right, of a small instance under every schedule."""
 
 import pathlib
 import re
@@ -17,6 +17,7 @@ from test_moe import Case, rows_on
 import tandem
 
 GEMM, RS, CALLS, ROUTE = "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py", "device/calls.py", "route/blocks.py"
+AR, TELL = "all_reduce/two_shot.py", "device/signals.py"
 STORE = "        tl.store(c_ptrs, acc.to(out_ptr.dtype.element_ty), mask=(m_range < end)[:, None] & (n_range[None, :] < n))\n"
 BROUGHT = '            dl.notify(brought_ptr + skipped, rank, signal=1, sig_op="add", comm_scope="gpu")\n'
 SENT = "                tl.store(there + at, total.to(parts_ptr.dtype.element_ty), mask=inside)\n"
@@ -32,66 +33,114 @@ RESET_PARTS = '            dl.notify(brought_ptr + part, rank, signal=0, sig_op=
 OWN = '                token = dl.wait(signal, ranks - 1, "sys", "acquire", waitValue=call, compare="ge")\n'
 OF_PART = '            token = dl.wait(brought_ptr + part, 1, "gpu", "acquire", waitValue=tiles, compare="ge")\n'
 
-# The name; the change of the kernels or what the host does; words of the kinds of reports; texts of lines that reports name.
+UNREADY = "race|uninitialised"
+# What reports name: the reads of rows, of slots and of the peers' sums, and what was written there.
+ROWS = ["tl.load(a_ptrs", "self.beside.copy(there, x)"]
+SLOTS = ["results = tl.load(slots_ptr", "acc.to(out_ptr"]
+PARTS = ["tl.load(arrived + slot"]
+SIGNALS = ["dl.notify(signal + slot", "dl.wait(signal, ranks - 1"]
+
+# The name; the change of the kernels or what the host does; words of the kinds of reports; texts of lines that reports name, of a tuple
+# one.
 GATHER = {
-    "wait dropped": ((GEMM, SOURCE, "            source = a_ptr\n"), "race", ["tl.load(a_ptrs"]),
-    "one shard too few": ((GEMM, SOURCE, SOURCE.replace("words + 3)", "words + 3) - 1")), "race", ["tl.load(a_ptrs"]),
-    "first instead of last shard": ((ROUTE, BLOCKS, "tl.cdiv(here, BLOCK)"), "race", ["tl.load(a_ptrs"]),
-    "relaxed wait": ((GEMM, ARRIVED, ARRIVED.replace("acquire", "relaxed")), "race", ["tl.load(a_ptrs"]),
-    "narrow wait": ((GEMM, ARRIVED, ARRIVED.replace("sys", "gpu")), "scope|race", ["tl.minimum(turn, rank)"]),
-    "stale wait": ((GEMM, ARRIVED, ARRIVED.replace("waitValue=1", "waitValue=0")), "race", ["tl.load(a_ptrs"]),
-    "reset omitted": ((CALLS, RESET, ""), "race|signal-misuse|leftover", []),
-    "meeting left out": ((CALLS, MEETING, ""), "race|signal|leftover", []),
-    "stale epoch": ((CALLS, CALL, CALL.replace(" + 1", "")), "race|signal|leftover", []),
+    "wait dropped": ((GEMM, SOURCE, "            source = a_ptr\n"), "race", ROWS),
+    "one shard too few": ((GEMM, SOURCE, SOURCE.replace("words + 3)", "words + 3) - 1")), "race", ROWS),
+    "first instead of last shard": ((ROUTE, BLOCKS, "tl.cdiv(here, BLOCK)"), "race", ROWS),
+    "relaxed wait": ((GEMM, ARRIVED, ARRIVED.replace("acquire", "relaxed")), "race", ROWS),
+    "narrow wait": (
+        (GEMM, ARRIVED, ARRIVED.replace("sys", "gpu")),
+        "scope",
+        ["tl.minimum(turn, rank)", "self.beside.signal_write(signal, 1)"],
+    ),
+    "stale wait": ((GEMM, ARRIVED, ARRIVED.replace("waitValue=1", "waitValue=0")), "race", ROWS),
+    "reset omitted": ((CALLS, RESET, ""), "race", ROWS),
+    "meeting left out": ((CALLS, MEETING, ""), "race", ROWS),
+    "stale epoch": ((CALLS, CALL, CALL.replace(" + 1", "")), "race", ROWS),
     "ended by the last but one": (
         (GEMM, "is_last(ended_ptr, PROGRAMS)", "is_last(ended_ptr, PROGRAMS - 1)"),
-        "race|signal|leftover|deadlock",
-        [],
+        "race|signal-misuse",
+        [("tl.store(ended_ptr, 0)", "signal_op(ready_ptr + band, 0"), ("is_last(ended_ptr", "dl.wait(ready_ptr")],
     ),
-    "signal before copy": ("signal first", "race", ["self.beside.copy(there, x)"]),
-    "wrong slot": ("wrong slot", "deadlock|race|signal", []),
+    "signal before copy": ("signal first", "race", ROWS),
+    "wrong slot": ("wrong slot", "race", ROWS),
 }
 SCATTER = {
-    "tiles not awaited": ((RS, OF_PART, "            token = 0\n"), "race", []),
-    "one tile too few": ((RS, "waitValue=tiles", "waitValue=tiles - 1"), "race", ["acc.to(out_ptr"]),
+    "tiles not awaited": ((RS, OF_PART, "            token = 0\n"), "race", SLOTS),
+    "one tile too few": ((RS, "waitValue=tiles", "waitValue=tiles - 1"), "race", SLOTS),
     "tile told before it is stored": (
         (GEMM, STORE + "        if COUNTED:\n" + BROUGHT, "        if COUNTED:\n" + BROUGHT + STORE),
         "race",
-        ["acc.to(out_ptr"],
+        SLOTS,
     ),
-    "relaxed wait for tiles": ((RS, OF_PART, OF_PART.replace("acquire", "relaxed")), "race", ["acc.to(out_ptr"]),
-    "begun not awaited": ((RS, BEGUN, "        token = 0\n"), "race|leftover", []),
-    "sum told before it is stored": ((RS, SENT + TOLD, TOLD + SENT), "race", ["tl.store(there + at"]),
-    "narrow signal": ((RS, TOLD, TOLD.replace("intra_node", "gpu")), "scope|race", ["dl.notify(signal + slot"]),
-    "own sums do not wait": ((RS, OWN, "                token = 0\n"), "race|leftover|uninitialised", []),
-    "one peer too few": ((RS, OWN, OWN.replace("ranks - 1", "ranks - 2")), "race|leftover|uninitialised", []),
-    "stale signal": ((RS, OWN, OWN.replace("=call", "=call - 1")), "race|leftover|uninitialised", []),
-    "wrong slot": ((RS, "slot = rank - tl.where(rank > owner, 1, 0)", "slot = tl.where(rank > owner, 1, 0)"), "race|deadlock|signal", []),
-    "reset omitted": ((RS, RESET_PARTS, "            pass\n"), "race|leftover", []),
+    "relaxed wait for tiles": ((RS, OF_PART, OF_PART.replace("acquire", "relaxed")), "race", SLOTS),
+    "begun not awaited": ((RS, BEGUN, "        token = 0\n"), "race", [*PARTS, "tl.store(there + at"]),
+    "sum told before it is stored": ((RS, SENT + TOLD, TOLD + SENT), UNREADY, PARTS),
+    "narrow signal": ((RS, TOLD, TOLD.replace("intra_node", "gpu")), "scope", SIGNALS),
+    "own sums do not wait": ((RS, OWN, "                token = 0\n"), UNREADY, PARTS),
+    "one peer too few": ((RS, OWN, OWN.replace("ranks - 1", "ranks - 2")), UNREADY, PARTS),
+    "stale signal": ((RS, OWN, OWN.replace("=call", "=call - 1")), UNREADY, PARTS),
+    "wrong slot": (
+        (RS, "slot = rank - tl.where(rank > owner, 1, 0)", "slot = tl.where(rank > owner, 1, 0)"),
+        "race",
+        ["tl.store(there + at"],
+    ),
+    "reset omitted": ((RS, RESET_PARTS, "            pass\n"), "race", SLOTS),
     "reset by the last but one": (
         (RS, "is_last(done_ptr, PROGRAMS)", "is_last(done_ptr, PROGRAMS - 1)"),
-        "race|signal|leftover|deadlock",
-        [],
+        "signal-misuse",
+        ["dl.notify(brought_ptr + part, rank, signal=0", "dl.wait(brought_ptr + part"],
     ),
-    "stale epoch": ((RS, CALL, CALL.replace(" + 1", "")), "race|leftover|uninitialised", []),
-    "sums not awaited": ("sums not awaited", "race|uninitialised", []),
-    "combines early": ("combines early", "race|signal|assertion", []),
+    "stale epoch": ((RS, CALL, CALL.replace(" + 1", "")), UNREADY, PARTS),
+    "sums not awaited": ("sums not awaited", UNREADY, [("team.stream.copy(kept[-1]", "tl.store(route_ptr + TOKENS")]),
+    "combines early": ("combines early", "race", [("tl.load(route_ptr", *SLOTS)]),
+}
+
+EPOCH = "    epoch = tl.load(epoch_ptr + pid) + 1\n    signals = pid * most_steps * RANKS\n    shard = tl.cast(shard, tl.int64)\n    steps"
+COUNTED = "DIRECT)\n    tl.store(epoch_ptr + pid, epoch)\n"
+TOTAL = '    token = dl.wait(ready_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")\n    parts ='
+TAKEN = '    token = dl.wait(done_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")\n    if not DIRECT'
+PUSHED = "        copy_range(x_ptr + first, dl.symm_at(parts_ptr, owner) + rank * shard + start, count, TILE)\n"
+TELL_PARTS = "    tell_all(ready_ptr + rank, epoch, RANKS)\n"
+PUSH = (
+    "    for step in range(1, RANKS):\n        owner = (rank + step) % RANKS\n        first = owner * shard + start\n"
+    "        count = tl.minimum(tl.minimum(shard - start, n - first), chunk).to(tl.int32)\n" + PUSHED
+)
+PUSHES = ["tl.store(dest_ptr + ", "part = tl.load(parts_ptr"]
+TAKES = ["tl.load(source_ptr + ", "tl.store(target + first, value"]
+REDUCE = {
+    "slots not awaited": ("slots not awaited", "race", SLOTS),
+    "own sums not awaited": (
+        "own sums not awaited",
+        "race",
+        ["tl.store(sums_ptr + tokens", ("tl.load(source_ptr + ", "own = tl.load(x_ptr")],
+    ),
+    "parts not awaited": ((AR, TOTAL, "    token = 0\n    parts ="), UNREADY, PUSHES[1:]),
+    "one rank's parts too few": ((AR, TOTAL, TOTAL.replace("RANKS", "RANKS - 1")), UNREADY, PUSHES[1:]),
+    "relaxed wait for parts": ((AR, TOTAL, TOTAL.replace("acquire", "relaxed")), "race", PUSHES),
+    "stale parts": ((AR, TOTAL, TOTAL.replace("=epoch", "=epoch - 1")), UNREADY, PUSHES[1:]),
+    "parts told before they are there": ((AR, PUSH + TELL_PARTS, TELL_PARTS + PUSH), UNREADY, PUSHES[1:]),
+    "parts in a wrong slot": ((AR, PUSHED, PUSHED.replace("rank * shard", "owner * shard")), UNREADY, [tuple(PUSHES)]),
+    "sums not taken": ((AR, TAKEN, "    token = 0\n    if not DIRECT"), UNREADY, TAKES[:1]),
+    "relaxed wait for sums": ((AR, TAKEN, TAKEN.replace("acquire", "relaxed")), "race", TAKES),
+    "stale epoch": ((AR, EPOCH, EPOCH.replace(" + 1", "")), UNREADY, PUSHES[1:]),
+    "calls not counted": ((AR, COUNTED, "DIRECT)\n"), "race", [tuple(PUSHES + TAKES)]),
+    "narrow signals": ((TELL, 'scope="sys"', 'scope="gpu"'), "scope|race", ["st(dl.symm_at(signal_ptr, peer)"]),
 }
 
 # Of fp8: the rows of x travel with their scales, before one signal, and those of the first product's result go to the second one.
 OF_RESULT = "            tl.store(out_scales_ptr + at_scale, largest / LARGEST, mask=m_range < end)\n"
 OWN_SCALES = "                    a_scale_row += tl.where(slot // TOP_K // shard_rows == rank, apart_scales, 0)\n"
-UNREADY = "race|uninitialised"
+READ = [("tl.load(a_scale_ptrs", "tl.load(a_ptrs")]
 SCALED_GATHER = {
     "own ones where the others arrive": ((GEMM, OWN_SCALES, "                    a_scale_row += 0\n"), "uninitialised", ["a_scale_ptrs"]),
-    "relaxed wait": (GATHER["relaxed wait"][0], UNREADY, []),
+    "relaxed wait": (GATHER["relaxed wait"][0], UNREADY, READ),
     "narrow wait": GATHER["narrow wait"],
-    "stale wait": (GATHER["stale wait"][0], UNREADY, []),
+    "stale wait": (GATHER["stale wait"][0], UNREADY, READ),
     "reset omitted": GATHER["reset omitted"],
-    "signal before copy": ("signal first", UNREADY, []),
-    "first instead of last shard": ((ROUTE, BLOCKS, "tl.cdiv(here, BLOCK)"), UNREADY, []),
-    "scales behind the signal": ("scales behind the signal", UNREADY, []),
-    "scales in a wrong slot": ("scales in a wrong slot", UNREADY, []),
+    "signal before copy": ("signal first", UNREADY, READ),
+    "first instead of last shard": ((ROUTE, BLOCKS, "tl.cdiv(here, BLOCK)"), UNREADY, READ),
+    "scales behind the signal": ("scales behind the signal", UNREADY, ["tl.load(a_scale_ptrs"]),
+    "scales in a wrong slot": ("scales in a wrong slot", UNREADY, ["tl.load(a_scale_ptrs"]),
     "the result's behind its rows' end": (
         (GEMM, OF_RESULT, OF_RESULT.replace("m_range < end", "m_range < slots")),
         "race",
@@ -103,7 +152,7 @@ SCALED_SCATTER = {
     **{name: SCATTER[name] for name in ("tile told before it is stored", "one tile too few", "relaxed wait for tiles", "narrow signal")},
     **{name: SCATTER[name] for name in ("stale signal", "reset omitted", "sums not awaited")},
 }
-ERRORS = {"gather": GATHER, "scatter": SCATTER, "scaled gather": SCALED_GATHER, "scaled scatter": SCALED_SCATTER}
+ERRORS = {"gather": GATHER, "scatter": SCATTER, "reduce": REDUCE, "scaled gather": SCALED_GATHER, "scaled scatter": SCALED_SCATTER}
 
 
 def cases(ranks, calls, dtype="fp32"):
@@ -124,17 +173,18 @@ def reports_of(half, ranks, kernels, host, seed):
         return error.reports
 
 
-@pytest.mark.parametrize("half", ["gather", "scatter", "both"])
+@pytest.mark.parametrize("half", ["gather", "scatter", "reduce", "both"])
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_as_they_are(tmp_path, half, ranks):
     given, kernels = cases(ranks, 3), protocol.kernels(tmp_path)
     for seed in range(4):
-        result = tandem.launch(lambda team: protocol.calls(team, given, kernels, (), half), ranks=ranks, seed=seed, check=True)
-        assert result.reports == []
+        run = tandem.launch(lambda team: protocol.calls(team, given, kernels, (), half), ranks=ranks, seed=seed, check=True)
+        assert run.reports == []
         if half != "gather":
-            for rank, outs in enumerate(result.values):
+            for rank, outs in enumerate(run.values):
                 for case, out in zip(given, outs):
-                    np.testing.assert_array_equal(out, rows_on(rank, case.sizes[0], ranks, case.result()))
+                    result = case.result()
+                    np.testing.assert_array_equal(out, result if half == "reduce" else rows_on(rank, case.sizes[0], ranks, result))
 
 
 @pytest.mark.parametrize("half", ["scaled gather", "scaled scatter", "scaled both"])
@@ -157,10 +207,10 @@ def test_planted_errors(tmp_path, half, name):
     report = reports[0]
     assert re.search(kinds, report["kind"]), report["text"]
     for line in lines:
-        assert line in report["text"], report["text"]
+        assert any(text in report["text"] for text in (line if isinstance(line, tuple) else (line,))), report["text"]
 
 
-@pytest.mark.parametrize("half", ["gather", "scatter"])
+@pytest.mark.parametrize("half", ["gather", "scatter", "reduce"])
 def test_every_schedule(tmp_path, half):
     """The smallest instance with a block that needs both ranks."""
     kernels = protocol.kernels(tmp_path)

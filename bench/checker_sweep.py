@@ -372,7 +372,7 @@ def programs():
     yield "gemm_ar packets", gemm_all_reduce(packets_bytes=1 << 30)
     yield "gemm_ar one_shot", gemm_all_reduce(packets_bytes=0, one_shot_bytes=1 << 30)
     yield "gemm_ar two_shot", gemm_all_reduce(packets_bytes=0, one_shot_bytes=0)
-    yield "gemm_ar splits", gemm_all_reduce(packets_bytes=0, one_shot_bytes=0, splits=2)
+    yield "gemm_ar pieces", gemm_all_reduce(packets_bytes=0, one_shot_bytes=0, pieces=2)
     yield "gemm_rs", gemm_reduce_scatter
     yield "ag_gemm", all_gather_gemm
     for packets_bytes in (0, 1 << 20):

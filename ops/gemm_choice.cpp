@@ -65,7 +65,8 @@ double predicted(const GemmModel& model, const GemmSizes& sizes, const GemmChoic
 std::vector<GemmChoice> choices(const GemmModel& model, const GemmConfig& given, const GemmSizes& sizes,
                                 const GemmPlace& place, const Machine& machine) {
   if (model.check) model.check(given, sizes, place, machine);
-  std::vector<GemmChoice> out;
+  std::vector<GemmChoice> out, few = model.ofFewRows(given, sizes, place, machine);
+  if (!model.microseconds || (given.fewRows > 0 && !few.empty())) return few;
   std::vector<Slices> all = model.waysToSlice(sizes, given, place, machine);
   std::vector<std::pair<int, int>> seen;
   for (const Tile& tile : tilesFor(model.hasUnevenTiles, sizes.dtype, place)) {
@@ -77,6 +78,7 @@ std::vector<GemmChoice> choices(const GemmModel& model, const GemmConfig& given,
     auto consider = [&](int chunks, const Slices& way, int pieces) {
       GemmChoice& choice = out.emplace_back(config, way);
       choice.config.chunks = chunks;
+      choice.config.fewRows = 0;
       if (way.count) choice.config.bands = int(way.bands);
       if (!given.group && way.bands > 1) choice.config.group = kGroupInBands;
       choice.config.pieces = pieces;
@@ -93,6 +95,7 @@ std::vector<GemmChoice> choices(const GemmModel& model, const GemmConfig& given,
         for (size_t i = 1; i < cuts.size(); ++i) consider(chunks, way.slices, cuts[i]);
     }
   }
+  out.insert(out.end(), few.begin(), few.end());
   return inOrder(std::move(out), place.target == "sim");
 }
 

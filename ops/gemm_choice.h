@@ -18,6 +18,9 @@ struct GemmSizes {
   DType dtype;
 };
 
+// The tensor without its address, which other ranks do not know.
+inline Tensor anywhere(const Tensor& t) { return {0, t.shape, t.dtype}; }
+
 // The GPU on which the kernels run, and whether they copy blocks.
 struct GemmPlace {
   std::string target;
@@ -55,14 +58,18 @@ struct GemmModel {
   bool hasUnevenTiles = false;  // widths that are no power of two
   // Throws Error on options that fit no call of these sizes; may be null.
   void (*check)(const GemmConfig& given, const GemmSizes&, const GemmPlace&, const model::Machine&) = nullptr;
-  // How shards may travel, in how many pieces along K tiles left over may be multiplied, and in how many copies parts
-  // may travel. The first way is taken where the model does not say.
+  // The ways to carry out the call as a product of few rows, where it may be one, with their times.
+  std::vector<GemmChoice> (*ofFewRows)(const GemmConfig& given, const GemmSizes&, const GemmPlace&,
+                                       const model::Machine&) = nullptr;
+  // All that follows is null where every call is such a product. How shards may travel, in how many pieces along K
+  // tiles left over may be multiplied, and in how many copies parts may travel. The first way is taken where the model
+  // does not say.
   std::vector<Slices> (*waysToSlice)(const GemmSizes&, const GemmConfig& given, const GemmPlace&,
-                                     const model::Machine&);
-  std::vector<int> (*waysToCut)(const GemmConfig&, const GemmSizes&, const GemmPlace&);
-  std::vector<int> (*waysToSend)(const GemmConfig&, const GemmSizes&, const GemmPlace&);
+                                     const model::Machine&) = nullptr;
+  std::vector<int> (*waysToCut)(const GemmConfig&, const GemmSizes&, const GemmPlace&) = nullptr;
+  std::vector<int> (*waysToSend)(const GemmConfig&, const GemmSizes&, const GemmPlace&) = nullptr;
   // From the launch to the end of a call on the slowest rank.
-  double (*microseconds)(const GemmSizes&, const GemmChoice&, const ProductTime&, const model::Machine&);
+  double (*microseconds)(const GemmSizes&, const GemmChoice&, const ProductTime&, const model::Machine&) = nullptr;
 };
 
 // Microseconds of a call. `rate`: of the largest tile's rate. `resident`: programs that a rank has at once.

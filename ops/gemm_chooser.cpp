@@ -83,10 +83,20 @@ std::vector<GemmChoice> GemmChooser::ordered(const Key& key) const {
   return choices(model_, given_, sizes(key.m), {team_.target(), team_.residentPrograms(), key.blocks}, machine_);
 }
 
-// But for `group`, of which the model says nothing.
+std::vector<GemmChoice> GemmChooser::ofFewRows(int64_t m) const {
+  std::vector<GemmChoice> all;
+  for (bool blocks : {false, true}) {
+    GemmPlace place{team_.target(), team_.residentPrograms(), blocks};
+    std::vector<GemmChoice> some = model_.ofFewRows(given_, sizes(m), place, machine_);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+// But for `group`, of which the model says nothing; products of few rows have none.
 bool GemmChooser::isSame(const GemmChoice& choice, const GemmConfig& tuned) const {
   GemmConfig config = withCopies(choice);
-  config.group = tuned.group;
+  if (config.group && tuned.group) config.group = tuned.group;
   return table_.key(&config) == table_.key(&tuned);
 }
 
@@ -96,7 +106,7 @@ GemmChoice GemmChooser::firstChoice(const Key& key) {
   constexpr int mostGroup = 64;
   std::vector<GemmChoice> all = ordered(key);
   auto kept = kept_.find(key);
-  if (kept == kept_.end() || kept->second.config.group < 1 || kept->second.config.group > mostGroup) return all.front();
+  if (kept == kept_.end() || kept->second.config.group < 0 || kept->second.config.group > mostGroup) return all.front();
   const TunedChoice& tuned = kept->second;
   for (GemmChoice& choice : all) {
     if (!isSame(choice, tuned.config)) continue;
@@ -119,7 +129,7 @@ const GemmChoice& GemmChooser::choose(int64_t m, bool blocks) {
 std::vector<GemmChoice> GemmChooser::worthTrying(const Key& key) const {
   std::vector<GemmChoice> all = ordered(key);
   all.resize(std::min(all.size(), kCandidates));
-  if (given_.group) return all;
+  if (!all.front().config.group || given_.group) return all;
   for (int group : {4, 16}) {
     all.push_back(all.front());
     all.back().config.group = group;

@@ -17,6 +17,9 @@ class GemmChooser {
 
   // `blocks`: this rank copies blocks. Valid until the next call.
   const GemmChoice& choose(int64_t m, bool blocks);
+  // What calls of m rows may take as products of few rows.
+  std::vector<GemmChoice> ofFewRows(int64_t m) const;
+  const model::Machine& machine() const { return machine_; }
   // [collective, blocks] `run` queues a call on `stream`, for which it asks `choose`.
   TunedGemm tune(int64_t m, int stream, const std::function<void()>& run);
 

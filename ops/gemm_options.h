@@ -37,7 +37,13 @@ std::vector<Option> gemmOptions(std::initializer_list<std::string_view> taken) {
       copies,
       option<Config>("pieces", &GemmConfig::pieces, "of k, into which tiles left over are cut", 1, kMostPieces),
       option<Config>("chunks", &GemmConfig::chunks, "in how many copies parts travel; 0: programs store them", 0,
-                     kMostChunks, -1)};
+                     kMostChunks, -1),
+      option<Config>("few_rows", &GemmConfig::fewRows, "1: rows are gathered first, or summed at the end; 0: not", 0, 1,
+                     -1),
+      option<Config>("one_shot_bytes", &GemmConfig::oneShotBytes,
+                     "results up to so many are summed by every rank for itself", 0, kNoLimit, -1),
+      option<Config>("packets_bytes", &GemmConfig::packetsBytes, "and up to so many travel in packets", 0, kNoLimit,
+                     -1)};
   for (Option& o : some) {
     o.isTaken = std::find(taken.begin(), taken.end(), o.name) != taken.end();
     out.push_back(std::move(o));

@@ -1,5 +1,6 @@
 // A GemmConfig says how an operator that multiplies runs; a TunedGemm is the result of tuning one.
 #pragma once
+#include <cstdint>
 #include <vector>
 
 namespace tandem::ops {
@@ -12,13 +13,20 @@ struct GemmConfig {
   int blockM = 0, blockN = 0, blockK = 0;
   int programs = 0;  // at most; never more than a rank has resident at once
   int numWarps = 0, numStages = 0;
-  int group = 0;   // row blocks whose tiles follow one another, as they read the same columns (not GemmAllReduce)
-  int bands = 0;   // of a shard's rows, which travel one after the other (AllGatherGemm)
+  int group = 0;  // row blocks whose tiles follow one another, as they read the same columns (not products of few rows)
+  int bands = 0;  // of a shard's rows, which travel one after the other (AllGatherGemm)
   int slices = 0;  // of K, in which a band travels (AllGatherGemm)
-  int pieces = 0;  // of K, into which tiles left over for the last round are cut (AllGatherGemm)
+  // Of K, into which tiles left over for the last round are cut (AllGatherGemm); in a product of few rows at most so many.
+  int pieces = 0;
   bool bTransposed = false;  // b is [n, k]
   // GemmReduceScatter: in how many copies parts travel to each peer; 0: programs store them there; -1: its choice.
   int chunks = -1;
+  // AllGatherGemm and GemmReduceScatter: 1: as a product of few rows, gathered first or summed at the end; 0: not; -1:
+  // its choice.
+  int fewRows = -1;
+  // GemmAllReduce: results up to this many bytes are summed by every rank for itself; up to so many, parts travel in
+  // packets; -1: its choice.
+  int64_t oneShotBytes = -1, packetsBytes = -1;
   // AllGatherGemm: how many slices each copy of a band takes, all bands of a peer, then the next peer's.
   std::vector<std::vector<int>> copies = {};
 };

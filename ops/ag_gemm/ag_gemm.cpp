@@ -12,6 +12,8 @@
 // another peer.
 #include "ops/ag_gemm/ag_gemm.h"
 #include "ops/ag_gemm/model.h"
+#include "ops/gemm_ar/few_rows.h"
+#include "ops/gemm_ar/model.h"
 #include "ops/gemm_options.h"
 #include "ops/gemm_tiles.h"
 #include "ops/kernel_text.h"
@@ -57,7 +59,7 @@ const Table& ag_gemm() {
   static const Table table = [] {
     Table t = gemmTable("ag_gemm", "AllGatherGemm",
                         "out[m, n] = gather(a)[m, k] @ b[k, n]; a is sharded by rows over the ranks.", "own(m)", "m");
-    t.options = gemmOptions<GemmConfig>({"group", "bands", "slices", "copies", "pieces"});
+    t.options = gemmOptions<GemmConfig>({"group", "bands", "slices", "copies", "pieces", "few_rows"});
     for (Option& o : t.options)
       if (o.name == "block_n") o.kind = Option::Kind::Number;
     t.tunes = true;
@@ -88,6 +90,8 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   pieces_ = memory_.localZeros({mostPieces(config, team.residentPrograms()), tiles.mostM * tiles.mostN}, DType::Float32,
                                "pieces");
   brought_ = memory_.localZeros({team.residentPrograms()}, DType::Int32, "brought");
+  if (int64_t few = mostFewRows(config, maxM))
+    few_ = std::make_unique<FewRows>(team, memory_, FewRows::Kind::Gather, *chooser_, few, n, k, dtype, config);
 }
 
 AllGatherGemm::~AllGatherGemm() = default;
@@ -152,6 +156,10 @@ void AllGatherGemm::push(const Plan& plan, const Tensor& a, int stream) {
 void AllGatherGemm::queue(const Call& call) {
   const Tensor &a = call.tensors[0], &b = call.tensors[1], &out = call.tensors[2];
   int stream = call.stream;
+  // By what all ranks share.
+  bool fits = copiesBlocks({anywhere(gathered_), anywhere(b)}, dtype_, config_.bTransposed, team_.target());
+  if (const GemmConfig& config = chooser_->choose(call.numbers[0], fits).config; config.fewRows)
+    return few_->run(a, b, out, call.numbers[0], config, stream);
   Plan plan = planned(a, b, out, call.numbers[0]);
   if (team_.size() == 1) return multiply(plan, a, b, out, stream);
 

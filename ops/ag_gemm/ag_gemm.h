@@ -5,6 +5,7 @@
 
 namespace tandem::ops {
 
+class FewRows;
 class GemmChooser;
 
 // out[m, n] = gather(A)[m, k] · B[k, n]; A is sharded by rows, B and out belong to the rank. fp16, bf16, fp32 or fp8
@@ -35,7 +36,8 @@ class TANDEM_API AllGatherGemm : public Operator {
   int64_t n_, k_;
   GemmConfig config_;
   std::unique_ptr<GemmChooser> chooser_;
-  int64_t pitch_;  // rows from one shard to the next in gathered_
+  std::unique_ptr<FewRows> few_;  // where calls may be ones of few rows
+  int64_t pitch_;                 // rows from one shard to the next in gathered_
   Tensor gathered_, ready_, done_, ended_, epoch_, pieces_, brought_;
 };
 

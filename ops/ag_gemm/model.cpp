@@ -2,6 +2,7 @@
 // data comes. The order of the tiles is the kernel's own.
 #include "ops/ag_gemm/model.h"
 #include "ops/device/tiles.h"
+#include "ops/gemm_ar/model.h"
 #include "ops/gemm_tiles.h"
 #include "ops/product_time.h"
 #include <algorithm>
@@ -220,6 +221,15 @@ std::vector<int> waysToCut(const GemmConfig& config, const GemmSizes& sizes, con
   return ways;
 }
 
+// The gather, before the first product.
+std::vector<GemmChoice> ofFewRows(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                  const Machine& machine) {
+  double bytes = double(shardRows(sizes.m, sizes.ranks) * sizes.k * byteSize(sizes.dtype));
+  double gather = machine.memoryLatencyUs + machine.signalFenceUs + machine.roundTripUs / 2 +
+                  bytes * (sizes.ranks - 1) / machine.storeBytes();
+  return fewRowsInstead(given, sizes, place, machine, sizes.ranks > 1 ? gather : 0);
+}
+
 void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place, const Machine& machine) {
   if (given.copies.empty()) return;
   auto [wanted, columns, bands, rows, none] = slicesWithoutCopies(sizes, given, place, machine);
@@ -244,6 +254,7 @@ int64_t mostPieces(const GemmConfig& given, int64_t programs) {
 const GemmModel& gatherModel() {
   static const GemmModel model{.hasUnevenTiles = true,
                                .check = checkCopies,
+                               .ofFewRows = ofFewRows,
                                .waysToSlice = waysToSlice,
                                .waysToCut = waysToCut,
                                .waysToSend = [](const GemmConfig& config, const GemmSizes&,

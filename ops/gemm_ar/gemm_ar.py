@@ -1,24 +1,37 @@
-"""GEMM + AllReduce in one persistent kernel: C[M, N] on every rank is the sum over ranks of A[M, K_local] · B[K_local, N].
+"""Products of few rows over ranks, in one persistent kernel: C = A[M, K] · B[K, N].
 
-Tiles are products the other way round, B's columns by A's rows, so that few rows of A waste nothing. Each finished tile is
-stored where it is summed and signalled: one shot, on every rank, which sums all tiles for itself; two shots, on the tile's
-owner, which sums it and sends the sum to all. Few rows go in one shot as packets whose data is their flag, as in
-ops/packets: one flight, no fence, no signal. Sums run in rank order in fp32. With SPLITS the inner
-dimension of a tile is shared by several programs, which leave their parts in local memory first.
+KIND "reduce" (GEMM + AllReduce): C on every rank is the sum over ranks, K being each rank's share. "scatter" (GEMM + ReduceScatter of few
+rows): each rank has its own rows of that sum. "gather" (AllGather + GEMM of few rows): A's rows come from all ranks, C is this rank's.
 
-No program waits before it has multiplied all its tiles, so all that anybody waits for comes.
+Tiles are products the other way round, B's columns by A's rows, so that few rows of A waste nothing. With CUT the tiles left over for the
+last round, which may be all, are laid end to end, and each program multiplies an equal share of their steps: the end of one tile and the
+begin of the next. Who has the begin of a tile has it last, and adds the other programs' parts, in their order: a program leaves one part
+in local memory at most.
 
-Two sets of parts, packets and sums are used in turn. Whoever has ended a call has heard of all ranks in it (one shot), or the
-signal of an owner who has (two shots). So it knows that all have begun that call and thus ended the one before: call e + 2
-may overwrite what call e read, whichever way the calls between sum. Every program counts every call.
+"gather" begins with the rows: each program stores some of the rank's own to all ranks, and tells how many. First it waits until all ranks
+have begun the call, and thus ended the one before, which read there.
+
+Else finished tiles are summed over the ranks, in rank order in fp32. Few results, and all of "scatter", go where they are summed as packets
+whose data is their flag (ops/device/marks.py): one flight, no fence, no signal. They lie by rows, so that a rank need not know the tiles of
+others. More of them are stored as tiles and signalled: one shot, on every rank, which sums all tiles for itself; two shots, on the tile's
+owner, which sums it and sends the sum to all.
+
+No program waits for sums, and for other parts of a tile, before it has multiplied all its tiles, so all that anybody waits for comes.
+
+Two sets of parts and packets are used in turn. Whoever has ended a call has heard of all ranks in it: of their parts in one shot, of
+an owner who has in two; in "scatter", where some ranks may have no rows, that they have begun it. So it knows that all have ended the call
+before: call e + 2 may overwrite what call e read, whichever way the calls between sum. Sums of two shots need one set: they are of parts
+from all ranks, which have thus ended the call before. Every program counts every call.
 """
 
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+from ops.device.calls import is_last_of
 from ops.device.marks import take, without_marks
+from ops.device.packets import end_call, store_elements
 from ops.device.signals import tell_all
-from tandem.simt import num_warps, st, st_vector, tid
+from tandem.simt import __syncthreads, num_warps, st_vector, tid
 
 
 @tandem.jit
@@ -34,13 +47,17 @@ def multiply(
     first_column,
     first_k,
     steps,
+    ready_ptr,
+    gathered,
     BM: tl.constexpr,
     BN: tl.constexpr,
     BK: tl.constexpr,
     B_BY_COLUMNS: tl.constexpr,
     DESCRIPTORS: tl.constexpr,
+    GATHERED: tl.constexpr,
 ):
-    """The transposed tile [BN, BM] of steps * BK inner elements; a and b are descriptors, if there are.
+    """The transposed tile [BN, BM] of steps * BK inner elements, where GATHERED when so many chunks of A are there; a and b are
+    descriptors, if there are.
 
     ops/device/product.py loads its left operand before its right one. Here B's block is the left one, and A's is loaded first: that
     file's loop with the operands changed round would load them in the other order."""
@@ -49,6 +66,11 @@ def multiply(
     acc = tl.zeros((BN, BM), dtype=tl.float32)
     for i in range(steps):
         at = first_k + i * BK
+        if GATHERED:
+            if i == 0:
+                token = dl.wait(ready_ptr, 1, "sys", "acquire", waitValue=gathered, compare="ge")
+                first_row = dl.consume_token(first_row, token)
+                row = dl.consume_token(row, token)
         if DESCRIPTORS:
             x = a.load([first_row, at])
             y = b.load([first_column, at]) if B_BY_COLUMNS else b.load([at, first_column]).T
@@ -97,17 +119,6 @@ def push_part(
 
 
 @tandem.jit
-def sum_splits(splits_ptr, counted_ptr, tile, epoch, BM: tl.constexpr, BN: tl.constexpr, SPLITS: tl.constexpr):
-    token = dl.wait(counted_ptr + tile * SPLITS, SPLITS, "gpu", "acquire", waitValue=epoch, compare="ge")
-    inside = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
-    source = dl.consume_token(splits_ptr, token) + tile.to(tl.int64) * (SPLITS * BM * BN) + inside
-    total = tl.load(source)
-    for split in tl.static_range(1, SPLITS):
-        total += tl.load(source + split * BM * BN)
-    return total
-
-
-@tandem.jit
 def sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     token = dl.wait(ready_ptr + tile * RANKS, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")
     inside = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
@@ -119,55 +130,101 @@ def sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS: tl.constexp
 
 
 @tandem.jit
-def send_packets(part, packets_ptr, tile, tiles, rows, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, ELEMENTS: tl.constexpr):
-    """The first rows of `part` [BM, BN] to every rank, this one included. Packets lie as [rank, tile, BM, BN / ELEMENTS]."""
+def rows_from(first, count, m):
+    return tl.maximum(tl.minimum(m - first, count), 0)
+
+
+@tandem.jit
+def chunks_of(source, m, k, shard_rows, CHUNK: tl.constexpr):
+    return tl.cdiv(rows_from(source * shard_rows, shard_rows, m) * k, CHUNK)
+
+
+@tandem.jit
+def gather_rows(own_ptr, rows_ptr, ready_ptr, begun_ptr, m, k, shard_rows, epoch, RANKS: tl.constexpr, CHUNK: tl.constexpr):
+    """The rank's own rows into all ranks' `rows`, in chunks of elements that a rank's `ready` counts."""
     rank = dl.rank()
-    dest_ptr = packets_ptr + (rank.to(tl.int64) * tiles + tile) * (2 * BM * BN // ELEMENTS)
+    pid = tl.program_id(0)
+    programs = tl.num_programs(0)
+    token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")
+    dest_ptr = dl.consume_token(rows_ptr, token) + (rank * shard_rows).to(tl.int64) * k
+    count = rows_from(rank * shard_rows, shard_rows, m) * k
+    chunks = chunks_of(rank, m, k, shard_rows, CHUNK)
+    for chunk in range(pid, chunks, programs):
+        at = chunk * CHUNK + tl.arange(0, CHUNK)
+        values = tl.load(own_ptr + at, mask=at < count)
+        for step in tl.static_range(1, RANKS + 1):
+            tl.store(dl.symm_at(dest_ptr, (rank + step) % RANKS) + at, values, mask=at < count)
+    if pid < chunks:
+        for step in tl.static_range(1, RANKS + 1):
+            brought = (chunks - pid + programs - 1) // programs
+            dl.notify(ready_ptr, (rank + step) % RANKS, signal=brought, sig_op="add", comm_scope="intra_node")
+
+
+@tandem.jit
+def send_packets(
+    part,
+    packets_ptr,
+    m,
+    n,
+    first_row,
+    first_column,
+    shard_rows,
+    RANKS: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    ELEMENTS: tl.constexpr,
+    SCATTER: tl.constexpr,
+):
+    """The tile's rows to every rank, this one included, or each to the one that it belongs to. Packets lie as [rank, row, slot]."""
+    rank = dl.rank()
+    slots = tl.cdiv(n, ELEMENTS)
     with dl.simt_exec_region() as (thread, threads):
-        for i in range(thread, rows * (BN // ELEMENTS), threads):
+        for i in range(thread, tl.minimum(m - first_row, BM) * (BN // ELEMENTS), threads):
             row = i // (BN // ELEMENTS)
             column = i % (BN // ELEMENTS) * ELEMENTS
             values = dl.zeros_vector(ELEMENTS, part.dtype)
             for j in tl.static_range(ELEMENTS):
                 values[j] = part[row, column + j]
             packet = without_marks(values)
-            for step in tl.static_range(1, RANKS + 1):
-                st_vector(dl.symm_at(dest_ptr, (rank + step) % RANKS) + 2 * i, packet, "sys", "relaxed")
+            row += first_row
+            if first_column + column < n:
+                if SCATTER:
+                    owner = row // shard_rows
+                    slot = ((rank - owner) * shard_rows + row).to(tl.int64) * slots + (first_column + column) // ELEMENTS
+                    st_vector(dl.symm_at(packets_ptr + 2 * slot, owner), packet, "sys", "relaxed")
+                else:
+                    slot = (rank * m + row).to(tl.int64) * slots + (first_column + column) // ELEMENTS
+                    for step in tl.static_range(1, RANKS + 1):
+                        st_vector(dl.symm_at(packets_ptr + 2 * slot, (rank + step) % RANKS), packet, "sys", "relaxed")
 
 
 @tandem.jit
 def sum_packets(
     packets_ptr,
     c_ptr,
-    tile,
-    tiles,
-    first_row,
     rows,
-    first_column,
+    stride_rows,
     n,
     dtype: tl.constexpr,
     RANKS: tl.constexpr,
-    BM: tl.constexpr,
-    BN: tl.constexpr,
     ELEMENTS: tl.constexpr,
+    ALIGNED: tl.constexpr,
     POLLS: tl.constexpr,
 ):
-    """Adds the packets of all ranks in rank order, each thread its own, and stores rows of C."""
-    source_ptr = packets_ptr + tile.to(tl.int64) * (2 * BM * BN // ELEMENTS)
-    stride = tiles.to(tl.int64) * (2 * BM * BN // ELEMENTS)
-    for i in range(tid(0), rows * (BN // ELEMENTS), num_warps() * 32):
-        slots = ()
+    """Adds the packets of all ranks in rank order, each thread its own, and stores C's `rows` rows; `stride_rows` from one rank's packets
+    to the next one's."""
+    slots = tl.cdiv(n, ELEMENTS)
+    for i in range(tl.program_id(0) * (num_warps() * 32) + tid(0), rows * slots, tl.num_programs(0) * (num_warps() * 32)):
+        sources = ()
         for source in tl.static_range(RANKS):
-            slots += (source_ptr + source * stride + 2 * i,)
-        packets = take(slots, POLLS)
+            sources += (packets_ptr + 2 * ((source * stride_rows).to(tl.int64) * slots + i),)
+        packets = take(sources, POLLS)
         total = dl.zeros_vector(ELEMENTS, tl.float32)
         for source in tl.static_range(RANKS):
             total = total + packets[source].recast(dtype).to(tl.float32)
-        column = first_column + i % (BN // ELEMENTS) * ELEMENTS
-        out_ptr = c_ptr + (first_row + i // (BN // ELEMENTS)).to(tl.int64) * n + column
-        for j in tl.static_range(ELEMENTS):
-            if column + j < n:
-                st(out_ptr + j, total[j].to(c_ptr.dtype.element_ty), semantic="weak")
+        row = i // slots
+        first = row.to(tl.int64) * n
+        store_elements(c_ptr, first + (i - row * slots) * ELEMENTS, first + n, total.to(c_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
 
 
 @tandem.jit
@@ -175,39 +232,60 @@ def gemm_ar(
     a_ptr,
     b_ptr,
     c_ptr,
+    own_ptr,
+    rows_ptr,
     parts_ptr,
     sums_ptr,
     packets_ptr,
     splits_ptr,
+    counted_ptr,
+    ended_ptr,
     ready_ptr,
     done_ptr,
-    counted_ptr,
+    begun_ptr,
     epoch_ptr,
     m,
     n,
     k,
+    shard_rows,
+    share,
+    tile_steps,
     set_elements,
     set_packets,
     RANKS: tl.constexpr,
+    KIND: tl.constexpr,
     BM: tl.constexpr,
     BN: tl.constexpr,
     BK: tl.constexpr,
-    SPLITS: tl.constexpr,
+    CUT: tl.constexpr,
     ONE_SHOT: tl.constexpr,
     PACKETS: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    CHUNK: tl.constexpr,
     POLLS: tl.constexpr,
     B_BY_COLUMNS: tl.constexpr,
     DESCRIPTORS: tl.constexpr,
 ):
-    """`set_elements`: of one rank's parts, and of the sums; `set_packets`: of all ranks' packets, in 8 bytes. Splits: [tiles, SPLITS, BM,
-    BN] in fp32, of this rank alone. PACKETS: elements of a packet where one shot is by packets, else 0."""
+    """A's rows are at `a`. To gather them there, the rank's own are at `own` and `rows` is the same as `a`. `shard_rows`: of a rank's
+    share, but for "reduce". `share`: steps of the tiles left over for each program, of `tile_steps` of a tile, the
+    last of which may be none. `set_elements`: of one rank's parts; `set_packets`: of all ranks' packets, in 8 bytes. Splits: [programs, BN,
+    BM] in fp32, of this rank alone; `counted`: the call in which a program's is there; `ended`: a zero, which is a zero again in the end.
+    PACKETS: elements of a packet where such travel, else 0; ALIGNED: whole packets of
+    them can be stored. CHUNK: elements of rows that are gathered at once."""
     rank = dl.rank()
     pid = tl.program_id(0)
     programs = tl.num_programs(0)
     epoch = tl.load(epoch_ptr + pid) + 1
     parts_ptr += (epoch % 2) * RANKS * set_elements
-    sums_ptr += (epoch % 2) * set_elements
     packets_ptr += (epoch % 2) * set_packets
+    if RANKS > 1 and KIND != "reduce":
+        if pid == 0:
+            tell_all(begun_ptr + rank, epoch, RANKS)
+    gathered = 0
+    if RANKS > 1 and KIND == "gather":
+        gather_rows(own_ptr, rows_ptr, ready_ptr, begun_ptr, m, k, shard_rows, epoch, RANKS, CHUNK)
+        for source in tl.static_range(RANKS):
+            gathered += chunks_of(source, m, k, shard_rows, CHUNK)
     rows = tl.cdiv(m, BM)
     tiles = rows * tl.cdiv(n, BN)
     steps = tl.cdiv(k, BK)
@@ -221,74 +299,108 @@ def gemm_ar(
         else:
             b = tl.make_tensor_descriptor(b_ptr, shape=[k, n], strides=[n, 1], block_shape=[BK, BN])
 
-    steps_each = tl.cdiv(steps, SPLITS)
-    for item in tl.range(pid, tiles * SPLITS, programs, flatten=True):
-        tile = item // SPLITS
-        split = item % SPLITS
+    whole = tiles
+    first = 0
+    last = 0
+    if CUT:
+        whole = tiles // programs * programs
+        first = tl.minimum(pid * share, (tiles - whole) * tile_steps)
+        last = tl.minimum(first + share, (tiles - whole) * tile_steps)
+    rounds = tl.cdiv(tl.maximum(whole - pid, 0), programs)
+    first_left = first // tile_steps
+    for nth in tl.range(0, rounds + tl.where(last > first, tl.cdiv(last, tile_steps) - first_left, 0), flatten=True):
+        tile = pid + nth * programs
+        first_step = 0
+        count = steps
+        left = 0
+        if CUT:
+            left = first_left + nth - rounds
+            tile = tl.where(nth < rounds, tile, whole + left)
+            first_step = tl.where(nth < rounds, 0, tl.maximum(first - left * tile_steps, 0))
+            count = tl.where(nth < rounds, steps, tl.minimum(last - left * tile_steps, steps) - first_step)
         # This is the order of place_in_shard (ops/device/tiles.py) with one group of all row blocks, which takes no further arithmetic.
         first_row = tile % rows * BM
-        first_step = split * steps_each
-        count = tl.minimum(steps_each, steps - first_step)
-        acc = multiply(
-            a, b, a_ptr, b_ptr, m, n, k, first_row, tile // rows * BN, first_step * BK, count, BM, BN, BK, B_BY_COLUMNS, DESCRIPTORS
-        )
-        if SPLITS == 1:
-            if PACKETS:
-                send_packets(
-                    acc.T.to(parts_ptr.dtype.element_ty), packets_ptr, tile, tiles, tl.minimum(m - first_row, BM), RANKS, BM, BN, PACKETS
-                )
-            else:
-                push_part(acc.T, parts_ptr, ready_ptr, tile, tiles, m, first_row, epoch, RANKS, BM, BN, ONE_SHOT)
-        else:
-            tl.store(splits_ptr + item.to(tl.int64) * (BM * BN) + inside, acc.T)
-            dl.notify(counted_ptr + item, rank, signal=epoch, sig_op="set", comm_scope="gpu")
-    if SPLITS > 1:
-        for tile in range(pid, tiles, programs):
-            total = sum_splits(splits_ptr, counted_ptr, tile, epoch, BM, BN, SPLITS)
-            if PACKETS:
-                first_row = tile % rows * BM
-                send_packets(
-                    total.to(parts_ptr.dtype.element_ty), packets_ptr, tile, tiles, tl.minimum(m - first_row, BM), RANKS, BM, BN, PACKETS
-                )
-            else:
-                push_part(total, parts_ptr, ready_ptr, tile, tiles, m, tile % rows * BM, epoch, RANKS, BM, BN, ONE_SHOT)
-
-    if not ONE_SHOT:
-        for tile in range(rank + pid * RANKS, tiles, programs * RANKS):
-            mask = (tile % rows * BM + row < m)[:, None] & (inside >= 0)
-            total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN)
-            dest_ptr = sums_ptr + tile.to(tl.int64) * (BM * BN)
-            for step in tl.static_range(1, RANKS + 1):
-                tl.store(dl.symm_at(dest_ptr, (rank + step) % RANKS) + inside, total.to(sums_ptr.dtype.element_ty), mask=mask)
-            tell_all(done_ptr + tile, epoch, RANKS)
-    for tile in range(pid, tiles, programs):
-        first_row = tile % rows * BM
         first_column = tile // rows * BN
-        if PACKETS:
-            sum_packets(
-                packets_ptr,
-                c_ptr,
-                tile,
-                tiles,
-                first_row,
-                tl.minimum(m - first_row, BM),
-                first_column,
-                n,
-                parts_ptr.dtype.element_ty,
-                RANKS,
-                BM,
-                BN,
-                PACKETS,
-                POLLS,
-            )
-        else:
-            column = first_column + tl.arange(0, BN)
-            mask = (first_row + row < m)[:, None] & (column < n)[None, :]
-            if ONE_SHOT:
-                total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN)
+        acc = multiply(
+            a,
+            b,
+            a_ptr,
+            b_ptr,
+            m,
+            n,
+            k,
+            first_row,
+            first_column,
+            first_step * BK,
+            count,
+            ready_ptr,
+            gathered,
+            BM,
+            BN,
+            BK,
+            B_BY_COLUMNS,
+            DESCRIPTORS,
+            RANKS > 1 and KIND == "gather",
+        )
+        is_first = True
+        if CUT:
+            is_first = first_step == 0
+            at = splits_ptr + tl.arange(0, BN)[:, None] * BM + row[None, :]
+            if not is_first:
+                tl.store(at + pid.to(tl.int64) * (BM * BN), acc)
+                dl.notify(counted_ptr + pid, rank, signal=epoch, sig_op="set", comm_scope="gpu")
+            elif count < steps:
+                end = tl.cdiv(left * tile_steps + steps, share)
+                token = dl.wait(counted_ptr + pid + 1, end - pid - 1, "gpu", "acquire", waitValue=epoch, compare="ge")
+                at = dl.consume_token(at, token)
+                for program in range(pid + 1, end):
+                    acc += tl.load(at + program.to(tl.int64) * (BM * BN))
+        if is_first:
+            part = acc.T
+            if RANKS == 1 or KIND == "gather":
+                column = first_column + tl.arange(0, BN)
+                out_ptrs = c_ptr + (first_row + row)[:, None].to(tl.int64) * n + column[None, :]
+                tl.store(out_ptrs, part.to(c_ptr.dtype.element_ty), mask=(first_row + row < m)[:, None] & (column < n)[None, :])
+            elif PACKETS:
+                value = part.to(parts_ptr.dtype.element_ty)
+                send_packets(value, packets_ptr, m, n, first_row, first_column, shard_rows, RANKS, BM, BN, PACKETS, KIND == "scatter")
             else:
-                token = dl.wait(done_ptr + tile, 1, "sys", "acquire", waitValue=epoch, compare="ge")
-                total = tl.load(dl.consume_token(sums_ptr, token) + tile.to(tl.int64) * (BM * BN) + inside, mask=mask, other=0.0)
-            out_ptrs = c_ptr + (first_row + row)[:, None].to(tl.int64) * n + column[None, :]
-            tl.store(out_ptrs, total.to(c_ptr.dtype.element_ty), mask=mask)
-    tl.store(epoch_ptr + pid, epoch)
+                push_part(part, parts_ptr, ready_ptr, tile, tiles, m, first_row, epoch, RANKS, BM, BN, ONE_SHOT)
+
+    if RANKS > 1 and KIND != "gather":
+        if PACKETS:
+            own = m
+            if KIND == "scatter":
+                own = rows_from(rank * shard_rows, shard_rows, m)
+            stride_rows = shard_rows if KIND == "scatter" else m
+            dtype: tl.constexpr = parts_ptr.dtype.element_ty
+            sum_packets(packets_ptr, c_ptr, own, stride_rows, n, dtype, RANKS, PACKETS, ALIGNED, POLLS)
+        else:
+            if not ONE_SHOT:
+                for tile in range(rank + pid * RANKS, tiles, programs * RANKS):
+                    mask = (tile % rows * BM + row < m)[:, None] & (inside >= 0)
+                    total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN)
+                    dest_ptr = sums_ptr + tile.to(tl.int64) * (BM * BN)
+                    for step in tl.static_range(1, RANKS + 1):
+                        tl.store(dl.symm_at(dest_ptr, (rank + step) % RANKS) + inside, total.to(sums_ptr.dtype.element_ty), mask=mask)
+                    tell_all(done_ptr + tile, epoch, RANKS)
+            for tile in range(pid, tiles, programs):
+                first_row = tile % rows * BM
+                column = tile // rows * BN + tl.arange(0, BN)
+                mask = (first_row + row < m)[:, None] & (column < n)[None, :]
+                if ONE_SHOT:
+                    total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN)
+                else:
+                    token = dl.wait(done_ptr + tile, 1, "sys", "acquire", waitValue=epoch, compare="ge")
+                    total = tl.load(dl.consume_token(sums_ptr, token) + tile.to(tl.int64) * (BM * BN) + inside, mask=mask, other=0.0)
+                out_ptrs = c_ptr + (first_row + row)[:, None].to(tl.int64) * n + column[None, :]
+                tl.store(out_ptrs, total.to(c_ptr.dtype.element_ty), mask=mask)
+    if RANKS > 1 and KIND == "scatter":
+        if pid == 0:
+            epoch = dl.consume_token(epoch, dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge"))
+    if RANKS > 1 and KIND == "gather":
+        __syncthreads()
+        if is_last_of(ended_ptr, programs):
+            tl.store(ended_ptr, 0)
+            dl.notify(ready_ptr, rank, signal=0, sig_op="set", comm_scope="intra_node")
+    end_call(epoch_ptr, epoch)

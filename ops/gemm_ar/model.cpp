@@ -1,42 +1,152 @@
-// Few rows: reading B takes the time, so tiles are many and narrow.
+// Programs read B, or multiply, whichever takes longer.
 #include "ops/gemm_ar/model.h"
+#include "ops/gemm_options.h"
+#include "ops/gemm_tiles.h"
+#include "ops/product_time.h"
 #include <algorithm>
-#include <iterator>
 
 namespace tandem::ops {
 namespace {
 
-constexpr int kStepsWorthSplitting = 4;
-constexpr SumTile kSimulated = {16, 32, 32, 4, 3};
-// Inner sizes are those of 2-byte elements.
-constexpr SumTile kByRows[] = {
-    {16, 64, 128, 4, 8}, {32, 64, 128, 4, 8}, {64, 64, 128, 4, 6}, {128, 64, 64, 4, 8}, {128, 128, 64, 8, 5}};
+using model::Machine;
+
+constexpr int kSimulatedPrograms = 6;
+// A program's share of a cut tile has so many steps at least.
+constexpr int64_t kLeastShare = 4;
+// So many of the quickest ways are worth trying.
+constexpr size_t kWays = 4;
+constexpr Tile kSimulatedFew = {16, 32, 32, 4, 3, 1};
+// Tiles are multiplied the other way round: n is the side of 64 rows of an instruction, m may be small. Inner sizes are
+// those of 2-byte elements; rates were measured on H200s.
+constexpr Tile kFew[] = {{16, 64, 128, 4, 8, .56}, {16, 128, 128, 8, 5, .7}, {32, 64, 128, 4, 8, .4},
+                         {64, 64, 128, 4, 6, .57}, {64, 128, 64, 8, 8, .78}, {128, 64, 64, 4, 8, .72},
+                         {128, 128, 64, 8, 5, 1}};
+// The begin of a cold product and the end of its last program, beside the launch.
+constexpr double kFillAndEndUs = 4.65;
+// Of the memory's rate, while tiles are multiplied; and what one program loads, in GB/s.
+constexpr double kMemoryRate = .77, kProgramGbps = 94;
+
+std::vector<Tile> fewTiles(const GemmSizes& sizes, const GemmPlace& place) {
+  if (place.target == "sim") return {kSimulatedFew};
+  if (!place.blocks) return {{int(std::clamp<int64_t>((sizes.m + 15) / 16 * 16, 16, 64)), 64, 32, 4, 3, .3}};
+  std::vector<Tile> tiles;
+  for (Tile tile : kFew) {
+    if (tile.m > 16 && tile.m / 2 >= sizes.m) continue;  // the half would do
+    tile.k = int(tile.k * 2 / byteSize(sizes.dtype));
+    tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+double productUs(const GemmConfig& c, const GemmSizes& sizes, const GemmPlace& place, double rate,
+                 const Machine& machine) {
+  int64_t blocks = cdiv(sizes.m, c.blockM), tiles = blocks * cdiv(sizes.n, c.blockN), steps = cdiv(sizes.k, c.blockK);
+  double bytes = double(c.blockN) * c.blockK * double(byteSize(sizes.dtype));  // of B in a step
+  double multiplies = 2.0 * c.blockM * c.blockN * c.blockK * place.residentPrograms /
+                      (machine.operations(byteSize(sizes.dtype)) * rate);
+  // Row blocks of the same columns read B once.
+  auto stepUs = [&](int64_t active) {
+    double fromMemory = double(active) * bytes / double(std::min<int64_t>(blocks, c.programs));
+    return std::max({multiplies, bytes / (kProgramGbps * kBytesOfGb),
+                     fromMemory / (machine.memoryGbps * kMemoryRate * kBytesOfGb)});
+  };
+  Cut cut = cutOf(c, tiles, steps);
+  int64_t whole = cut.share ? tiles / c.programs * c.programs : tiles, last = whole % c.programs;
+  double time = machine.launchUs + kFillAndEndUs + double(whole / c.programs * steps) * stepUs(c.programs);
+  if (last) time += double(steps) * stepUs(last);
+  if (cut.share) {
+    double tile = 4.0 * c.blockM * c.blockN, others = double(cdiv(steps, cut.share) - 1);
+    time += double(cut.share) * stepUs(cdiv((tiles - whole) * cut.tileSteps, cut.share)) + machine.signalFenceUs +
+            machine.memoryLatencyUs + tile / (machine.pieceStoreGbps * kBytesOfGb) +
+            others * tile / (machine.pieceAddGbps * kBytesOfGb);
+  }
+  return time;
+}
+
+// The flight of the sums behind the product; of more than a round, the first tiles' parts fly meanwhile.
+std::vector<GemmChoice> ofReduce(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                 const Machine& machine) {
+  std::vector<GemmChoice> ways = fewRows(given, sizes, place, machine);
+  double bytes = double(sizes.m) * double(sizes.n) * double(byteSize(partType(sizes.dtype)));
+  auto limit = [](int64_t wanted, int64_t most) { return double(wanted < 0 ? most : wanted); };
+  double flight = machine.roundTripUs / 2, more = flight + bytes * (sizes.ranks - 1) / machine.storeBytes();
+  if (bytes > limit(given.packetsBytes, mostPacketsBytes(sizes.ranks, machine))) {
+    more += machine.signalFenceUs;
+    if (bytes > limit(given.oneShotBytes, mostOneShotBytes(sizes.ranks, machine)))
+      more = 2 * (flight + machine.signalFenceUs + bytes * (sizes.ranks - 1) / sizes.ranks / machine.storeBytes());
+  }
+  for (GemmChoice& way : ways) {
+    if (sizes.ranks > 1) way.microseconds += more;
+    way.config.fewRows = -1;  // no choice of this operator's
+  }
+  return ways;
+}
 
 }  // namespace
 
-SumTile sumTileFor(int64_t m, DType dtype, const std::string& target, bool blocks) {
-  if (target == "sim") return kSimulated;
-  SumTile chosen =
-      *std::find_if(std::begin(kByRows), std::end(kByRows) - 1, [&](const SumTile& t) { return m <= t.m; });
-  if (!blocks) return {std::min(chosen.m, 64), 64, 32, 4, 3};
-  chosen.k = int(chosen.k * 2 / byteSize(dtype));
-  return chosen;
+int64_t mostFewRows(const GemmConfig& given, int64_t maxM) {
+  if (given.fewRows >= 0) return given.fewRows ? maxM : 0;
+  bool otherWay =
+      given.group || given.bands || given.slices || given.pieces || given.chunks >= 0 || !given.copies.empty();
+  return otherWay ? 0 : std::min(kMostFewRows, maxM);
 }
 
-int splitsFor(int64_t programs, int64_t tiles, int64_t steps) {
-  int64_t worth = std::min<int64_t>(kMostSplits, steps / kStepsWorthSplitting);
-  return int(std::clamp<int64_t>(programs / tiles, 1, std::max<int64_t>(worth, 1)));
+// In `pieces` each, where there are as many programs; else in equal shares whatever the tiles.
+Cut cutOf(const GemmConfig& config, int64_t tiles, int64_t steps) {
+  int64_t left = tiles % config.programs;
+  if (!left || config.pieces < 2) return {0, steps};
+  int64_t share = std::max(cdiv(steps, config.pieces), kLeastShare), pieces = cdiv(steps, share);
+  bool isEven = left * pieces <= config.programs;
+  if (!isEven) share = std::max(cdiv(left * steps, config.programs), kLeastShare);
+  if (share >= steps) return {0, steps};
+  return {share, isEven ? share * pieces : steps};
+}
+
+std::vector<GemmChoice> fewRows(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                const Machine& machine) {
+  std::vector<GemmChoice> out;
+  for (const Tile& tile : fewTiles(sizes, place)) {
+    GemmConfig config = filled(given, tile, place);
+    if (place.target == "sim" && !given.programs)
+      config.programs = std::min(kSimulatedPrograms, place.residentPrograms);
+    config.fewRows = 1;
+    config.group = 0;
+    for (int pieces : {1, 2, 4, kMostPieces}) {
+      config.pieces = given.pieces ? given.pieces : pieces;
+      GemmChoice& choice = out.emplace_back(config);
+      choice.microseconds = productUs(config, sizes, place, tile.rate, machine);
+      if (given.pieces) break;
+    }
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const GemmChoice& a, const GemmChoice& b) { return a.microseconds < b.microseconds; });
+  out.resize(std::min(out.size(), kWays));
+  return out;
+}
+
+std::vector<GemmChoice> fewRowsInstead(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                       const Machine& machine, double more) {
+  // Ranks may differ in copying blocks. Where the model chooses, no rank whose tensors forbid that takes few rows.
+  if (sizes.m > mostFewRows(given, sizes.m) || (given.fewRows < 0 && !place.blocks)) return {};
+  std::vector<GemmChoice> ways = fewRows(given, sizes, place, machine);
+  for (GemmChoice& way : ways) way.microseconds += more;
+  return ways;
 }
 
 // One shot sends all to R - 1 ranks; two shots twice the R-th part of that, with one flight more.
-int64_t mostOneShotBytes(int ranks, const model::Machine& machine) {
+int64_t mostOneShotBytes(int ranks, const Machine& machine) {
   double saved = double(ranks - 1) * (1 - 2.0 / ranks), flight = machine.roundTripUs / 2 + machine.signalFenceUs;
   return saved <= 0 ? int64_t(1) << 62 : int64_t(flight * machine.storeBytes() / saved);
 }
 
-// Packets are twice the bytes; they need neither a fence before a signal nor loads behind the wait for it.
-int64_t mostPacketsBytes(int ranks, const model::Machine& machine) {
+// Packets need neither a fence before a signal nor loads behind the wait for it, but are small.
+int64_t mostPacketsBytes(int ranks, const Machine& machine) {
   return int64_t(machine.signalFenceUs * machine.storeBytes() / std::max(1, ranks - 1));
+}
+
+const GemmModel& reduceModel() {
+  static const GemmModel model{.ofFewRows = ofReduce};
+  return model;
 }
 
 }  // namespace tandem::ops

@@ -1,20 +1,31 @@
-// The model of GEMM + AllReduce: its tiles, and the sizes at which its way changes.
+// The model of products of few rows over ranks: their tiles, how these are shared, and what a call takes. GEMM + AllReduce
+// is always such a product.
 #pragma once
-#include "model/machine.h"
-#include "tandem/tensor.h"
+#include "ops/gemm_choice.h"
 
 namespace tandem::ops {
 
-// Tiles are multiplied the other way round: n is the side of 64 rows of an instruction, m may be small.
-struct SumTile {
-  int m, n, k, warps, stages;
-};
-SumTile sumTileFor(int64_t m, DType dtype, const std::string& target, bool blocks);
+const GemmModel& reduceModel();
 
-constexpr int kMostSplits = 8;
-// Returns the number of programs that share a tile's inner dimension of `steps` steps, where there are so many
-// programs.
-int splitsFor(int64_t programs, int64_t tiles, int64_t steps);
+// The most rows of a call of AllGather + GEMM or GEMM + ReduceScatter that is one, where the operator chooses.
+constexpr int64_t kMostFewRows = 256;
+// Returns the most rows of such a call, where one has up to `maxM`; 0: there is none.
+int64_t mostFewRows(const GemmConfig& given, int64_t maxM);
+
+// How those of `tiles` tiles of `steps` steps that are left over for the last round are dealt: laid end to end, `tileSteps`
+// each, every program has the next `share` of them; 0: none is cut.
+struct Cut {
+  int64_t share, tileSteps;
+};
+Cut cutOf(const GemmConfig& config, int64_t tiles, int64_t steps);
+
+// Returns the quickest ways, with the time of the product alone, from the launch to the end of its last tile.
+std::vector<GemmChoice> fewRows(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                const model::Machine& machine);
+// The same for the operators that have another way, if they may take them; `more`: microseconds of a call beside the
+// product.
+std::vector<GemmChoice> fewRowsInstead(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                       const model::Machine& machine, double more);
 
 // Results up to so many bytes are quickest in one shot, and in packets.
 int64_t mostOneShotBytes(int ranks, const model::Machine& machine);

@@ -5,6 +5,8 @@
 // `brought`, puts that back, copies them and tells the peer; the main stream goes on when it is done. So nothing holds
 // a number that changes from call to call, and a captured call replays as it is.
 #include "ops/gemm_rs/gemm_rs.h"
+#include "ops/gemm_ar/few_rows.h"
+#include "ops/gemm_ar/model.h"
 #include "ops/gemm_options.h"
 #include "ops/gemm_rs/model.h"
 #include "ops/gemm_tiles.h"
@@ -14,12 +16,6 @@
 #include <nlohmann/json.hpp>
 
 namespace tandem::ops {
-namespace {
-
-Tensor anywhere(const Tensor& t) { return {0, t.shape, t.dtype}; }
-
-}  // namespace
-
 namespace tables {
 
 const Table& gemm_rs() {
@@ -27,7 +23,7 @@ const Table& gemm_rs() {
     Table t = gemmTable("gemm_rs", "GemmReduceScatter",
                         "out[rows_of_rank(m), n] = this rank's rows of the sum over ranks of a[m, k] @ b[k, n].", "m",
                         "own(m)");
-    t.options = gemmOptions<GemmConfig>({"group", "chunks"});
+    t.options = gemmOptions<GemmConfig>({"group", "pieces", "chunks", "few_rows"});
     t.tunes = true;
     t.linear = {
         "RowParallelLinear", false, true,
@@ -60,6 +56,8 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
   begun_ = memory_.symmetricZeros({team.size()}, DType::Int64, "begun");
   epoch_ = memory_.localZeros({1}, DType::Int64, "epoch");
   done_ = memory_.localZeros({1}, DType::Int32, "done");
+  if (int64_t few = mostFewRows(config, maxM))
+    few_ = std::make_unique<FewRows>(team, memory_, FewRows::Kind::Scatter, *chooser_, few, n, k, dtype, config);
 }
 
 GemmReduceScatter::~GemmReduceScatter() = default;
@@ -95,6 +93,7 @@ void GemmReduceScatter::queue(const Call& call) {
   // them.
   bool fits = copiesBlocks({anywhere(a), anywhere(b)}, dtype_, config_.bTransposed, team_.target());
   const GemmConfig& config = chooser_->choose(m, fits).config;
+  if (config.fewRows) return few_->run(a, b, out, m, config, stream);
   // Empty tensors have no blocks.
   int64_t rows = rowsOfRank(m, team_.size(), team_.rank());
   bool outBlocks = blocks && rows > 0 && copiesBlocks({out}, dtype_, config_.bTransposed, team_.target());

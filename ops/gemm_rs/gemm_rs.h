@@ -5,6 +5,7 @@
 
 namespace tandem::ops {
 
+class FewRows;
 class GemmChooser;
 
 // out[rowsOfRank(m), n] = this rank's rows of the sum over ranks of A[m, k] · B[k, n], k being each rank's share. Types
@@ -29,6 +30,7 @@ class TANDEM_API GemmReduceScatter : public Operator {
   int64_t n_, k_;
   GemmConfig config_;
   std::unique_ptr<GemmChooser> chooser_;
+  std::unique_ptr<FewRows> few_;  // where calls may be ones of few rows
   Tensor parts_, ready_, outgoing_, arrived_, brought_, begun_, epoch_, done_;
 };
 

@@ -1,6 +1,7 @@
 // Tiles in the kernel's own order, and parts that cross the link one after the other.
 #include "ops/gemm_rs/model.h"
 #include "ops/device/tiles.h"
+#include "ops/gemm_ar/model.h"
 #include "ops/product_time.h"
 #include <algorithm>
 
@@ -57,10 +58,19 @@ std::vector<int> waysToSend(const GemmConfig& config, const GemmSizes& sizes, co
   return {4, 2, 8, 0};
 }
 
+// Parts for all peers go through one link; those of the first tiles meanwhile.
+std::vector<GemmChoice> ofFewRows(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                  const Machine& machine) {
+  double bytes = double(sizes.m) * double(sizes.n) * double(byteSize(partType(sizes.dtype)));
+  double sums = machine.roundTripUs / 2 + bytes * (sizes.ranks - 1) / sizes.ranks / machine.storeBytes();
+  return fewRowsInstead(given, sizes, place, machine, sizes.ranks > 1 ? sums : 0);
+}
+
 }  // namespace
 
 const GemmModel& scatterModel() {
   static const GemmModel model{
+      .ofFewRows = ofFewRows,
       .waysToSlice = [](const GemmSizes&, const GemmConfig&, const GemmPlace&,
                         const Machine&) { return std::vector<Slices>(1); },
       .waysToCut = [](const GemmConfig&, const GemmSizes&, const GemmPlace&) { return std::vector<int>{0}; },

@@ -1,5 +1,6 @@
 #include "ops/ag_gemm/model.h"
 #include "ops/gemm_ar/gemm_ar.h"
+#include "ops/gemm_ar/model.h"
 #include "ops/gemm_rs/model.h"
 #include "ops/gemm_tiles.h"
 #include "ops/table.h"
@@ -13,10 +14,12 @@ const GemmPlace kGpu{"sm_90a", 132, true};
 const model::Machine& kH200 = model::namedMachine("h200");
 
 GemmConfig chosen(int64_t m, int64_t n, DType dtype = DType::BFloat16, const GemmPlace& place = kGpu) {
-  return choices(scatterModel(), {}, {m, n, 4096, 4, dtype}, place, kH200).front().config;
+  GemmConfig given{.fewRows = 0};
+  return choices(scatterModel(), given, {m, n, 4096, 4, dtype}, place, kH200).front().config;
 }
 
-Slices sliced(const GemmSizes& sizes, const GemmConfig& given = {}, const GemmPlace& place = kGpu) {
+Slices sliced(const GemmSizes& sizes, GemmConfig given = {}, const GemmPlace& place = kGpu) {
+  given.fewRows = 0;
   return choices(gatherModel(), given, sizes, place, kH200).front().slices;
 }
 
@@ -62,11 +65,11 @@ TEST(GemmPlan, WhatAnOperatorDoesNotTakeIsRefused) {
   };
   const std::string tiles = "`block_m`, `block_n`, `block_k`, `programs`, `num_warps`, `num_stages`, `b_transposed`, ";
   EXPECT_EQ(refused("gemm_ar", {.group = 4}),
-            "`gemm_ar` does not take `group`; it takes " + tiles + "`splits`, `one_shot_bytes`, `packets_bytes`");
-  EXPECT_EQ(refused("ag_gemm", {.chunks = 0}),
-            "`ag_gemm` does not take `chunks`; it takes " + tiles + "`group`, `bands`, `slices`, `copies`, `pieces`");
+            "`gemm_ar` does not take `group`; it takes " + tiles + "`pieces`, `one_shot_bytes`, `packets_bytes`");
+  EXPECT_EQ(refused("ag_gemm", {.chunks = 0}), "`ag_gemm` does not take `chunks`; it takes " + tiles +
+                                                   "`group`, `bands`, `slices`, `copies`, `pieces`, `few_rows`");
   EXPECT_EQ(refused("gemm_rs", {.copies = {{1}}}),
-            "`gemm_rs` does not take `copies`; it takes " + tiles + "`group`, `chunks`");
+            "`gemm_rs` does not take `copies`; it takes " + tiles + "`group`, `pieces`, `chunks`, `few_rows`");
   EXPECT_EQ(refused("ag_gemm", {.group = 4, .slices = 2, .pieces = 2, .copies = {{1, 1}}}), "");
   EXPECT_EQ(refused("gemm_rs", {.group = 4, .chunks = 0}), "");
 }
@@ -182,8 +185,52 @@ TEST(Choices, PartsOfFewRowsAreStoredByProgramsAndOthersCopied) {
   };
   EXPECT_GT(first({8192, 4096, 3072, 4, DType::BFloat16}).chunks, 0);
   EXPECT_EQ(first({8192, 4096, 3072, 4, DType::BFloat16}, {.chunks = 0}).chunks, 0);
-  EXPECT_EQ(first({64, 7168, 2048, 4, DType::BFloat16}).chunks, 0);
+  EXPECT_EQ(first({64, 7168, 2048, 4, DType::BFloat16}, {.fewRows = 0}).chunks, 0);
   EXPECT_EQ(first({64, 7168, 2048, 4, DType::BFloat16}, {.chunks = 2}).chunks, 2);
+}
+
+TEST(FewRows, AreMultipliedAtOnceWhereShardsAreLessThanATile) {
+  auto few = [](const GemmModel& model, int64_t m, const GemmConfig& given = {}, const GemmPlace& place = kGpu) {
+    return choices(model, given, {m, 7168, 4096, 2, DType::BFloat16}, place, kH200).front().config.fewRows;
+  };
+  for (const GemmModel* model : {&gatherModel(), &scatterModel()}) {
+    for (int64_t m : {1, 5, 64}) EXPECT_EQ(few(*model, m), 1) << m;
+    for (int64_t m : {257, 4096}) EXPECT_EQ(few(*model, m), 0) << m;
+    EXPECT_EQ(few(*model, 5, {.fewRows = 0}), 0);
+    EXPECT_EQ(few(*model, 300, {.fewRows = 1}), 1);
+    EXPECT_EQ(few(*model, 5, {.group = 4}), 0) << "an option of the other way";
+    EXPECT_EQ(few(*model, 5, {}, {"sm_90a", 132, false}), 0) << "other ranks may copy blocks";
+    EXPECT_EQ(few(*model, 5, {}, {"sim", 132, true}), 0);
+  }
+  EXPECT_EQ(mostFewRows({}, 100), 100);
+  EXPECT_EQ(mostFewRows({}, 100000), kMostFewRows);
+  EXPECT_EQ(mostFewRows({.fewRows = 1}, 100000), 100000);
+  EXPECT_EQ(mostFewRows({.fewRows = 0}, 100), 0);
+}
+
+// As the kernel deals them: each step once, and of each program at most one part that is not a tile's first.
+TEST(FewRows, StepsOfTilesLeftOverAreDealtOnce) {
+  for (int64_t programs : {1, 5, 132})
+    for (int64_t tiles : {1, 3, 40, 131, 168})
+      for (int64_t steps : {1, 5, 18, 100})
+        for (int pieces : {1, 2, 3, 8}) {
+          auto [share, tileSteps] = cutOf({.programs = int(programs), .pieces = pieces}, tiles, steps);
+          if (!share) continue;
+          int64_t left = tiles % programs;
+          std::vector<int> dealt(size_t(left * steps), 0);
+          for (int64_t program = 0; program < programs; ++program) {
+            int others = 0;
+            int64_t end = std::min((program + 1) * share, left * tileSteps);
+            for (int64_t tile = program * share / tileSteps; tile * tileSteps < end; ++tile) {
+              int64_t first = std::max<int64_t>(program * share - tile * tileSteps, 0);
+              for (int64_t s = first; s < std::min(end - tile * tileSteps, steps); ++s)
+                ++dealt[size_t(tile * steps + s)];
+              others += first > 0;
+            }
+            EXPECT_LE(others, 1);
+          }
+          EXPECT_EQ(dealt, std::vector<int>(dealt.size(), 1)) << programs << " " << tiles << " " << steps;
+        }
 }
 
 TEST(Shards, DealAllRowsAndNeedARank) {

@@ -1,4 +1,5 @@
 #include "ops/ag_gemm/model.h"
+#include "ops/gemm_ar/model.h"
 #include "ops/gemm_rs/model.h"
 #include <gtest/gtest.h>
 
@@ -28,6 +29,16 @@ TEST(Prediction, IsWithinATenthOfWhatWasMeasured) {
   EXPECT_NEAR(allGather(two, choice(128, 256, {{1, 1, 2, 4}})), 388, 39);
   EXPECT_NEAR(predicted(scatterModel(), {8192, 8192, 2048, 4, DType::BFloat16}, choice(128, 256), 1, kPrograms, kH200),
               486, 49);
+}
+
+// On two H200s, as above.
+TEST(Prediction, OfFewRowsIsWithinAFifthOfWhatWasMeasured) {
+  auto first = [](const GemmModel& model, int64_t m, int64_t n, int64_t k) {
+    return choices(model, {}, {m, n, k, 2, DType::BFloat16}, {"sm_90a", kPrograms, true}, kH200).front().microseconds;
+  };
+  EXPECT_NEAR(first(gatherModel(), 14, 8192, 6144), 40.6, 8);
+  EXPECT_NEAR(first(scatterModel(), 100, 12288, 3584), 41.2, 8);
+  EXPECT_NEAR(first(reduceModel(), 660, 2304, 4608), 42.4, 8);
 }
 
 TEST(Prediction, LastDataInSmallPiecesEndsSoonerWhereTheLinkTakesLongest) {

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import tandem
-from tandem.ops import AllGatherGemm, GemmReduceScatter, choices, rows_of_rank, shard_rows
+from tandem.ops import AllGatherGemm, GemmAllReduce, GemmReduceScatter, choices, rows_of_rank, shard_rows
 
 M, N, K = 100, 70, 261
-OPERATORS = {"ag_gemm": AllGatherGemm, "gemm_rs": GemmReduceScatter}
+OPERATORS = {"ag_gemm": AllGatherGemm, "gemm_rs": GemmReduceScatter, "gemm_ar": GemmAllReduce}
 
 
 def case(name, team):
@@ -19,13 +19,17 @@ def case(name, team):
     first, count = team.rank * shard_rows(M, team.size), rows_of_rank(M, team.size, team.rank)
     if name == "ag_gemm":
         return a[0, first : first + count], b[team.rank], a[0] @ b[team.rank]
-    return a[team.rank], b[team.rank], sum(x @ y for x, y in zip(a, b))[first : first + count]
+    total = sum(x @ y for x, y in zip(a, b))
+    return a[team.rank], b[team.rank], total if name == "gemm_ar" else total[first : first + count]
 
 
-@pytest.mark.parametrize("name, ranks", [("ag_gemm", 2), ("ag_gemm", 3), ("gemm_rs", 2)])
-def test_every_choice_gives_the_result(name, ranks):
-    listed = choices(name, M, N, K, ranks, "fp32", target="sim", programs=4)
-    assert len(listed) == {("ag_gemm", 2): 9, ("ag_gemm", 3): 39, ("gemm_rs", 2): 2}[name, ranks]
+@pytest.mark.parametrize(
+    "name, ranks, few, count",
+    [("ag_gemm", 2, 0, 9), ("ag_gemm", 3, 0, 39), ("gemm_rs", 2, 0, 2), ("ag_gemm", 2, 1, 4), ("gemm_rs", 2, 1, 4)],
+)
+def test_every_choice_gives_the_result(name, ranks, few, count):
+    listed = choices(name, M, N, K, ranks, "fp32", target="sim", programs=4, few_rows=few)
+    assert len(listed) == count
 
     def main(team):
         a, b, want = case(name, team)
@@ -69,10 +73,10 @@ def test_copies_that_are_no_lists_of_integers(copies):
 
 
 @pytest.mark.parametrize(
-    "name, choice", [("ag_gemm", {"chunks": 0}), ("gemm_rs", {"copies": [[1]]}), ("gemm_rs", {"slices": 2}), ("gemm_rs", {"pieces": 1})]
+    "name, choice", [("ag_gemm", {"chunks": 0}), ("gemm_rs", {"copies": [[1]]}), ("gemm_rs", {"slices": 2}), ("gemm_rs", {"bands": 1})]
 )
 def test_choices_that_an_operator_does_not_take(name, choice):
-    own = {"ag_gemm": "`bands`, `slices`, `copies`, `pieces`", "gemm_rs": "`chunks`"}[name]
+    own = {"ag_gemm": "`bands`, `slices`, `copies`, `pieces`, `few_rows`", "gemm_rs": "`pieces`, `chunks`, `few_rows`"}[name]
     words = rf"`{name}` does not take `{next(iter(choice))}`; it takes `block_m`, .*`group`, {own}(\n|$)"
     with pytest.raises(RuntimeError, match=words):
         choices(name, M, N, K, 2, **choice)
@@ -129,8 +133,8 @@ def test_a_profile_that_is_none(profile):
 
 
 def test_choices_of_what_is_no_operator():
-    with pytest.raises(RuntimeError, match="`gemm_ar` is not one of `ag_gemm`, `gemm_rs`, `all_reduce`"):
-        choices("gemm_ar", 1, 1, 1, 1)
+    with pytest.raises(RuntimeError, match="`all_gather` is not one of `ag_gemm`, `gemm_rs`, `gemm_ar`, `all_reduce`"):
+        choices("all_gather", 1, 1, 1, 1)
     with pytest.raises(RuntimeError, match="`ranks` and `programs` are at least 1"):
         choices("ag_gemm", 1, 1, 1, 0)
     with pytest.raises(RuntimeError, match="`k` is 0"):

@@ -2,7 +2,7 @@
 
 python bench/gpu/overlap/predict.py RESULT.json [--profile PROFILE.json] [--simulate GFLOP] [--ops ag_gemm,gemm_ar]
 
-The model knows AllGather + GEMM and GEMM + ReduceScatter. With --simulate each row of at most so many operations (10^9, of all ranks) runs
+The model knows the operators that multiply. With --simulate each row of at most so many operations (10^9, of all ranks) runs
 on simulated ranks whose time goes by the same profile, carried out as the model chooses; a row of 1000 takes about two minutes.
 """
 
@@ -97,7 +97,7 @@ def main():
     kept = json.loads(options.result.read_text())
     profile, ranks = read_profile(options.profile) if options.profile else machine("h200"), kept["machine"]["ranks"]
     measured = [row for row in kept["rows"] if row["op"] in options.ops.split(",") and "tandem" in row["us"]]
-    if of_model := [row for row in measured if row["op"] in ("ag_gemm", "gemm_rs")]:
+    if of_model := [row for row in measured if row["op"] != "all_reduce"]:
         report(
             "The operators' model",
             [(row["op"], label(row), modelled(row, ranks, profile)["predicted"], row["us"]["tandem"]) for row in of_model],

@@ -57,10 +57,10 @@ def test_sizes_that_do_not_divide(ranks, m, n, k, way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("splits", [1, 2, 5])
-def test_splits_of_the_inner_dimension(splits, way):
+@pytest.mark.parametrize("pieces", [1, 2, 5])
+def test_tiles_cut_along_k(pieces, way):
     for seed, slots in enumerate([None, 1, 2]):
-        run(3, 20, 70, 150, "fp16", seed=seed, slots=slots, splits=splits, **way)
+        run(3, 20, 70, 150, "fp16", seed=seed, slots=slots, pieces=pieces, **way)
 
 
 def test_fp8():
@@ -118,7 +118,7 @@ def test_operators_on_several_streams():
         ((0, 8, 16, "fp32"), {}, "`max_m` is 0"),
         ((8, 8, 8, "int32"), {}, "i32"),
         ((8, 8, 8, "fp32"), {"block_m": 24}, "`block_m` is 24"),
-        ((8, 8, 8, "fp32"), {"splits": 9}, "`splits` is 9"),
+        ((8, 8, 8, "fp32"), {"pieces": 9}, "`pieces` is 9"),
         ((8, 8, 8, "fp32"), {"blockm": 16}, "`blockm`"),
     ],
 )

@@ -1,0 +1,120 @@
+#include "ops/gemm_ar/few_rows.h"
+#include "ops/gemm_ar/model.h"
+#include "ops/kernel_text.h"
+#include "ops/packets/packets.h"
+#include <algorithm>
+#include <bit>
+
+namespace tandem::ops {
+namespace {
+
+// Among the numbers of rows with equally many tiles the first asks for the most memory; a tile's rows are a multiple of
+// this.
+constexpr int kLeastTileRows = 16;
+// Elements of rows that a program sends at once, and in how many chunks they are dealt where they are few.
+constexpr int64_t kLeastChunk = 1024, kMostChunk = 8192, kChunks = 128;
+
+const char* nameOf(FewRows::Kind kind) {
+  return kind == FewRows::Kind::Reduce ? "reduce" : kind == FewRows::Kind::Scatter ? "scatter" : "gather";
+}
+
+}  // namespace
+
+FewRows::FewRows(Team& team, Memory& memory, Kind kind, const GemmChooser& chooser, int64_t maxM, int64_t n, int64_t k,
+                 DType dtype, const GemmConfig& given)
+    : team_(team), kind_(kind), n_(n), k_(k), dtype_(dtype),
+      oneShotBytes_(given.oneShotBytes < 0 ? mostOneShotBytes(team.size(), chooser.machine()) : given.oneShotBytes),
+      packetsBytes_(given.packetsBytes < 0 ? mostPacketsBytes(team.size(), chooser.machine()) : given.packetsBytes) {
+  DType part = partType(dtype);
+  int64_t ranks = team.size(), bytes = n * byteSize(part), programs = team.residentPrograms();
+  int64_t tiles = 1, splits = 1, packetRows = 0;
+  bool sums = ranks > 1 && kind != Kind::Gather;
+  for (int64_t m = 1; m <= maxM; m += kLeastTileRows)
+    for (const GemmChoice& choice : chooser.ofFewRows(m)) {
+      const GemmConfig& c = choice.config;
+      int64_t count = cdiv(m, c.blockM) * cdiv(n, c.blockN), tile = int64_t(c.blockM) * c.blockN;
+      splits = std::max(splits, c.programs * tile);
+      if (!sums || kind == Kind::Scatter || m * bytes <= packetsBytes_) continue;
+      tiles = std::max(tiles, count);
+      setElements_ = std::max(setElements_, count * tile);
+    }
+  if (sums && kind == Kind::Scatter) packetRows = shardRows(maxM, team.size());
+  if (sums && kind == Kind::Reduce) packetRows = std::min(maxM, packetsBytes_ / bytes);
+  setPackets_ = std::max<int64_t>(1, ranks * packetRows * cdiv(n, elementsOfPacket(part)) * 2);
+  bool gathers = ranks > 1 && kind == Kind::Gather;
+  rows_ = memory.symmetricZeros({gathers ? ranks * shardRows(maxM, team.size()) : 1, k}, dtype, "rows");
+  parts_ = memory.symmetricEmpty({2, ranks, setElements_}, part, "few parts");
+  sums_ = memory.symmetricEmpty({setElements_}, part, "sums");
+  packets_ = markedSlots(team, memory, {2, setPackets_}, "packets");
+  splits_ = memory.localZeros({splits}, DType::Float32, "splits");
+  counted_ = memory.symmetricZeros({programs}, DType::Int64, "counted");
+  ended_ = memory.localZeros({1}, DType::Int32, "few ended");
+  ready_ = memory.symmetricZeros({tiles * ranks}, DType::Int64, "few ready");
+  done_ = memory.symmetricZeros({tiles}, DType::Int64, "few done");
+  begun_ = memory.symmetricZeros({ranks}, DType::Int64, "few begun");
+  epochs_ = memory.localZeros({programs}, DType::Int64, "calls");
+}
+
+// The same on all ranks.
+int64_t FewRows::chunk(int64_t m) const {
+  int64_t each = cdiv(shardRows(m, team_.size()) * k_, kChunks);
+  return std::clamp(int64_t(std::bit_ceil(uint64_t(each))), kLeastChunk, kMostChunk);
+}
+
+void FewRows::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, const GemmConfig& c, int stream) {
+  DType part = partType(dtype_);
+  bool gathers = kind_ == Kind::Gather && team_.size() > 1;
+  Tensor rows = gathers ? Tensor{rows_.address, {m, k_}, dtype_} : a;
+  // Tiles are chosen by facts that all ranks share: the addresses of a rank's own tensors decide only how it reads
+  // them.
+  bool blocks = copiesBlocks({rows, b}, dtype_, c.bTransposed, team_.target());
+  int64_t elements = elementsOfPacket(part), bytes = m * n_ * byteSize(part);
+  bool packets = kind_ == Kind::Scatter || bytes <= packetsBytes_;
+  bool aligned =
+      n_ % elements == 0 && out.address % kPacketBytes == 0 && elements * byteSize(out.dtype) <= kPacketBytes;
+  Cut cut = cutOf(c, cdiv(m, c.blockM) * cdiv(n_, c.blockN), cdiv(k_, c.blockK));
+  LaunchConfig launch{.grid = {c.programs, 1, 1},
+                      .numWarps = c.numWarps,
+                      .stream = stream,
+                      .numStages = c.numStages,
+                      .cooperative = team_.size() > 1};
+  team_.launch(kernelOf("ops/gemm_ar/gemm_ar.py", "gemm_ar"), launch,
+               {rows,
+                b,
+                out,
+                a,
+                rows,
+                parts_,
+                sums_,
+                packets_,
+                splits_,
+                counted_,
+                ended_,
+                ready_,
+                done_,
+                begun_,
+                epochs_,
+                m,
+                n_,
+                k_,
+                shardRows(m, team_.size()),
+                cut.share,
+                cut.tileSteps,
+                setElements_,
+                setPackets_},
+               {{"RANKS", int64_t(team_.size())},
+                {"KIND", std::string(nameOf(kind_))},
+                {"BM", int64_t(c.blockM)},
+                {"BN", int64_t(c.blockN)},
+                {"BK", int64_t(c.blockK)},
+                {"CUT", cut.share > 0},
+                {"ONE_SHOT", packets || bytes <= oneShotBytes_},
+                {"PACKETS", packets ? elements : 0},
+                {"ALIGNED", aligned},
+                {"CHUNK", chunk(m)},
+                {"POLLS", pollsOn(team_)},
+                {"B_BY_COLUMNS", c.bTransposed},
+                {"DESCRIPTORS", blocks}});
+}
+
+}  // namespace tandem::ops

@@ -1,0 +1,128 @@
+"""Errors planted in the kernel that deals tokens to experts, between its programs, warps and lanes: every one is reported, at its lines; as
+it is, it is right under many schedules."""
+
+import pathlib
+import re
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from changed_kernels import imported
+from moe_reference import drawn_ids, drawn_weights, order_of
+
+import tandem
+from tandem.ops import route_parts, route_words
+
+FILES = ["device/findings.py", "device/routes.py", "route/blocks.py", "route/route.py", "route/score.py"]
+M, EXPERTS, TOP_K, EACH, WARPS, COUNTS = 160, 6, 2, 40, 2, 256
+ROUTE, BLOCKS = "route/route.py", "route/blocks.py"
+SYNC = "        __syncthreads()\n"
+CLEARED = "            of_groups = dl.allocate_smem(tl.float32, [threads // LANES * GROUPS])\n"
+OF_EXPERT = "        for e in range(tid(0), EACH * E, threads):\n"
+ORDER = "        order_ptr = order_of(route_ptr, E)\n"
+STORED = "                    dl.smem_store(seen, above + 1, (nth * WARPS + warp) * E + expert)\n"
+OF_RUN = "        for of in range(tid(0) // 8, E, WARPS * 4):\n"
+LAST = '                st(words + 7, 0, semantic="weak")\n'
+RUN = ["tl.store(runs_ptr", ("start = dl.smem_load(runs", "above = dl.smem_load(runs", "count_of = dl.smem_load(runs")]
+DEALT = ["st(order_ptr + row, at"]
+
+# The name; whether there are scores; the change of the kernel; words of the kinds of reports; texts of lines that reports name, of a tuple
+# one.
+ERRORS = {
+    "programs do not meet": (False, (ROUTE, "        sync_grid()\n", "        pass\n"), "race", ["tl.load(counts_ptr", "st(counts_ptr"]),
+    "counts not cleared yet": (
+        False,
+        (ROUTE, CLEARED + SYNC, CLEARED),
+        "race",
+        ["dl.smem_store(seen, 0, i)", "atomic_add(dl.smem_get_ptr(seen"],
+    ),
+    "counts not there yet": (
+        False,
+        (ROUTE, SYNC + OF_EXPERT, OF_EXPERT),
+        "race",
+        ["atomic_add(dl.smem_get_ptr(seen", "dl.smem_load(seen, at)"],
+    ),
+    "bases not there yet": (False, (ROUTE, SYNC + ORDER, ORDER), "race|uninitialised", ["dl.smem_load(bases"]),
+    "runs not there yet": (False, (BLOCKS, SYNC + OF_RUN, OF_RUN), "race|uninitialised", RUN[1:]),
+    "runs of the next turn too early": (False, (BLOCKS, LAST + SYNC, LAST), "race", RUN),
+    "scored ids not there yet": (
+        True,
+        (ROUTE, "                )\n                __syncthreads()\n", "                )\n"),
+        "race",
+        ["ld(ids_ptr"],
+    ),
+    "lanes count while others look": (
+        False,
+        (ROUTE, "                __syncwarp()\n                if is_row", "                if is_row"),
+        "race",
+        ["dl.smem_store(seen, above + 1", "dl.smem_load(seen, (nth"],
+    ),
+    "lanes look before others have counted": (
+        False,
+        (ROUTE, STORED + "                __syncwarp()\n", STORED),
+        "race",
+        ["dl.smem_store(seen, above + 1", "dl.smem_load(seen, (nth"],
+    ),
+    "programs before are not counted": (False, (ROUTE, "of_range < pid * EACH", "of_range < 0"), "race", DEALT),
+    "one program too few is counted": (False, (ROUTE, "of_range < pid * EACH", "of_range < pid * EACH - 1"), "race", DEALT),
+    "a warp's slots in another's place": (
+        False,
+        (ROUTE, "WARPS + warp) * E + expert) + lower", "WARPS) * E + expert) + lower"),
+        "race",
+        [],
+    ),
+    "equal lanes are not told apart": (False, (ROUTE, "((1 << laneid()) - 1)", "0"), "race", DEALT),
+}
+
+
+def dealt(team, kernel, scores):
+    rng, moved = np.random.default_rng(0), team.local_from_array
+    ids, weights = drawn_ids(M, EXPERTS, TOP_K), drawn_weights(M, TOP_K)
+    shard = M // team.size
+    parts = shard // EACH
+    logits = moved(rng.standard_normal((M, EXPERTS)).astype(np.float32) if scores else weights)
+    words = moved(np.zeros(route_words(M, EXPERTS, TOP_K), np.int32))
+    given = (logits, moved(np.zeros(EXPERTS, np.float32)), moved(ids), moved(weights), words)
+    local = (moved(np.zeros(COUNTS, np.int32)), moved(np.zeros(8, np.int32)))
+    constants = {"E": EXPERTS, "PADDED": 8, "BITS": 3, "K": TOP_K, "R": team.size, "WARPS": WARPS, "MANY": True, "ROWS_AT_ONCE": 4}
+    constants |= {"LANES": 8, "SCORES": scores, "TOLD": True, "SIGMOID": False, "GROUPS": 1, "TOP_GROUPS": 1, "RENORMALISE": False}
+    grid = (team.size * parts + 1,)
+    kernel[grid](*given, *local, M, shard, EACH, parts, **constants, BLOCK=16, GROUP=8, num_warps=WARPS, launch_cooperative_grid=True)
+    return np.array(words)
+
+
+def made(folder, *changes):
+    return imported(folder, FILES, ["route.route"], *changes)[0].route
+
+
+def reports_of(kernel, scores, seed):
+    try:
+        return tandem.launch(lambda team: dealt(team, kernel, scores), ranks=2, seed=seed, check=True).reports
+    except tandem.SimulationError as error:
+        return error.reports
+
+
+def test_as_it_is(tmp_path):
+    kernel = made(tmp_path)
+    for seed in range(4):
+        assert reports_of(kernel, True, seed) == []
+        run = tandem.launch(lambda team: dealt(team, kernel, False), ranks=2, seed=seed, check=True)
+        assert run.reports == []
+        for rank, words in enumerate(run.values):
+            order, _ = order_of(drawn_ids(M, EXPERTS, TOP_K), EXPERTS, 2, rank)
+            np.testing.assert_array_equal(route_parts(words, M, EXPERTS, TOP_K).order, order)
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_planted_errors(tmp_path, name):
+    scores, change, kinds, lines = ERRORS[name]
+    kernel = made(tmp_path, change)
+    reports = next((found for seed in range(6) if (found := reports_of(kernel, scores, seed))), None)
+    assert reports, "not found"
+    assert re.search(kinds, reports[0]["kind"]), reports[0]["text"]
+    for line in lines:
+        assert any(text in reports[0]["text"] for text in (line if isinstance(line, tuple) else (line,))), reports[0]["text"]

@@ -107,24 +107,30 @@ def gemm_all_reduce(**way):
     return main
 
 
-def gemm_reduce_scatter(team):
-    m, n, k = 70, 40, 33
-    op = GemmReduceScatter(team, m, n, k, "fp32", block_m=32, block_n=32, block_k=32)
-    pairs = [[(_numbers((m - 27 * call, k), call, rank), _numbers((k, n), rank)) for rank in range(team.size)] for call in range(CALLS)]
-    given = [[team.local_from_array(x) for x in call[team.rank]] for call in pairs]
-    _expect([op(a, b, a.shape[0]) for a, b in given], [_rows(sum(a @ b for a, b in call), team) for call in pairs])
-    op.close()
+def gemm_reduce_scatter(**way):
+    def main(team):
+        m, n, k = 70, 40, 33
+        op = GemmReduceScatter(team, m, n, k, "fp32", block_m=32, block_n=32, **{"block_k": 32, **way})
+        pairs = [[(_numbers((m - 27 * call, k), call, rank), _numbers((k, n), rank)) for rank in range(team.size)] for call in range(CALLS)]
+        given = [[team.local_from_array(x) for x in call[team.rank]] for call in pairs]
+        _expect([op(a, b, a.shape[0]) for a, b in given], [_rows(sum(a @ b for a, b in call), team) for call in pairs])
+        op.close()
+
+    return main
 
 
-def all_gather_gemm(team):
-    m, n, k = 70, 40, 33
-    op = AllGatherGemm(team, m, n, k, "fp32", block_m=32, block_n=32, block_k=32)
-    wholes = [_numbers((m - 27 * call, k), call) for call in range(CALLS)]
-    b = _numbers((k, n), team.rank)
-    weights = team.local_from_array(b)
-    given = [team.local_from_array(np.ascontiguousarray(_rows(a, team))) for a in wholes]
-    _expect([op(own, weights, len(a)) for own, a in zip(given, wholes)], [a @ b for a in wholes])
-    op.close()
+def all_gather_gemm(**way):
+    def main(team):
+        m, n, k = 70, 40, 33
+        op = AllGatherGemm(team, m, n, k, "fp32", block_m=32, block_n=32, **{"block_k": 32, **way})
+        wholes = [_numbers((m - 27 * call, k), call) for call in range(CALLS)]
+        b = _numbers((k, n), team.rank)
+        weights = team.local_from_array(b)
+        given = [team.local_from_array(np.ascontiguousarray(_rows(a, team))) for a in wholes]
+        _expect([op(own, weights, len(a)) for own, a in zip(given, wholes)], [a @ b for a in wholes])
+        op.close()
+
+    return main
 
 
 def broadcast(packets_bytes):
@@ -373,8 +379,10 @@ def programs():
     yield "gemm_ar one_shot", gemm_all_reduce(packets_bytes=0, one_shot_bytes=1 << 30)
     yield "gemm_ar two_shot", gemm_all_reduce(packets_bytes=0, one_shot_bytes=0)
     yield "gemm_ar pieces", gemm_all_reduce(packets_bytes=0, one_shot_bytes=0, pieces=2)
-    yield "gemm_rs", gemm_reduce_scatter
-    yield "ag_gemm", all_gather_gemm
+    few = {"few_rows": 1, "programs": 4, "pieces": 8, "block_k": 16}
+    for way, options in (("", {}), (" few rows", few)):
+        yield f"gemm_rs{way}", gemm_reduce_scatter(**options)
+        yield f"ag_gemm{way}", all_gather_gemm(**options)
     for packets_bytes in (0, 1 << 20):
         way = "packets" if packets_bytes else "copies"
         yield f"broadcast {way}", broadcast(packets_bytes)

@@ -14,6 +14,8 @@ namespace {
 using model::Machine;
 
 constexpr int kSlices = 12;
+// Of few rows: to hear that all have begun, and to store the first rows.
+constexpr double kGatherUs = 2.5;
 // Two ranks: of the product's time.
 constexpr double kBusyLink = .7;
 // Copies of narrower columns, in bytes, are much slower.
@@ -225,7 +227,7 @@ std::vector<int> waysToCut(const GemmConfig& config, const GemmSizes& sizes, con
 std::vector<GemmChoice> ofFewRows(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                   const Machine& machine) {
   double bytes = double(shardRows(sizes.m, sizes.ranks) * sizes.k * byteSize(sizes.dtype));
-  double gather = machine.memoryLatencyUs + machine.signalFenceUs + machine.roundTripUs / 2 +
+  double gather = kGatherUs + machine.memoryLatencyUs + machine.signalFenceUs + machine.roundTripUs / 2 +
                   bytes * (sizes.ranks - 1) / machine.storeBytes();
   return fewRowsInstead(given, sizes, place, machine, sizes.ranks > 1 ? gather : 0);
 }

@@ -145,13 +145,15 @@ def gather_rows(own_ptr, rows_ptr, ready_ptr, begun_ptr, m, k, shard_rows, epoch
     rank = dl.rank()
     pid = tl.program_id(0)
     programs = tl.num_programs(0)
-    token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")
-    dest_ptr = dl.consume_token(rows_ptr, token) + (rank * shard_rows).to(tl.int64) * k
+    dest_ptr = rows_ptr + (rank * shard_rows).to(tl.int64) * k
     count = rows_from(rank * shard_rows, shard_rows, m) * k
     chunks = chunks_of(rank, m, k, shard_rows, CHUNK)
     for chunk in range(pid, chunks, programs):
         at = chunk * CHUNK + tl.arange(0, CHUNK)
-        values = tl.load(own_ptr + at, mask=at < count)
+        values = tl.load(own_ptr + at, mask=at < count)  # the first are under way while the program waits
+        if chunk == pid:
+            token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")
+            dest_ptr = dl.consume_token(dest_ptr, token)
         for step in tl.static_range(1, RANKS + 1):
             tl.store(dl.symm_at(dest_ptr, (rank + step) % RANKS) + at, values, mask=at < count)
     if pid < chunks:
@@ -281,11 +283,6 @@ def gemm_ar(
     if RANKS > 1 and KIND != "reduce":
         if pid == 0:
             tell_all(begun_ptr + rank, epoch, RANKS)
-    gathered = 0
-    if RANKS > 1 and KIND == "gather":
-        gather_rows(own_ptr, rows_ptr, ready_ptr, begun_ptr, m, k, shard_rows, epoch, RANKS, CHUNK)
-        for source in tl.static_range(RANKS):
-            gathered += chunks_of(source, m, k, shard_rows, CHUNK)
     rows = tl.cdiv(m, BM)
     tiles = rows * tl.cdiv(n, BN)
     steps = tl.cdiv(k, BK)
@@ -308,6 +305,11 @@ def gemm_ar(
         last = tl.minimum(first + share, (tiles - whole) * tile_steps)
     rounds = tl.cdiv(tl.maximum(whole - pid, 0), programs)
     first_left = first // tile_steps
+    gathered = 0
+    if RANKS > 1 and KIND == "gather":
+        gather_rows(own_ptr, rows_ptr, ready_ptr, begun_ptr, m, k, shard_rows, epoch, RANKS, CHUNK)
+        for source in tl.static_range(RANKS):
+            gathered += chunks_of(source, m, k, shard_rows, CHUNK)
     for nth in tl.range(0, rounds + tl.where(last > first, tl.cdiv(last, tile_steps) - first_left, 0), flatten=True):
         tile = pid + nth * programs
         first_step = 0

@@ -4,6 +4,7 @@
 #include "ops/gemm_tiles.h"
 #include "ops/product_time.h"
 #include <algorithm>
+#include <cmath>
 
 namespace tandem::ops {
 namespace {
@@ -18,13 +19,19 @@ constexpr size_t kWays = 4;
 constexpr Tile kSimulatedFew = {16, 32, 32, 4, 3, 1};
 // Tiles are multiplied the other way round: n is the side of 64 rows of an instruction, m may be small. Inner sizes are
 // those of 2-byte elements; rates were measured on H200s.
-constexpr Tile kFew[] = {{16, 64, 128, 4, 8, .56}, {16, 128, 128, 8, 5, .7}, {32, 64, 128, 4, 8, .4},
-                         {64, 64, 128, 4, 6, .57}, {64, 128, 64, 8, 8, .78}, {128, 64, 64, 4, 8, .72},
-                         {128, 128, 64, 8, 5, 1}};
+constexpr Tile kFew[] = {{16, 64, 128, 4, 8, .25}, {16, 128, 128, 8, 5, .55}, {32, 64, 128, 4, 8, .43},
+                         {64, 64, 128, 4, 6, .58}, {64, 128, 64, 8, 8, .79},  {128, 128, 64, 8, 5, 1}};
 // The begin of a cold product and the end of its last program, beside the launch.
-constexpr double kFillAndEndUs = 4.65;
-// Of the memory's rate, while tiles are multiplied; and what one program loads, in GB/s.
-constexpr double kMemoryRate = .77, kProgramGbps = 94;
+constexpr double kFillAndEndUs = 5.2;
+// From a tile's last product to the next one's first.
+constexpr double kBetweenUs = .5;
+// Of the memory's rate, while tiles are multiplied; what one program loads, and how it leaves or adds parts, in GB/s.
+constexpr double kMemoryRate = .87, kProgramGbps = 130, kPartGbps = 50;
+// Row blocks side by side read the same of B, but not always at the same time: so many reads are as one, to this power.
+constexpr double kSharing = .72;
+constexpr double kHiding = 4;
+// Of the time that the results take over the link; programs store the rest meanwhile.
+constexpr double kSentBehind = .88;
 
 std::vector<Tile> fewTiles(const GemmSizes& sizes, const GemmPlace& place) {
   if (place.target == "sim") return {kSimulatedFew};
@@ -32,6 +39,8 @@ std::vector<Tile> fewTiles(const GemmSizes& sizes, const GemmPlace& place) {
   std::vector<Tile> tiles;
   for (Tile tile : kFew) {
     if (tile.m > 16 && tile.m / 2 >= sizes.m) continue;  // the half would do
+    // Of several row blocks, tiles of four warps were never the quickest, and slower than the model says.
+    if (tile.warps == 4 && tile.m < sizes.m) continue;
     tile.k = int(tile.k * 2 / byteSize(sizes.dtype));
     tiles.push_back(tile);
   }
@@ -44,36 +53,38 @@ double productUs(const GemmConfig& c, const GemmSizes& sizes, const GemmPlace& p
   double bytes = double(c.blockN) * c.blockK * double(byteSize(sizes.dtype));  // of B in a step
   double multiplies = 2.0 * c.blockM * c.blockN * c.blockK * place.residentPrograms /
                       (machine.operations(byteSize(sizes.dtype)) * rate);
-  // Row blocks of the same columns read B once.
-  auto stepUs = [&](int64_t active) {
-    double fromMemory = double(active) * bytes / double(std::min<int64_t>(blocks, c.programs));
-    return std::max({multiplies, bytes / (kProgramGbps * kBytesOfGb),
-                     fromMemory / (machine.memoryGbps * kMemoryRate * kBytesOfGb)});
+  auto stepUs = [&](int64_t active, bool isShared) {
+    double readers = isShared ? std::pow(double(std::min<int64_t>(blocks, c.programs)), kSharing) : 1;
+    double memory = double(active) * bytes / readers / (machine.memoryGbps * kMemoryRate * kBytesOfGb);
+    // Where both take as long, neither hides the other wholly.
+    double both = std::pow(std::pow(multiplies, kHiding) + std::pow(memory, kHiding), 1 / kHiding);
+    return std::max(both, bytes / (kProgramGbps * kBytesOfGb));
   };
   Cut cut = cutOf(c, tiles, steps);
   int64_t whole = cut.share ? tiles / c.programs * c.programs : tiles, last = whole % c.programs;
-  double time = machine.launchUs + kFillAndEndUs + double(whole / c.programs * steps) * stepUs(c.programs);
-  if (last) time += double(steps) * stepUs(last);
+  double time = machine.launchUs + kFillAndEndUs + double(whole / c.programs * steps) * stepUs(c.programs, true);
+  if (last) time += double(steps) * stepUs(last, true);
   if (cut.share) {
-    double tile = 4.0 * c.blockM * c.blockN, others = double(cdiv(steps, cut.share) - 1);
-    time += double(cut.share) * stepUs(cdiv((tiles - whole) * cut.tileSteps, cut.share)) + machine.signalFenceUs +
-            machine.memoryLatencyUs + tile / (machine.pieceStoreGbps * kBytesOfGb) +
-            others * tile / (machine.pieceAddGbps * kBytesOfGb);
+    // Shares that do not end with tiles read the same columns at other times.
+    time += double(cut.share) * stepUs(cdiv((tiles - whole) * cut.tileSteps, cut.share), cut.tileSteps != steps);
+    time += 4.0 * c.blockM * c.blockN / (kPartGbps * kBytesOfGb) * double(cdiv(steps, cut.share));
   }
-  return time;
+  return time + kBetweenUs * double(cdiv(whole, c.programs) + (cut.share > 0) - 1);
 }
 
-// The flight of the sums behind the product; of more than a round, the first tiles' parts fly meanwhile.
+// The flight of the sums behind the product.
 std::vector<GemmChoice> ofReduce(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                  const Machine& machine) {
   std::vector<GemmChoice> ways = fewRows(given, sizes, place, machine);
   double bytes = double(sizes.m) * double(sizes.n) * double(byteSize(partType(sizes.dtype)));
   auto limit = [](int64_t wanted, int64_t most) { return double(wanted < 0 ? most : wanted); };
-  double flight = machine.roundTripUs / 2, more = flight + bytes * (sizes.ranks - 1) / machine.storeBytes();
+  double flight = machine.roundTripUs / 2;
+  double more = flight + kSentBehind * bytes * (sizes.ranks - 1) / machine.storeBytes();
   if (bytes > limit(given.packetsBytes, mostPacketsBytes(sizes.ranks, machine))) {
     more += machine.signalFenceUs;
     if (bytes > limit(given.oneShotBytes, mostOneShotBytes(sizes.ranks, machine)))
-      more = 2 * (flight + machine.signalFenceUs + bytes * (sizes.ranks - 1) / sizes.ranks / machine.storeBytes());
+      more = 2 * (flight + machine.signalFenceUs +
+                  kSentBehind * bytes * (sizes.ranks - 1) / sizes.ranks / machine.storeBytes());
   }
   for (GemmChoice& way : ways) {
     if (sizes.ranks > 1) way.microseconds += more;
@@ -111,7 +122,7 @@ std::vector<GemmChoice> fewRows(const GemmConfig& given, const GemmSizes& sizes,
       config.programs = std::min(kSimulatedPrograms, place.residentPrograms);
     config.fewRows = 1;
     config.group = 0;
-    for (int pieces : {1, 2, 4, kMostPieces}) {
+    for (int pieces : {1, 2, 3, 4, kMostPieces}) {
       config.pieces = given.pieces ? given.pieces : pieces;
       GemmChoice& choice = out.emplace_back(config);
       choice.microseconds = productUs(config, sizes, place, tile.rate, machine);

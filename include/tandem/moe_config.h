@@ -1,6 +1,8 @@
 // The options that operators of a mixture of experts share.
 #pragma once
 #include "tandem/tensor.h"
+#include <cstdint>
+#include <vector>
 
 namespace tandem::ops {
 
@@ -10,12 +12,25 @@ struct DealConfig {
   int programs = 0;  // at most
 };
 
+// Of few tokens, in one flight, each warp sends and then receives; of many, one half of the warps sends while the other
+// receives.
+enum class ExchangeMode : uint8_t { Auto, Latency, Throughput };
+
 // 0 leaves the choice to the operator. The same on all ranks.
 struct ExchangeConfig {
+  ExchangeMode mode = ExchangeMode::Auto;
   int programs = 0;  // at most; never more than a rank has resident at once
   int numWarps = 0;
   int pieces = 0;  // of 512 bytes, that a warp has in flight at once
 };
+
+// What a call of dispatch or combine does: a Receive with the same tensors, unchanged, follows a Send, and nothing of the
+// device is held between.
+enum class ExchangeHalf : uint8_t { Both, Send, Receive };
+
+inline std::vector<int64_t> numbersOf(int64_t m, ExchangeHalf half) {
+  return {m, half == ExchangeHalf::Send, half == ExchangeHalf::Receive};
+}
 
 struct GroupedConfig : DealConfig {
   int blockN = 0, blockK = 0;

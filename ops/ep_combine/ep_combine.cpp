@@ -20,7 +20,7 @@ const Table& ep_combine() {
                     {.name = "route", .shape = {kRouteHere}, .always = DType::Int32},
                     {.name = "ids", .shape = {"m", "top_k"}, .always = DType::Int32},
                     {.name = "out", .shape = {"m", "columns"}, .isOutput = true}},
-        .numbers = {{"m", Number::Kind::OwnRows, "this rank's tokens"}},
+        .numbers = exchangeNumbers(),
         .options = exchangeOptions<ExchangeConfig>()};
     t.make = maker<EpCombine, ExchangeConfig, 4>(ep_combine);
     return t;
@@ -42,7 +42,7 @@ EpCombine::~EpCombine() = default;
 void EpCombine::queue(const Call& call) {
   const auto& t = call.tensors;
   exchange_->launch(kernelOf("ops/ep_combine/ep_combine.py", "combine"), {t[0], t[1], t[2], t[3]}, {t[0], t[3]},
-                    call.numbers[0], call.stream);
+                    call.numbers, call.stream);
 }
 
 }  // namespace tandem::ops

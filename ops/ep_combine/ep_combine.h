@@ -16,8 +16,9 @@ class TANDEM_API EpCombine : public Operator {
   ~EpCombine() override;
   // h: [ranks * maxM * topK, columns], rows in the order of `route`, which EpDispatch made; ids as they were dispatched;
   // out: [m, columns], of this rank's tokens. Queued on `stream`.
-  void run(const Tensor& h, const Tensor& route, const Tensor& ids, const Tensor& out, int64_t m, int stream = 0) {
-    call({{h, route, ids, out}, {m}, stream});
+  void run(const Tensor& h, const Tensor& route, const Tensor& ids, const Tensor& out, int64_t m, int stream = 0,
+           ExchangeHalf half = ExchangeHalf::Both) {
+    call({{h, route, ids, out}, numbersOf(m, half), stream});
   }
 
  private:

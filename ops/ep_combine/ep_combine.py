@@ -11,17 +11,24 @@ from ops.device.exchange import PIECE, anyone, load_slot, send_share, store_slot
 from ops.device.packets import end_call, make_packet, receive_one
 from ops.device.routes import place_of, weights_of
 from tandem.libdevice import ffs
-from tandem.simt import __ballot_sync, __shfl_sync_i32, laneid, ld, num_warps, st_vector, tid
+from tandem.simt import __ballot_sync, __shfl_sync_i32, __syncthreads, laneid, ld, num_warps, st_vector, tid
 
 AT_ONCE = tl.constexpr(4)  # rows that are read at once
 
 
 @tandem.jit
-def place_here(place_ptr, by_ptr, row, TOP_K: tl.constexpr):
+def returned(nth, rank, RANKS: tl.constexpr):
+    """The rank and the number of the n-th token that goes back."""
+    OTHERS: tl.constexpr = max(RANKS - 1, 1)
+    return (rank + 1 + nth % OTHERS) % RANKS, nth // OTHERS
+
+
+@tandem.jit
+def place_here(place_ptr, by_ptr, row, is_there, TOP_K: tl.constexpr):
     """Of lane k's slot of a token: its row among the results here, or -1, and its weight."""
     place = -1
     weight = 0.0
-    if laneid() < TOP_K:
+    if (laneid() < TOP_K) & is_there:
         place = ld(place_ptr + row * TOP_K + laneid(), semantic="weak")
         weight = ld(by_ptr + row * TOP_K + laneid(), semantic="weak")
     return place, weight
@@ -59,6 +66,13 @@ def sum_here(h_ptr, place, weight, first, columns, ELEMENTS: tl.constexpr, PIECE
 
 
 @tandem.jit
+def await_headers(about_ptr, epoch, RANKS: tl.constexpr, POLLS: tl.constexpr):
+    for source in range(tid(0), RANKS, num_warps() * 32):
+        if source != dl.rank():
+            receive_one(about_ptr + 2 * source, epoch, POLLS)
+
+
+@tandem.jit
 def combine(
     h_ptr,
     route_ptr,
@@ -81,48 +95,66 @@ def combine(
     POLLS: tl.constexpr,
     SEND: tl.constexpr,
     RECEIVE: tl.constexpr,
+    BESIDE: tl.constexpr,
 ):
-    """h: rows in the order of the route that the dispatch made, of which this rank has `local_experts` experts."""
+    """h: rows in the order of the route that the dispatch made, of which this rank has `local_experts` experts. BESIDE: one half of the
+    warps sends while the other receives."""
     rank = dl.rank()
     pid = tl.program_id(0)
     lane = laneid()
-    warps = num_warps() * tl.num_programs(0)
-    begin = pid * num_warps() + tid(0) // 32
+    warp = tid(0) // 32
+    WARPS: tl.constexpr = num_warps() // 2 if BESIDE else num_warps()
+    begin = pid * WARPS + (warp // 2 if BESIDE else warp)
+    step = WARPS * tl.num_programs(0)
+    sends = True
+    receives = True
+    if BESIDE:
+        sends = warp % 2 == 0
+        receives = not sends
     slots = RANKS * most * TOP_K
     place_ptr = place_of(route_ptr, local_experts, slots)
     by_ptr = weights_of(route_ptr, local_experts, slots)
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
     source_stride = (most * shares).to(tl.int64) * (PIECES * PIECE)
     about_ptr += (epoch % 2) * (2 * RANKS)
-    slots_ptr += (epoch % 2) * RANKS * source_stride
+    if not BESIDE:
+        slots_ptr += (epoch % 2) * RANKS * source_stride
     if SEND:
         if (pid == 0) & (tid(0) < RANKS):
             if tid(0) != rank:
                 st_vector(dl.symm_at(about_ptr + 2 * rank, tid(0)), make_packet(dl.make_vector([m, 0]), epoch), "sys", "relaxed")
-        for item in range(begin, (RANKS - 1) * most * shares, warps):
-            row = (item // shares + (rank + 1) * most) % (RANKS * most)
-            place, weight = place_here(place_ptr, by_ptr, row, TOP_K)
+    if BESIDE:
+        await_headers(about_ptr, epoch, RANKS, POLLS)
+        __syncthreads()
+    if SEND:
+        end = (RANKS - 1) * most * shares if sends else 0
+        owner, token = returned(begin // shares, rank, RANKS)
+        next_place, next_weight = place_here(place_ptr, by_ptr, owner * most + token, begin < end, TOP_K)
+        for item in range(begin, end, step):
+            place = next_place
+            weight = next_weight
+            owner, token = returned((item + step) // shares, rank, RANKS)
+            next_place, next_weight = place_here(place_ptr, by_ptr, owner * most + token, item + step < end, TOP_K)
+            owner, token = returned(item // shares, rank, RANKS)
             if anyone(place >= 0):
                 first = item % shares * (32 * PIECES) + lane
                 totals = sum_here(h_ptr, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED)
                 sums = ()
                 for i in tl.static_range(PIECES):
                     sums += (totals[i].to(out_ptr.dtype.element_ty).recast(tl.int64),)
-                share = (row % most * shares + item % shares).to(tl.int64)
-                send_share(dl.symm_at(slots_ptr + rank * source_stride, row // most) + share * (PIECES * PIECE), sums, PIECES, False)
+                share = (token * shares + item % shares).to(tl.int64)
+                send_share(dl.symm_at(slots_ptr + rank * source_stride, owner) + share * (PIECES * PIECE), sums, PIECES, False)
     if RECEIVE:
-        if pid == 0:
-            for source in range(tid(0), RANKS, num_warps() * 32):
-                if source != rank:
-                    receive_one(about_ptr + 2 * source, epoch, POLLS)
-        for item in range(begin, m * shares, warps):
+        if not BESIDE and pid == 0:
+            await_headers(about_ptr, epoch, RANKS, POLLS)
+        for item in range(begin, m * shares if receives else 0, step):
             token = item // shares
             first = item % shares * (32 * PIECES) + lane
             expert = -1
             if lane < TOP_K:
                 expert = ld(ids_ptr + token * TOP_K + lane, semantic="weak")
             owner = tl.where((expert >= 0) & (expert < experts), expert // local_experts, -1)
-            place, weight = place_here(place_ptr, by_ptr, rank * most + token, TOP_K)
+            place, weight = place_here(place_ptr, by_ptr, rank * most + token, True, TOP_K)
             mine = sum_here(h_ptr, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED)
             totals = ()
             for i in tl.static_range(PIECES):

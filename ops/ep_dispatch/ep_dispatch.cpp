@@ -28,7 +28,7 @@ const Table& ep_dispatch() {
                      .always = DType::Float32,
                      .givenBy = "quantised"},
                     {.name = "out", .shape = {"ranks*max_m", "columns"}, .isOutput = true, .quantisedBy = "quantised"}},
-        .numbers = {{"m", Number::Kind::OwnRows, "this rank's tokens"}},
+        .numbers = exchangeNumbers(),
         .options = exchangeOptions<Config>()};
     Option rows = option<Config>("block_m", &Config::blockM, "rows of a block, the same in what takes the route");
     rows.kind = Option::Kind::Tile;
@@ -63,14 +63,15 @@ EpDispatch::~EpDispatch() = default;
 void EpDispatch::queue(const Call& call) {
   const auto& t = call.tensors;
   int64_t tokens = exchange_->tokens();
-  bool isInside = dealer_->isQuickInside(tokens, exchange_->numWarps());
+  bool isInside = !exchange_->isBeside() && dealer_->isQuickInside(tokens, exchange_->numWarps());
   std::map<std::string, Constant> constants = dealer_->constantsInside(tokens);
   constants["ROUTES"] = isInside;
   constants["QUANTISED"] = isQuantised_;
   exchange_->launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"),
                     {t[0], t[1], t[2], t[5], isQuantised_ ? t[4] : weights_, ids_, weights_, t[3]}, {t[0], t[5]},
-                    call.numbers[0], call.stream, constants);
-  if (!isInside) dealer_->launch({weights_, weights_, ids_, weights_}, t[3], tokens, call.stream, {});
+                    call.numbers, call.stream, constants);
+  if (!isInside && !call.numbers[1])
+    dealer_->launch({weights_, weights_, ids_, weights_}, t[3], tokens, call.stream, {});
 }
 
 }  // namespace tandem::ops

@@ -25,8 +25,8 @@ class TANDEM_API EpDispatch : public Operator {
   // of ranks * maxM tokens and this rank's cdiv(experts, ranks) experts; scales: with `quantised` [ranks * maxM,
   // cdiv(columns, 128)] fp32, of the rows. Queued on `stream`.
   void run(const Tensor& x, const Tensor& ids, const Tensor& weights, const Tensor& route, const Tensor& rows,
-           int64_t m, int stream = 0, const Tensor& scales = {}) {
-    call({{x, ids, weights, route, scales, rows}, {m}, stream});
+           int64_t m, int stream = 0, const Tensor& scales = {}, ExchangeHalf half = ExchangeHalf::Both) {
+    call({{x, ids, weights, route, scales, rows}, numbersOf(m, half), stream});
   }
 
  private:

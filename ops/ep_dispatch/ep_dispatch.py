@@ -2,11 +2,14 @@
 
 Rows land where their source and token say, so no rank counts before it sends and none waits for the counts of another: token t of rank s
 is row s * most + t. The header packet says how many tokens the source has; a packet for each of a token's slots goes to every rank, and
-says which of this rank's experts the slot is for, or none. Those who get none for a token await no row. The last program moves no rows: it
-gathers what is said of all slots, and, where that is quick, makes the route of it while the others wait for rows.
+says which of this rank's experts the slot is for, or none. Those who get none for a token await no row.
+
+Of few tokens the last program moves no rows: it tells and gathers what is said of all slots, and, where that is quick, makes the route
+while the others wait for rows. Of many (BESIDE) all programs do everything: one half of their warps sends while the other receives.
 
 Two sets of slots are enough: a rank overwrites in call e + 2 what a peer read, and marked again, in call e; to have ended call e + 1 it has
-received that peer's header of call e + 1, which the peer sent after its call e had ended.
+received that peer's header of call e + 1, which the peer sent after its call e had ended. With BESIDE all have the headers before they send
+rows, so one set of these is enough.
 """
 
 import tandem
@@ -20,21 +23,37 @@ from tandem.simt import __syncthreads, laneid, ld, num_warps, st, st_vector, tid
 
 
 @tandem.jit
-def send(
+def tell_slots(ids_ptr, weights_ptr, about_ptr, epoch, m, experts, local_experts, first, step, TOP_K: tl.constexpr, RANKS: tl.constexpr):
+    """By threads `first`, `first` + `step`, ... of which the first ones send the headers."""
+    rank = dl.rank()
+    if (first < RANKS) & (first != rank):
+        st_vector(dl.symm_at(about_ptr, first), make_packet(dl.make_vector([m, 0]), epoch), "sys", "relaxed")
+    for slot in range(first, m * TOP_K, step):
+        expert = ld(ids_ptr + slot, semantic="weak")
+        weight = ld(weights_ptr + slot, semantic="weak")
+        is_expert = (expert >= 0) & (expert < experts)
+        for turn in range(1, RANKS):
+            peer = (rank + turn) % RANKS
+            here = tl.where(is_expert & (expert // local_experts == peer), expert - peer * local_experts, -1)
+            about = dl.make_vector([here, weight.to(tl.int32, bitcast=True)])
+            st_vector(dl.symm_at(about_ptr, peer) + 2 * (1 + slot), make_packet(about, epoch), "sys", "relaxed")
+
+
+@tandem.jit
+def send_rows(
     x_ptr,
     ids_ptr,
-    weights_ptr,
     rows_ptr,
     scales_ptr,
-    about_ptr,
     mine_ptr,
-    epoch,
     m,
     most,
     columns,
     experts,
     local_experts,
     shares,
+    first,
+    step,
     TOP_K: tl.constexpr,
     RANKS: tl.constexpr,
     ELEMENTS: tl.constexpr,
@@ -42,20 +61,14 @@ def send(
     ALIGNED: tl.constexpr,
     QUANTISED: tl.constexpr,
 ):
+    """By warps `first`, `first` + `step`, ..."""
     rank = dl.rank()
-    pid = tl.program_id(0)
     lane = laneid()
-    if (pid == 0) & (tid(0) < RANKS):
-        if tid(0) != rank:
-            st_vector(dl.symm_at(about_ptr, tid(0)), make_packet(dl.make_vector([m, 0]), epoch), "sys", "relaxed")
-    warps = num_warps() * (tl.num_programs(0) - 1)
-    for item in range(pid * num_warps() + tid(0) // 32, m * shares, warps):
+    for item in range(first, m * shares, step):
         token = item // shares
         expert = -1
-        weight = 0.0
         if lane < TOP_K:
             expert = ld(ids_ptr + token * TOP_K + lane, semantic="weak")
-            weight = ld(weights_ptr + token * TOP_K + lane, semantic="weak")
         share = item % shares
         from_ptr = x_ptr + token.to(tl.int64) * columns
         if QUANTISED:
@@ -64,21 +77,27 @@ def send(
             values = load_share(from_ptr, share, columns, ELEMENTS, PIECES, ALIGNED)
         is_expert = (expert >= 0) & (expert < experts)
         owner = tl.where(is_expert, expert // local_experts, -1)
-        if (share == 0) & (lane < TOP_K):
-            for step in range(1, RANKS):
-                peer = (rank + step) % RANKS
-                here = tl.where(owner == peer, expert - peer * local_experts, -1)
-                about = dl.make_vector([here, weight.to(tl.int32, bitcast=True)])
-                there = dl.symm_at(about_ptr, peer) + 2 * (1 + token * TOP_K + lane)
-                st_vector(there, make_packet(about, epoch), "sys", "relaxed")
-        for step in range(1, RANKS):
-            peer = (rank + step) % RANKS
+        for turn in range(1, RANKS):
+            peer = (rank + turn) % RANKS
             if anyone(owner == peer):
                 send_share(dl.symm_at(mine_ptr, peer) + item.to(tl.int64) * share_stride(PIECES, QUANTISED), values, PIECES, QUANTISED)
         if anyone(owner == rank):
             row = (rank * most + token).to(tl.int64)
             of_row = (rows_ptr + row * columns, scales_ptr + row * tl.cdiv(columns, SCALED_ELEMENTS))
             store_share(*of_row, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
+
+
+@tandem.jit
+def counts_of_sources(about_ptr, about_stride, epoch, m, RANKS: tl.constexpr, POLLS: tl.constexpr):
+    """How many tokens each rank has, in shared memory."""
+    counts = dl.allocate_smem(tl.int32, [RANKS])
+    for source in range(tid(0), RANKS, num_warps() * 32):
+        tokens = m
+        if source != dl.rank():
+            tokens = data_of(receive_one(about_ptr + source * about_stride, epoch, POLLS), tl.int32)[0]
+        dl.smem_store(counts, tokens, source)
+    __syncthreads()
+    return counts
 
 
 @tandem.jit
@@ -94,12 +113,14 @@ def gather_slots(
     most,
     experts,
     local_experts,
+    first,
+    step,
     TOP_K: tl.constexpr,
     RANKS: tl.constexpr,
     POLLS: tl.constexpr,
 ):
     rank = dl.rank()
-    for i in range(tid(0), RANKS * most * TOP_K, num_warps() * 32):
+    for i in range(first, RANKS * most * TOP_K, step):
         source = i // (most * TOP_K)
         slot = i - source * most * TOP_K
         here = -1
@@ -133,6 +154,8 @@ def receive_rows(
     most,
     columns,
     shares,
+    first,
+    step,
     TOP_K: tl.constexpr,
     RANKS: tl.constexpr,
     ELEMENTS: tl.constexpr,
@@ -141,13 +164,13 @@ def receive_rows(
     QUANTISED: tl.constexpr,
     POLLS: tl.constexpr,
 ):
-    rank = dl.rank()
+    """In the order in which they are sent."""
+    OTHERS: tl.constexpr = max(RANKS - 1, 1)
     lane = laneid()
-    warps = num_warps() * (tl.num_programs(0) - 1)
-    for item in range(tl.program_id(0) * num_warps() + tid(0) // 32, (RANKS - 1) * most * shares, warps):
-        row = (item // shares + (rank + 1) * most) % (RANKS * most)
-        source = row // most
-        token = row % most
+    for item in range(first, (RANKS - 1) * most * shares, step):
+        source = (dl.rank() + 1 + item // shares % OTHERS) % RANKS
+        token = item // shares // OTHERS
+        row = source * most + token
         here = -1
         if (lane < TOP_K) & (token < dl.smem_load(counts, source)):
             packet = receive_one(about_ptr + source * about_stride + 2 * (1 + token * TOP_K + lane), epoch, POLLS)
@@ -188,6 +211,7 @@ def dispatch(
     POLLS: tl.constexpr,
     SEND: tl.constexpr,
     RECEIVE: tl.constexpr,
+    BESIDE: tl.constexpr,
     ROUTES: tl.constexpr,
     E: tl.constexpr,
     PADDED: tl.constexpr,
@@ -197,33 +221,48 @@ def dispatch(
     GROUP: tl.constexpr,
 ):
     """This rank has m of up to `most` tokens. `here_ids`, `here_weights`, [RANKS * most, TOP_K]: this rank's experts of the tokens that
-    come here, -1 where none; ROUTES: also their route, for which the constants behind are. QUANTISED: rows are in fp8,
-    with scales. SEND and RECEIVE: one call or two."""
+    come here, -1 where none; ROUTES: also their route, for which the constants behind are. QUANTISED: rows are in fp8, with scales. SEND
+    and RECEIVE: one call or two."""
     rank = dl.rank()
     pid = tl.program_id(0)
-    is_last = pid == tl.num_programs(0) - 1
+    warp = tid(0) // 32
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
     about_stride = 2 * (1 + most * TOP_K)
     source_stride = (most * shares).to(tl.int64) * share_stride(PIECES, QUANTISED)
     about_ptr += (epoch % 2) * RANKS * about_stride
-    slots_ptr += (epoch % 2) * RANKS * source_stride
+    if BESIDE:
+        telling = (pid * num_warps() * 32 + tid(0), tl.num_programs(0) * num_warps() * 32)
+        moving = (pid * (num_warps() // 2) + warp // 2, tl.num_programs(0) * (num_warps() // 2))
+        gathering = (moving[0] * 32 + laneid(), moving[1] * 32)
+        tells, gathers, sends = True, warp % 2 == 1, warp % 2 == 0
+    else:
+        slots_ptr += (epoch % 2) * RANKS * source_stride
+        telling = (tid(0), num_warps() * 32)
+        moving = (pid * num_warps() + warp, (tl.num_programs(0) - 1) * num_warps())
+        gathering = telling
+        tells = pid == tl.num_programs(0) - 1
+        gathers, sends = tells, not tells
     if SEND:
-        if not is_last:
-            send(
+        if tells:
+            of_rank = about_ptr + rank * about_stride
+            tell_slots(ids_ptr, weights_ptr, of_rank, epoch, m, experts, local_experts, *telling, TOP_K, RANKS)
+    if BESIDE:
+        counts = counts_of_sources(about_ptr, about_stride, epoch, m, RANKS, POLLS)
+    if SEND:
+        if sends:
+            send_rows(
                 x_ptr,
                 ids_ptr,
-                weights_ptr,
                 rows_ptr,
                 scales_ptr,
-                about_ptr + rank * about_stride,
                 slots_ptr + rank * source_stride,
-                epoch,
                 m,
                 most,
                 columns,
                 experts,
                 local_experts,
                 shares,
+                *moving,
                 TOP_K,
                 RANKS,
                 ELEMENTS,
@@ -232,17 +271,13 @@ def dispatch(
                 QUANTISED,
             )
     if RECEIVE:
-        counts = dl.allocate_smem(tl.int32, [RANKS])
-        for source in range(tid(0), RANKS, num_warps() * 32):
-            tokens = m
-            if source != rank:
-                tokens = data_of(receive_one(about_ptr + source * about_stride, epoch, POLLS), tl.int32)[0]
-            dl.smem_store(counts, tokens, source)
-        __syncthreads()
+        if not BESIDE:
+            counts = counts_of_sources(about_ptr, about_stride, epoch, m, RANKS, POLLS)
         abouts = (about_ptr, about_stride)
-        if is_last:
-            here = (here_ids_ptr, here_weights_ptr)
-            gather_slots(ids_ptr, weights_ptr, *here, *abouts, counts, epoch, most, experts, local_experts, TOP_K, RANKS, POLLS)
+        here = (here_ids_ptr, here_weights_ptr)
+        if gathers:
+            of_here = (experts, local_experts, *gathering, TOP_K, RANKS, POLLS)
+            gather_slots(ids_ptr, weights_ptr, *here, *abouts, counts, epoch, most, *of_here)
             if ROUTES:
                 __syncthreads()
                 deal(
@@ -275,7 +310,7 @@ def dispatch(
                     BLOCK,
                     GROUP,
                 )
-        else:
+        if BESIDE == gathers:
             receive_rows(
                 rows_ptr,
                 scales_ptr,
@@ -287,6 +322,7 @@ def dispatch(
                 most,
                 columns,
                 shares,
+                *moving,
                 TOP_K,
                 RANKS,
                 ELEMENTS,

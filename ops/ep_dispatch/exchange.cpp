@@ -9,8 +9,9 @@
 namespace tandem::ops {
 namespace {
 
+constexpr int64_t kMostFew = 512;  // tokens of a rank
 constexpr int kGpuWarps = 16, kSimulatedPrograms = 2, kSimulatedWarps = 2;
-constexpr int64_t kPieces = 4, kSimulatedPieces = 2, kLanes = 32;
+constexpr int64_t kPieces = 2, kSimulatedPieces = 2, kLanes = 32;
 
 }  // namespace
 
@@ -24,9 +25,17 @@ const std::vector<Size>& exchangeSizes() {
   return sizes;
 }
 
+const std::vector<Number>& exchangeNumbers() {
+  static const std::vector<Number> numbers = {
+      {"m", Number::Kind::OwnRows, "this rank's tokens"},
+      {"send_only", Number::Kind::Flag, "a call with the same tensors and `receive_only` follows"},
+      {"receive_only", Number::Kind::Flag, "the other half of a call with `send_only`"}};
+  return numbers;
+}
+
 Exchange::Exchange(const Table& table, Team& team, Memory& memory, const ExchangeSizes& sizes, int64_t aboutToken,
                    DType dtype, int others, const ExchangeConfig& config)
-    : team_(team), sizes_(sizes), dtype_(dtype) {
+    : table_(table), team_(team), sizes_(sizes), dtype_(dtype) {
   checkExperts(table, sizes.experts, sizes.topK);
   bool simulated = team.target() == "sim";
   int64_t packets = cdiv(sizes.columns, elementsOfPacket(dtype));
@@ -37,11 +46,15 @@ Exchange::Exchange(const Table& table, Team& team, Memory& memory, const Exchang
   shares_ = cdiv(ofRow, pieces_);
   numWarps_ = config.numWarps ? config.numWarps : simulated ? kSimulatedWarps : kGpuWarps;
   int64_t most = config.programs ? config.programs : simulated ? kSimulatedPrograms : team.residentPrograms();
+  isBeside_ = config.mode == ExchangeMode::Auto ? sizes.maxM > kMostFew : config.mode == ExchangeMode::Throughput;
+  if (isBeside_) others = 0;
+  if (isBeside_ && numWarps_ < 2)
+    throw Error("`" + table.name + "`: `num_warps` is 1, in mode throughput at least 2 are needed");
   most = std::min<int64_t>({most, team.residentPrograms() - others, cdiv(tokens() * shares_, numWarps_)});
   programs_ = int(std::max<int64_t>(most, 1)) + others;
   abouts_ = memory.symmetricZeros({2, team.size(), 1 + sizes.maxM * aboutToken, 2}, DType::Int64, "about rows");
   int64_t rowSlots = shares_ * pieces_ * (kLanes + scaleSlots);
-  slots_ = markedSlots(team, memory, {2, team.size(), sizes.maxM * rowSlots, 2}, "rows");
+  slots_ = markedSlots(team, memory, {isBeside_ ? 1 : 2, team.size(), sizes.maxM * rowSlots, 2}, "rows");
   epochs_ = memory.localZeros({programs_}, DType::Int64, "calls");
 }
 
@@ -50,13 +63,20 @@ int64_t Exchange::tokens() const { return team_.size() * sizes_.maxM; }
 int64_t Exchange::localExperts() const { return cdiv(sizes_.experts, team_.size()); }
 
 void Exchange::launch(const Kernel& kernel, const std::vector<Tensor>& tensors, const std::vector<Tensor>& rows,
-                      int64_t m, int stream, const std::map<std::string, Constant>& constants) {
+                      const std::vector<int64_t>& numbers, int stream,
+                      const std::map<std::string, Constant>& constants) {
+  bool sendOnly = numbers[1] != 0, receiveOnly = numbers[2] != 0;
+  std::string name = "`" + table_.name + "`: ";
+  if (sendOnly && receiveOnly) throw Error(name + "`send_only` and `receive_only` exclude each other");
+  if (receiveOnly && !isUnderWay_) throw Error(name + "`receive_only` follows a call with `send_only`");
+  if (!receiveOnly && isUnderWay_) throw Error(name + "the last call's rows are still to be received: `receive_only`");
+  isUnderWay_ = sendOnly;
   int64_t elements = elementsOfPacket(dtype_);
   bool isAligned = sizes_.columns % elements == 0;
   for (const Tensor& t : rows) isAligned &= t.address % kPacketBytes == 0;
   std::vector<Argument> arguments(tensors.begin(), tensors.end());
   arguments.insert(arguments.end(), {abouts_, slots_, epochs_});
-  for (int64_t size : {m, sizes_.maxM, sizes_.columns, sizes_.experts, localExperts(), shares_})
+  for (int64_t size : {numbers[0], sizes_.maxM, sizes_.columns, sizes_.experts, localExperts(), shares_})
     arguments.emplace_back(size);
   std::map<std::string, Constant> all = constants;
   all.insert({{"TOP_K", sizes_.topK},
@@ -65,8 +85,9 @@ void Exchange::launch(const Kernel& kernel, const std::vector<Tensor>& tensors, 
               {"PIECES", pieces_},
               {"ALIGNED", isAligned},
               {"POLLS", pollsOn(team_)},
-              {"SEND", true},
-              {"RECEIVE", true}});
+              {"SEND", !receiveOnly},
+              {"RECEIVE", !sendOnly},
+              {"BESIDE", isBeside_}});
   team_.launch(kernel, {.grid = {programs_, 1, 1}, .numWarps = numWarps_, .stream = stream}, arguments, all);
 }
 

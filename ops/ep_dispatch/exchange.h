@@ -18,30 +18,40 @@ extern const char* const kRouteHere;
 
 template <class Config>
 std::vector<Option> exchangeOptions() {
-  return {option<Config>("programs", &Config::programs, "at most"),
-          option<Config>("num_warps", &Config::numWarps, "of a program"),
-          option<Config>("pieces", &Config::pieces, "of 512 bytes, that a warp has in flight at once", 0, 8)};
+  Option mode = option<Config>("mode", &Config::mode, "latency, of few tokens, or throughput, of many");
+  mode.kind = Option::Kind::Word;
+  mode.words = {"auto", "latency", "throughput"};
+  return {mode, option<Config>("programs", &Config::programs, "at most"),
+          option<Config>("num_warps", &Config::numWarps, "of a program, in `throughput` 2 or more", 1),
+          option<Config>("pieces", &Config::pieces, "of 512 bytes, that a warp has in flight at once", 1, 8)};
 }
+
+// m, and which half of a call: both unless one is told.
+const std::vector<Number>& exchangeNumbers();
 
 class Exchange {
  public:
   // `aboutToken`: packets that say more of each token; `dtype`: of the rows that travel, of fp8 with scales; `others`:
-  // programs that move no rows.
+  // programs that move no rows where each warp sends and receives.
   Exchange(const Table& table, Team& team, Memory& memory, const ExchangeSizes& sizes, int64_t aboutToken, DType dtype,
            int others, const ExchangeConfig& config);
-  // `tensors`: the kernel's arguments before the slots; those whose rows travel come in `rows`.
-  void launch(const Kernel& kernel, const std::vector<Tensor>& tensors, const std::vector<Tensor>& rows, int64_t m,
-              int stream, const std::map<std::string, Constant>& constants = {});
+  // `tensors`: the kernel's arguments before the slots; those whose rows travel come in `rows`. `numbers`: of the call.
+  void launch(const Kernel& kernel, const std::vector<Tensor>& tensors, const std::vector<Tensor>& rows,
+              const std::vector<int64_t>& numbers, int stream, const std::map<std::string, Constant>& constants = {});
   // The most tokens that come to a rank, and its experts.
   int64_t tokens() const;
   int64_t localExperts() const;
   int numWarps() const { return numWarps_; }
+  // Whether one half of the warps sends while the other receives.
+  bool isBeside() const { return isBeside_; }
 
  private:
+  const Table& table_;
   Team& team_;
   ExchangeSizes sizes_;
   DType dtype_;
-  int64_t pieces_, shares_;  // of a row
+  int64_t pieces_, shares_;             // of a row
+  bool isBeside_, isUnderWay_ = false;  // sent, not received yet
   int programs_, numWarps_;
   Tensor abouts_, slots_, epochs_;
 };

@@ -133,7 +133,7 @@ def test_sizes_that_follow_from_several_shapes(monkeypatch, name, shapes, told, 
         return getattr(tt, name)(*(torch.empty(s, dtype=kind) for s, kind in zip(shapes, kinds)), **told)
 
     assert tuple(called().shape) == shape
-    numbers = [shape[0]] if name == "ep_combine" else [sizes[0]]
+    numbers = [shape[0], 0, 0] if name == "ep_combine" else [sizes[0]]
     assert world.told == [(name, sizes, numbers, options)]
     with FakeTensorMode():
         out = called()
@@ -153,7 +153,12 @@ def test_results_beside_the_output(monkeypatch):
     for m in (3, 0):
         rows, route = called(m)
         assert rows.shape == (20, 8) and route.shape == (64 + 20 + 160,) and route.dtype == torch.int32
-        assert world.told[-1] == ("ep_dispatch", (5, 8, 6, 2), [m], {})
+        assert world.told[-1] == ("ep_dispatch", (5, 8, 6, 2), [m, 0, 0], {})
+    x, ids, weights = torch.empty(3, 8).bfloat16(), torch.empty(3, 2, dtype=torch.int32), torch.empty(3, 2)
+    given = tt.ep_dispatch(x, ids, weights, 5, 6, send_only=True)
+    assert world.told[-1][2] == [3, 1, 0]
+    rows, route = tt.ep_dispatch(x, ids, weights, 5, 6, out=given[0], route=given[1], receive_only=True)
+    assert world.told[-1][2] == [3, 0, 1] and rows is given[0] and route is given[1]
     with FakeTensorMode():
         rows, route = called(3)
     assert rows.shape == (20, 8) and rows.dtype == torch.bfloat16 and route.shape == (244,)

@@ -78,14 +78,14 @@ class Case:
 
 
 class Layer:
-    def __init__(self, team, case, kernels, two_calls=False, programs=2, warps=2, polls=2):
+    def __init__(self, team, case, kernels, two_calls=False, programs=2, warps=2, polls=2, beside=False):
         self.team, self.case, self.kernels, self.two_calls = team, case, kernels, two_calls
-        self.programs, self.warps, self.polls = programs, warps, polls
+        self.programs, self.warps, self.polls, self.beside = programs, warps, polls, beside
         rows = team.size * case.most
         self.shares = -(-case.columns // (ELEMENTS * LANES * PIECES))
         zeros = lambda shape, dtype: team.local_from_array(np.zeros(shape, dtype))
         self.abouts = [team.zeros((2, team.size, 1 + n, 2), "int64", name=f"about {i}") for i, n in enumerate((case.most * case.top_k, 0))]
-        shape = (2, team.size, case.most * self.shares * PIECES * LANES, 2)
+        shape = (1 if beside else 2, team.size, case.most * self.shares * PIECES * LANES, 2)
         self.slots = [team.zeros(shape, "int64", name=f"rows {i}") for i in range(2)]
         for slots in self.slots:
             slots[...] = -1
@@ -108,6 +108,7 @@ class Layer:
             "PIECES": PIECES,
             "ALIGNED": case.columns % ELEMENTS == 0,
             "POLLS": self.polls,
+            "BESIDE": self.beside,
         }
         given = (*tensors, self.abouts[which], self.slots[which], self.epochs[which], *sizes)
         for part in [(True, False), (False, True)] if self.two_calls else [(True, True)]:
@@ -115,7 +116,16 @@ class Layer:
 
     def dispatch(self, x, ids, weights, m):
         tensors = (x, ids, weights, self.rows, self.by, self.here, self.by, self.here)
-        self.launch(self.kernels["ep_dispatch"], tensors, 0, m, programs=self.programs + 1, ROUTES=False, QUANTISED=False, **NO_ROUTE)
+        self.launch(
+            self.kernels["ep_dispatch"],
+            tensors,
+            0,
+            m,
+            programs=self.programs + (not self.beside),
+            ROUTES=False,
+            QUANTISED=False,
+            **NO_ROUTE,
+        )
 
     def combine(self, h, route, ids, out, m):
         self.launch(self.kernels["ep_combine"], (h, route, ids, out), 1, m)
@@ -132,9 +142,9 @@ class Layer:
         return team.local_from_array(route), team.local_from_array(h)
 
 
-def calls(team, cases, kernels, two_calls=False, half="both"):
+def calls(team, cases, kernels, two_calls=False, half="both", beside=False):
     """A call for each case, of one half or of both, with nothing awaited between: gives here, rows and out of each."""
-    layer, kept, moved = Layer(team, cases[0], kernels, two_calls), [], team.local_from_array
+    layer, kept, moved = Layer(team, cases[0], kernels, two_calls, beside=beside), [], team.local_from_array
     given = [[moved(a[team.rank]) for a in (case.x, case.ids, case.weights)] for case in cases]
     made = [layer.route_here(case) if half != "dispatch" else None for case in cases]
     team.barrier()

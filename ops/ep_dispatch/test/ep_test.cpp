@@ -28,7 +28,9 @@ TEST(ExpertParallel, FromCpp) {
       ASSERT_EQ(rows.data<float>()[other * kMost * kColumns + i], float(10 + i));
       h.data<float>()[i] = float(10 + i) * float(rank + 2);
     }
-    combine.run(h, route, ids, out, m);
+    combine.run(h, route, ids, out, m, 0, ops::ExchangeHalf::Send);
+    EXPECT_THROW(combine.run(h, route, ids, out, m), Error);
+    combine.run(h, route, ids, out, m, 0, ops::ExchangeHalf::Receive);
     team.synchronize();
     for (int64_t i = 0; i < m * kColumns; ++i) ASSERT_EQ(out.data<float>()[i], float(10 + i) * float(other + 2) / 2);
     dispatch.close();

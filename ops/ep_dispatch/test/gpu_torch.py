@@ -52,8 +52,9 @@ def quantised():
     for row in {int(slot) // top_k for slot in parts.order}:
         true = x[row % m].bfloat16().float().view(-1, 128)
         largest = true.abs().amax(1, keepdim=True)
-        assert torch.equal(scales[row], (largest / 448)[:, 0])
-        assert torch.equal(rows[row].view(torch.uint8), (true * (448 / largest)).to(torch.float8_e4m3fn).flatten().view(torch.uint8))
+        most = torch.full_like(largest, 448)  # with a number for a divisor PyTorch multiplies by its inverse
+        assert torch.equal(scales[row], (largest / most)[:, 0])
+        assert torch.equal(rows[row].view(torch.uint8), (true * (most / largest)).to(torch.float8_e4m3fn).flatten().view(torch.uint8))
 
 
 CHECKS = {"ep.with_gradients": with_gradients, "ep.quantised": quantised}

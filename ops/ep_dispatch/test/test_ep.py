@@ -1,5 +1,6 @@
 """EpDispatch and EpCombine on simulated ranks, under the checker: numbers of tokens, experts, types, calls in a row, errors."""
 
+import contextlib
 import functools
 import pathlib
 import sys
@@ -54,9 +55,11 @@ def test_all_for_one_rank():
     assert launched([Layer([4, 4, 4], 4, 16, 9, 3, owner=i, dropped=0) for i in (1, 2)], 3).reports == []
 
 
-@pytest.mark.parametrize("programs, num_warps, pieces", [(1, 1, 1), (3, 4, 2), (2, 2, 3)])
-def test_options(programs, num_warps, pieces):
-    options = {"programs": programs, "num_warps": num_warps, "pieces": pieces}
+@pytest.mark.parametrize(
+    "programs, num_warps, pieces, mode", [(1, 1, 1, "latency"), (3, 4, 2, "latency"), (2, 2, 3, "throughput"), (1, 4, 1, "throughput")]
+)
+def test_options(programs, num_warps, pieces, mode):
+    options = {"programs": programs, "num_warps": num_warps, "pieces": pieces, "mode": mode}
     assert launched([Layer([3, 1], 3, 600, 4, 2, seed=i) for i in range(3)], 2, **options).reports == []
 
 
@@ -102,6 +105,46 @@ def test_quantised(ranks):
                 assert values.tobytes() == want[0][0].tobytes(), f"row {row}, {columns} columns"
 
 
+@pytest.mark.parametrize("mode", ["latency", "throughput"])
+def test_two_calls(mode):
+    """Another pair is sent between sending and receiving, and other work may be: only what was sent is received."""
+    layers = [Layer([3, 1], 3, 40, 4, 2, seed=i) for i in range(3)]
+
+    def main(team):
+        rank, moved = team.rank, team.local_from_array
+        with contextlib.ExitStack() as made:
+            pairs = [[made.enter_context(op(team, 3, 40, 4, 2, "bf16", mode=mode)) for op in (EpDispatch, EpCombine)] for _ in range(2)]
+            for layer in layers:
+                m, given = layer.counts[rank], [moved(a[rank]) for a in (layer.x, layer.ids, layer.weights)]
+                sent = [dispatch(*given, m, send_only=True) for dispatch, _ in pairs]
+                came = [dispatch(*given, m, out=rows, route=route, receive_only=True) for (dispatch, _), (rows, route) in zip(pairs, sent)]
+                hs = [moved(layer.results(rank, rows, layer.check_dispatch(rank, rows, route))) for rows, route in came]
+                outs = [combine(h, route, given[1], m, send_only=True) for (_, combine), h, (_, route) in zip(pairs, hs, came)]
+                for (_, combine), h, (_, route), out in zip(pairs, hs, came, outs):
+                    combine(h, route, given[1], m, out=out, receive_only=True)
+                    layer.check_combine(rank, np.array(out))
+
+    assert tandem.launch(main, ranks=2, check=True).reports == []
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        ([{"send_only": True, "receive_only": True}], "`send_only` and `receive_only` exclude each other"),
+        ([{"receive_only": True}], "`receive_only` follows a call with `send_only`"),
+        ([{"send_only": True}, {}], "the last call's rows are still to be received: `receive_only`"),
+    ],
+)
+def test_halves_that_do_not_fit(flags, message):
+    def main(team):
+        op = EpDispatch(team, 2, 8, 4, 2, "fp32")
+        for some in flags:
+            op(np.zeros((1, 8), np.float32), np.zeros((1, 2), np.int32), np.zeros((1, 2), np.float32), 1, **some)
+
+    with pytest.raises(Exception, match="`ep_dispatch`: " + message):
+        tandem.launch(main, ranks=2)
+
+
 @pytest.mark.parametrize("bad", [99, -7, 2**31 - 1, -(2**31)])
 def test_ids_that_are_no_experts(bad):
     """They are counted in the route of the token's own rank, and nothing is sent for them."""
@@ -140,7 +183,8 @@ def test_memory():
 
     def main(team):
         sizes = (3, 10, 4, 2, "bf16")
-        return [op(team, *sizes).memory()["symmetric"] for op in (EpDispatch, EpCombine)]
+        return [op(team, *sizes, mode=mode).memory()["symmetric"] for mode in ("latency", "throughput") for op in (EpDispatch, EpCombine)]
 
     ranks, slots = 2, 32  # a row has 20 bytes
-    assert tandem.launch(main, ranks=ranks).values == [[2 * ranks * (1 + 3 * (n + slots)) * 16 for n in (2, 0)]] * ranks
+    sizes = [ranks * (2 * (1 + 3 * n) + sets * 3 * slots) * 16 for sets in (2, 1) for n in (2, 0)]
+    assert tandem.launch(main, ranks=ranks).values == [sizes] * ranks

@@ -20,7 +20,7 @@ DISPATCH, COMBINE, EXCHANGE = "ep_dispatch/ep_dispatch.py", "ep_combine/ep_combi
 MARKS = "device/marks.py"
 SENT = "    st_vector(slots[i], without_marks(values[i]), "
 ROW_POINTER = "dl.symm_at(mine_ptr, peer) + item.to(tl.int64) * share_stride(PIECES, QUANTISED)"
-HEADER = "receive_one(about_ptr + 2 * source, epoch, POLLS)\n"
+HEADER = "            receive_one(about_ptr + 2 * source, epoch, POLLS)\n"
 PARITY = "slots_ptr += (epoch % 2) * RANKS * source_stride"
 NOTHING = "reports nothing, but the result is wrong"
 
@@ -49,14 +49,18 @@ PLANTED = {
     "wrong owner": (
         (
             DISPATCH,
-            "tl.where(is_expert, expert // local_experts, -1)\n        if (share",
-            "tl.where(is_expert, (expert + 1) // local_experts, -1)\n        if (share",
+            "tl.where(is_expert, expert // local_experts, -1)\n        for turn",
+            "tl.where(is_expert, (expert + 1) // local_experts, -1)\n        for turn",
         ),
         "uninitialised|deadlock|race|" + NOTHING,
     ),
-    "counts before they are there": ((DISPATCH, "        __syncthreads()\n        abouts", "        abouts"), "race"),
-    "header of combine left out": ((COMBINE, HEADER, "0\n"), "race|deadlock|leftover|" + NOTHING),
+    "counts before they are there": ((DISPATCH, "    __syncthreads()\n    return counts", "    return counts"), "race"),
+    "header of combine left out": ((COMBINE, HEADER, "            0\n"), "race|deadlock|leftover|" + NOTHING),
     "combine has one set": ((COMBINE, PARITY, "slots_ptr += 0"), "race|deadlock|" + NOTHING),
+    "throughput: headers not awaited": (
+        (COMBINE, "        await_headers(about_ptr, epoch, RANKS, POLLS)\n        __syncthreads()\n", "        0\n"),
+        "race|deadlock|leftover|" + NOTHING,
+    ),
     "sums of a call before": (
         (COMBINE, 'epoch_ptr + pid, semantic="weak") + 1', 'epoch_ptr + pid, semantic="weak")'),
         "uninitialised|race|deadlock|" + NOTHING,
@@ -79,9 +83,9 @@ def kernels(tmp_path_factory):
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_as_they_are(kernels, ranks, half):
     for seed in range(20):
-        given, policy = cases(ranks, seed), "slowest-rank" if seed % 3 == 2 else "random"
+        given, policy = cases(ranks, seed), "slowest-rank" if seed % 5 == 2 else "random"
         result = tandem.launch(
-            functools.partial(ep_protocol.calls, cases=given, kernels=kernels, two_calls=seed % 2 == 1, half=half),
+            functools.partial(ep_protocol.calls, cases=given, kernels=kernels, two_calls=seed % 3 == 1, half=half, beside=seed % 4 >= 2),
             ranks=ranks,
             seed=seed,
             check=True,
@@ -111,11 +115,16 @@ def test_ids_that_are_no_experts(kernels, bad):
 def test_planted_errors(tmp_path, name):
     change, kinds = PLANTED[name]
     planted, half, found = ep_protocol.kernels(tmp_path, change), "combine" if change[0] == COMBINE else "dispatch", ""
+    beside = name.startswith("throughput")
     for seed in range(24):
         given, policy = cases(3, seed, calls=4), "slowest-rank" if seed % 2 else "random"
         try:
             result = tandem.launch(
-                functools.partial(ep_protocol.calls, cases=given, kernels=planted, half=half), ranks=3, seed=seed, check=True, policy=policy
+                functools.partial(ep_protocol.calls, cases=given, kernels=planted, half=half, beside=beside),
+                ranks=3,
+                seed=seed,
+                check=True,
+                policy=policy,
             )
             found = result.reports[0]["kind"] if result.reports else "" if is_right(result.values, given, half) else NOTHING
         except tandem.SimulationError as error:

@@ -109,7 +109,7 @@ def test_operators_have_the_room_that_is_told(monkeypatch):
     team = SimpleNamespace(world_rank=0, _session=SimpleNamespace(guarded=lambda *given: 0))
     of_rank = operators.Operators(team, "cuda")
     for most in (5, 130, 5, 4):
-        of_rank.run("ep_combine", (most, 8, 4, 2), torch.float32, False, [0], [3], torch.float32)
+        of_rank.run("ep_combine", (most, 8, 4, 2), torch.float32, False, [0], [3, 0, 0], torch.float32)
     of_rank.run("all_gather", (5, 8), torch.float32, False, [0], [5], torch.float32)
     assert made == [("ep_combine", (5, 8, 4, 2)), ("ep_combine", (130, 8, 4, 2)), ("ep_combine", (4, 8, 4, 2)), ("all_gather", (128, 8))]
 

@@ -105,7 +105,7 @@ def _json(options):
     return "{" + ", ".join(words) + "}"
 
 
-def _queue_solved(name, tensors, more, told, options, out):
+def _queue_solved(name, tensors, more, told, options, out, flags):
     options = {option: value for option, value in options.items() if value is not None}
     operation, text = solved.OPERATIONS[name], _json(options)
     kept, written = len(operation.more), [operation.makes(options, t) for t in operation.written]
@@ -114,8 +114,9 @@ def _queue_solved(name, tensors, more, told, options, out):
         out = made if out is None else out
         more = (*more[:kept], *(new if given is None else given for given, new in zip(more[kept:], beside)))
     given = [t for t in (*more, out) if t is not None]
-    if _is_plain(*tensors, *given):
-        out = solved.call(name, worlds.of(tensors[0]), tensors, more, told, text, out)
+    set_flags = [flag for flag, is_set in zip(operation.flags, flags) if is_set]
+    if set_flags or _is_plain(*tensors, *given):
+        out = solved.call(name, worlds.of(tensors[0]), tensors, more, told, text, out, set_flags)
     elif out is None:
         out = getattr(torch.ops.tandem, name)(*tensors, *told, text, *more[:kept])
     else:
@@ -129,8 +130,10 @@ def made_solved(operation):
     options = [name for name in operation.options if name not in operation.told]
     more = [*operation.more, *(t["name"] for t in operation.written)]
     parameters = [*operation.inputs, *operation.needed, "m=None", "*", *(f"{name}=None" for name in (*more, *options)), "out=None"]
+    parameters += [f"{name}=False" for name in operation.flags]
     given = ", ".join(f'"{name}": {name}' for name in options)
-    passed = f'"{operation.name}", ({tensors},), ({"".join(f"{name}, " for name in more)}), ({told},), {{{given}}}, out'
+    kept, flags = "".join(f"{name}, " for name in more), ", ".join(operation.flags)
+    passed = f'"{operation.name}", ({tensors},), ({kept}), ({told},), {{{given}}}, out, [{flags}]'
     members = {"_queue": _queue_solved}
     exec(compile(f"def {operation.name}({', '.join(parameters)}):\n    return _queue({passed})", f"<{operation.name}>", "exec"), members)
     function = members[operation.name]

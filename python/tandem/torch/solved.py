@@ -38,6 +38,7 @@ class Solved:
         shown = set().union(*(_names(re.sub(r"shard\([a-z_]+\)", "", text)) for t in self.tensors for text in t["shape"]))
         shown -= {table["sizes"][0]["name"]} if of_ranks else set()
         self.numbers = [n["name"] for n in table["numbers"] if n["kind"] in ("rows", "own_rows")]
+        self.flags = [n["name"] for n in table["numbers"] if n["kind"] == "flag"]
         unseen = [n for n in self.numbers if n != "m" and n not in shown]
         self.told_sizes = table["sizes"] if of_ranks else table["sizes"][1:]
         self.needed = [*(s["name"] for s in self.told_sizes if s["name"] not in shown), *unseen]
@@ -139,9 +140,9 @@ def _check(operation, tensor, x, world, shape, name, wanted):
     check_shape(operation.name, name, x, shape)
 
 
-def call(name, world, tensors, more, told, options, out=None):
+def call(name, world, tensors, more, told, options, out=None, flags=()):
     """Checks the arguments, allocates the output and queues the operator. `more`: tensors that only some calls have, None where this
-    one has not; `options`: JSON."""
+    one has not; `options`: JSON; `flags`: those of the call that are set."""
     operation, given = OPERATIONS[name], json.loads(options)
     chosen = [option for option, value in given.items() if value]
     for tensor, x in zip(operation.tensors, tensors):
@@ -162,7 +163,6 @@ def call(name, world, tensors, more, told, options, out=None):
         _check(operation, operation.output, out, world, operation.shape_of(operation.output, values, world), "out", dtype)
     addresses = [0 if t is None else t.data_ptr() for t in (*tensors, *more, out)]
     passed = tuple(sorted(given.items()))
-    world.operators.run(
-        name, operation.sizes(values), tensors[0].dtype, False, addresses, [values[n] for n in operation.numbers], out.dtype, passed
-    )
+    numbers = [*(values[n] for n in operation.numbers), *(int(flag in flags) for flag in operation.flags)]
+    world.operators.run(name, operation.sizes(values), tensors[0].dtype, False, addresses, numbers, out.dtype, passed)
     return out

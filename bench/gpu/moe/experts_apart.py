@@ -8,6 +8,7 @@ JSON lines of rank 0; times in microseconds of a call, of 20 in a CUDA graph on 
 import argparse
 import json
 import os
+import random
 
 import torch
 import torch.distributed as dist
@@ -18,7 +19,7 @@ from tandem.ops import route_parts
 CALLS, REPLAYS = 20, 20
 
 
-def in_graph(function, replays=REPLAYS):
+def in_graph(function, replays=REPLAYS, calls=CALLS):
     """Microseconds of a call on the slowest rank: the median over replays of 20 calls, and the 99th percentile."""
     for _ in range(2):
         function()
@@ -26,7 +27,7 @@ def in_graph(function, replays=REPLAYS):
     dist.barrier()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=torch.cuda.Stream()):
-        for _ in range(CALLS):
+        for _ in range(calls):
             function()
     for _ in range(3):
         graph.replay()
@@ -38,10 +39,25 @@ def in_graph(function, replays=REPLAYS):
         graph.replay()
         mark.record()
     torch.cuda.synchronize()
-    times = torch.tensor([a.elapsed_time(b) * 1000 / CALLS for a, b in zip(marks, marks[1:])], device="cuda").sort().values
+    times = torch.tensor([a.elapsed_time(b) * 1000 / calls for a, b in zip(marks, marks[1:])], device="cuda").sort().values
     worst = times[[replays // 2, min(replays - 1, replays * 99 // 100)]]
     dist.all_reduce(worst, dist.ReduceOp.MAX)
     return [round(t, 2) for t in worst.tolist()]
+
+
+def link_rate(of_bytes=256 << 20):
+    """GB/s of the copy engine, from rank 0's GPU to the next."""
+    if dist.get_rank():
+        return None
+    x, y = torch.empty(of_bytes, dtype=torch.uint8, device="cuda:0"), torch.empty(of_bytes, dtype=torch.uint8, device="cuda:1")
+    y.copy_(x)
+    marks = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+    marks[0].record()
+    for _ in range(4):
+        y.copy_(x)
+    marks[1].record()
+    torch.cuda.synchronize()
+    return round(4 * of_bytes / marks[0].elapsed_time(marks[1]) / 1e6)
 
 
 def chosen(m, experts, top_k, rank):
@@ -89,13 +105,15 @@ def theirs(x, ids, weights, experts):
     return dispatch, combine
 
 
-def measured(m, columns, experts, top_k, options, with_theirs, replays):
+def measured(m, columns, experts, top_k, options, with_theirs, given):
     rank, ranks = dist.get_rank(), dist.get_world_size()
     local, tokens = experts // ranks, ranks * m
     torch.manual_seed(rank)
     x = torch.randint(-8, 9, (m, columns), device="cuda").bfloat16()
     ids, weights = chosen(m, experts, top_k, rank), torch.randint(1, 5, (m, top_k), device="cuda") / 4
     row = {"rows": m, "columns": columns, "experts": experts, "top_k": top_k, "ranks": ranks, "options": options}
+    away = sum((ids // local == peer).any(1).sum().item() for peer in range(ranks) if peer != rank)
+    row["sent_bytes"] = away * columns * (1 if "quantised" in options else 2)
     everyone = [torch.empty_like(x) for _ in range(ranks)]
     dist.all_gather(everyone, x)
     quantised = "quantised" in options
@@ -111,14 +129,63 @@ def measured(m, columns, experts, top_k, options, with_theirs, replays):
     out = tt.ep_combine(h, route, ids, m, experts, **less)
     want = x.double() * (weights * (1 + ids % 3)).sum(1, keepdim=True)
     row["error"] = round(((out.double() - want).norm() / want.norm()).item(), 5)
-    row["dispatch"], row["dispatch_p99"] = in_graph(lambda: tt.ep_dispatch(x, ids, weights, m, experts, **words, **options), replays)
-    row["combine"], row["combine_p99"] = in_graph(lambda: tt.ep_combine(h, route, ids, m, experts, out=out, **less), replays)
+    # A captured call gives what the first one gave.
+    used, timed, sums = (slots // top_k).unique(), (given.replays, given.calls), out.clone()
+    before = words["out"].view(torch.uint8)[used]
+    words["out"].view(torch.uint8).fill_(0xFF)
+    row["dispatch"], row["dispatch_p99"] = in_graph(lambda: tt.ep_dispatch(x, ids, weights, m, experts, **words, **options), *timed)
+    row["combine"], row["combine_p99"] = in_graph(lambda: tt.ep_combine(h, route, ids, m, experts, out=out, **less), *timed)
+    row["same_bits"] = torch.equal(words["out"].view(torch.uint8)[used], before) and torch.equal(out, sums)
     if with_theirs:
         dispatch, combine = theirs(x, ids, weights, experts)
         row["nccl_dispatch"], _ = in_graph(dispatch)
         row["nccl_combine"], _ = in_graph(combine)
     if rank == 0:
         print(json.dumps(row), flush=True)
+
+
+def stress(calls, most=64, columns=512, experts=16, top_k=4):
+    """Calls with any number of tokens on each rank, then replays of a captured pair with other tokens: how many results are wrong. In fp32
+    of small integers, where sums are exact."""
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    slots, begin = ranks * most * top_k, 64 + 2 * -(-experts // ranks) + ranks * most * top_k
+    draw, generator = random.Random(rank), torch.Generator("cuda").manual_seed(rank)
+    wrong, h = torch.zeros(2, device="cuda"), torch.empty(slots + 1, columns, device="cuda")
+
+    def inputs(m):
+        x = torch.randint(-8, 9, (m, columns), device="cuda", generator=generator).float()
+        ids = torch.rand(m, experts, device="cuda", generator=generator).topk(top_k).indices.int()
+        ids[torch.rand(m, top_k, device="cuda", generator=generator) < 0.2] = -1
+        return x, ids, torch.randint(1, 5, (m, top_k), device="cuda", generator=generator) / 4
+
+    def pair(x, ids, weights):
+        """All experts give what they get."""
+        rows, route = tt.ep_dispatch(x, ids, weights, most, experts)
+        place = route[begin:][:slots].long()
+        h[torch.where(place >= 0, place, slots)] = rows.repeat_interleave(top_k, 0)
+        return tt.ep_combine(h[:slots], route, ids, most, experts)
+
+    def check(x, ids, weights, out, which):
+        wrong[which] += (out != x * torch.where(ids >= 0, weights, 0).sum(1, keepdim=True)).any()
+
+    for _ in range(calls):
+        given = inputs(draw.randint(0, most))
+        check(*given, pair(*given), 0)
+    kept = inputs(most)
+    out = pair(*kept)
+    torch.cuda.synchronize()
+    dist.barrier()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=torch.cuda.Stream()):
+        out = pair(*kept)
+    for _ in range(calls):
+        for old, new in zip(kept, inputs(most)):
+            old.copy_(new)
+        graph.replay()
+        check(*kept, out, 1)
+    dist.all_reduce(wrong)
+    if rank == 0:
+        print(json.dumps({"calls": calls, "wrong_calls": int(wrong[0]), "wrong_replays": int(wrong[1])}), flush=True)
 
 
 def main():
@@ -129,21 +196,25 @@ def main():
     parser.add_argument("--top-k", type=int, default=8)
     parser.add_argument("--replays", type=int, default=REPLAYS)
     parser.add_argument("--options", nargs="*", default=[""], help="each a variant: pieces=2,quantised=")
+    parser.add_argument("--calls", type=int, default=CALLS, help="of a graph; 1 to see each call's time")
+    parser.add_argument("--stress", type=int, default=0, help="so many calls, and replays, whose results are checked; nothing is timed")
     parser.add_argument("--no-nccl", action="store_true")
     given = parser.parse_args()
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("nccl", device_id=torch.device("cuda", int(os.environ["LOCAL_RANK"])))
     tt.init(wait_timeout=20)
     small = torch.ones(1024, device="cuda", dtype=torch.bfloat16)
-    floor = in_graph(lambda: tt.all_reduce(small))
+    floor, rate = in_graph(lambda: tt.all_reduce(small)), link_rate()
     if dist.get_rank() == 0:
-        print(json.dumps({"gpu": torch.cuda.get_device_name(), "all_reduce_2kb": floor[0]}), flush=True)
-    for columns in given.columns:
+        print(json.dumps({"gpu": torch.cuda.get_device_name(), "all_reduce_2kb": floor[0], "link_gbs": rate}), flush=True)
+    if given.stress:
+        stress(given.stress)
+    for columns in [] if given.stress else given.columns:
         for m in given.rows:
             for variant in given.options:
                 given_options = (part.split("=") for part in variant.split(",") if part)
-                options = {name: int(value) if value else True for name, value in given_options}
-                measured(m, columns, given.experts, given.top_k, options, not given.no_nccl and variant == given.options[0], given.replays)
+                options = {name: int(value) if value.isdigit() else value or True for name, value in given_options}
+                measured(m, columns, given.experts, given.top_k, options, not given.no_nccl and variant == given.options[0], given)
         tt.release()
     dist.barrier()
     dist.destroy_process_group()

@@ -162,7 +162,17 @@ WINGS = {
     "torch": ["ops", "session", "kernel"],
     "prefix": [],
 }
-WINGS_FRONT = ["compat", "tilelink", "doctor", "rank_process", "pytest_plugin", "cli", "__main__", ""]  # each may import all of the package
+WINGS_FRONT = [
+    "compat",
+    "overlapping",
+    "tilelink",
+    "doctor",
+    "rank_process",
+    "pytest_plugin",
+    "cli",
+    "__main__",
+    "",
+]  # each may import all of the package
 PYTHON_BASE = ["_tandem", "errors"]
 # A dialect's ops and attributes have C++ names, with types and verifiers; a name in text says nothing when it is wrong.
 DIALECT_TEXT = re.compile(r'"((?:tile|dist|simt|tgpu)\.[a-z_]*)"')

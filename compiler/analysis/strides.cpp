@@ -1,6 +1,7 @@
 // This file joins the readings of a tile of pointers and of its mask, dimension by dimension.
 #include "compiler/analysis/strides.h"
 #include "compiler/analysis/mask_bounds.h"
+#include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/tile/tile.h"
 
 namespace tandem::analysis {
@@ -104,9 +105,15 @@ void distributeBaseOffset(StridedAccess& access) {
 
 }  // namespace
 
+Value StridedAccess::memory() const {
+  Value pointer = base;
+  while (auto tied = pointer.getDefiningOp<dist::ConsumeTokenOp>()) pointer = tied.getValue();
+  return pointer;
+}
+
 bool StridedAccess::dimsDescribeArguments() const {
   auto known = [](const std::optional<ScalarExpr>& e) { return !e || e->isOfArguments(); };
-  return ScalarExpr::symbol(base).isOfArguments() && llvm::all_of(dims, [&](const DimAccess& d) {
+  return ScalarExpr::symbol(memory()).isOfArguments() && llvm::all_of(dims, [&](const DimAccess& d) {
            return d.stride.isOfArguments() && known(d.wrap) && known(d.bound) && known(d.lowerBound);
          });
 }

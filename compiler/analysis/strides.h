@@ -25,6 +25,8 @@ struct StridedAccess {
   llvm::SmallVector<DimAccess, 3> dims;
   llvm::SmallVector<mlir::Value, 1> guards;  // scalar conditions without which nothing is accessed
 
+  // The base without the tokens of waits that it is tied to.
+  mlir::Value memory() const;
   // Returns true if kernel arguments alone decide base, strides and bounds: a descriptor of the tensor can then be made
   // before the launch, `baseOffset` apart.
   bool dimsDescribeArguments() const;

@@ -1,9 +1,13 @@
-// The simulator runs tiles as they are: these passes remove only values known at compile time and those computed twice.
+// The simulator runs tiles as they are: these passes put waits where the language leaves them to the compiler, and remove values known at
+// compile time and those computed twice.
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/transform/gpu/passes.h"
 
 namespace tandem::pipeline {
 
-void addSimPasses(mlir::OpPassManager& passes) { transform::gpu::addCleanUp(passes); }
+void addSimPasses(mlir::OpPassManager& passes) {
+  transform::gpu::addCleanUp(passes);
+  passes.addPass(transform::gpu::createAwaitArrivals());
+}
 
 }  // namespace tandem::pipeline

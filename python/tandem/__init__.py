@@ -15,6 +15,7 @@ from .kernel.descriptor import TensorDescriptor
 from .kernel.names import constexpr
 from .kernel.sizes import cdiv, next_power_of_2
 from .kernel.source import aggregate
+from .overlapping import overlap
 from .session import Result, init, launch
 from .tune.autotune import Config, autotune, heuristics
 from .tune.machine_profile import Profile, profile
@@ -54,6 +55,7 @@ __all__ = [
     "launch",
     "libdevice",
     "next_power_of_2",
+    "overlap",
     "profile",
     "shmem",
     "simt",

@@ -79,6 +79,15 @@ def Dist_ConsumeTokenOp : Dist_PureOp<"consume_token", [Tile_DerivesPointer, All
   let results = (outs AnyType:$result);
   let assemblyFormat = "$value `,` $token attr-dict `:` type($value)";
 }
+def Dist_ArrivingOp : Dist_PureOp<"arriving", [Tile_DerivesPointer, AllTypesMatch<["value", "result"]>]> {
+  let summary =
+    "a pointer to memory that arrives in chunks of `chunk` elements: the i-th is there when the i-th of the `chunks` words is at least "
+    "`epoch`; the compiler puts waits before the loads";
+  let arguments = (ins Tile_Ptr:$value, Tile_Ptr:$words, I64:$chunk, I64:$chunks, AnyInteger:$epoch);
+  let results = (outs Tile_Ptr:$result);
+  let assemblyFormat =
+    "$value `by` $words `[` $chunk `x` $chunks `]` `at` $epoch attr-dict `:` type($value) `,` type($words) `,` type($epoch)";
+}
 def Dist_NotifyOp : Dist_EffectOp<"notify"> {
   let summary =
     "signals `peer` after releasing all earlier writes of the whole program at `scope` (M5); happens once "

@@ -45,47 +45,64 @@ static Value waitRow(Context& c, const Arguments& a) {
   return scalarTensor(op, Scalar::Int32);
 }
 
-static mlir::Value consumed(Context& c, mlir::Value value, mlir::Value token) {
-  return dist::ConsumeTokenOp::create(c.builder, c.loc(), value, token);
+using PointerMap = llvm::function_ref<mlir::Value(mlir::Value)>;
+
+static void eachPointer(std::vector<Tensor>& tensors, PointerMap tied) {
+  for (Tensor& tensor : tensors) tensor.value = tied(tensor.value);
 }
 
-static void consume(Context& c, std::vector<Tensor>& tensors, mlir::Value token) {
-  for (Tensor& tensor : tensors) tensor.value = consumed(c, tensor.value, token);
-}
-
-// Every pointer inside the value is tied to the token; sizes and offsets do not read memory.
-static Value consume(Context& c, const Value& value, mlir::Value token) {
-  if (value.isTensor()) return Tensor{consumed(c, value.as<Tensor>().value, token), value.as<Tensor>().type};
+// Every pointer inside the value becomes what `tied` makes of it; sizes do not read memory.
+static Value eachPointer(Context& c, const Value& value, PointerMap tied, const std::string& name) {
+  if (value.isTensor()) return Tensor{tied(value.as<Tensor>().value), value.as<Tensor>().type};
   if (value.isTuple()) {
     auto tuple = std::make_shared<Tuple>(*value.as<std::shared_ptr<Tuple>>());
-    for (Value& element : tuple->elements) element = consume(c, element, token);
+    for (Value& element : tuple->elements) element = eachPointer(c, element, tied, name);
     return tuple;
   }
   if (value.is<std::shared_ptr<BlockPointer>>()) {
     auto block = std::make_shared<BlockPointer>(*value.as<std::shared_ptr<BlockPointer>>());
-    block->base.value = consumed(c, block->base.value, token);
-    consume(c, block->offsets, token);
+    block->base.value = tied(block->base.value);
+    eachPointer(block->offsets, tied);
     return block;
   }
   if (value.is<std::shared_ptr<Descriptor>>()) {
     auto descriptor = std::make_shared<Descriptor>(*value.as<std::shared_ptr<Descriptor>>());
-    descriptor->base.value = consumed(c, descriptor->base.value, token);
+    descriptor->base.value = tied(descriptor->base.value);
     return descriptor;
   }
   if (value.is<std::shared_ptr<Aggregate>>()) {
     auto aggregate = std::make_shared<Aggregate>(*value.as<std::shared_ptr<Aggregate>>());
-    for (auto& [name, field] : aggregate->fields) field = consume(c, field, token);
+    for (auto& [field, content] : aggregate->fields) content = eachPointer(c, content, tied, name);
     return aggregate;
   }
   if (value.is<std::shared_ptr<SmemBuffer>>() || value.isNumber() || value.isNone()) return value;
-  c.fail("type", "`consume_token` needs a tensor, a pointer or a descriptor, not " + describe(value));
+  c.fail("type", "`" + name + "` needs a tensor, a pointer or a descriptor, not " + describe(value));
 }
 
 static Value consumeTokenRow(Context& c, const Arguments& a) {
   const Value& token = a["token"];
   bool isToken = token.isTensor() && token.as<Tensor>().type == Type{DType{Scalar::Int32}, {}};
   if (!isToken) c.fail("type", "`token` must be what `dl.wait` returns, an `int32` scalar, but is " + describe(token));
-  return consume(c, a["value"], token.as<Tensor>().value);
+  auto consumed = [&](mlir::Value value) -> mlir::Value {
+    return dist::ConsumeTokenOp::create(c.builder, c.loc(), value, token.as<Tensor>().value);
+  };
+  return eachPointer(c, a["value"], consumed, "consume_token");
+}
+
+static Value arrivingRow(Context& c, const Arguments& a) {
+  Tensor words = pointer(c, a["words"], "words");
+  DType element = words.type.dtype.pointee();
+  if (!element.isInt() || (element.bitWidth() != 32 && element.bitWidth() != 64))
+    c.fail("type", "`words` must point to 32-bit or 64-bit integers, not " + element.name());
+  mlir::Value chunk = integer(c, a["chunk"], Scalar::Int64, "chunk"),
+              chunks = integer(c, a["chunks"], Scalar::Int64, "chunks"),
+              epoch = integer(c, a["epoch"], element.scalar, "epoch");
+  if (a["value"].isTensor()) pointer(c, a["value"], "value");
+  auto arriving = [&](mlir::Value value) -> mlir::Value {
+    if (!mlir::isa<tile::PtrType>(value.getType())) return value;  // where a block pointer is
+    return dist::ArrivingOp::create(c.builder, c.loc(), value, words.value, chunk, chunks, epoch);
+  };
+  return eachPointer(c, a["value"], arriving, "arriving");
 }
 
 static Value notifyRow(Context& c, const Arguments& a) {
@@ -125,6 +142,13 @@ void addDistributedRows(Rows& rows) {
                   "value, token",
                   {"`value`, of which every use comes after the wait that made `token`.", Caller::Program, "M7"},
                   consumeTokenRow});
+  rows.push_back(
+      {"dl.arriving",
+       "value, words, chunk, chunks, epoch",
+       {"`value`, a pointer or a descriptor to memory that arrives while the kernel runs, in `chunks` pieces of `chunk` "
+        "elements: the i-th is there when `words[i]` is at least `epoch`. Each load waits for what it reads.",
+        Caller::Block, "M6"},
+       arrivingRow});
   rows.push_back({"dl.notify",
                   "ptr, rank, signal=1, sig_op='set', comm_scope='inter_node'",
                   {"Releases all earlier writes of the program, then sets the signal at `ptr` of `rank` to `signal`, "

@@ -97,7 +97,7 @@ class Recognition {
     if (!suitsReaders(load, form))
       return {"wgmma cannot read its rows as they lie in memory",
               "rows along K of at least 32 bytes, or 16-bit elements"};
-    if (Operation* op = holdsBack(load, cast<BlockArgument>(form.access.base))) return heldBackBy(op);
+    if (Operation* op = holdsBack(load, cast<BlockArgument>(form.access.memory()))) return heldBackBy(op);
     for (unsigned d : {0u, 1u})
       if (form.wraps[d] &&
           !isUnobservedFrom(load->getResult(0), d, form.extents[d] - form.access.dims[d].offset, axes_))
@@ -236,8 +236,8 @@ class Recognition {
     std::optional<BlockForm> form = blockForm(store.getPointer(), store.getMask(), axes_, why);
     if (!form || form->isFlipped || llvm::is_contained(form->wraps, true)) return std::nullopt;
     auto type = cast<RankedTensorType>(store.getValue().getType());
-    if (!analysis::panelSwizzle(type) || !isOnlyAccess(store, cast<BlockArgument>(form->access.base)))
-      return std::nullopt;
+    auto base = dyn_cast<BlockArgument>(form->access.base);
+    if (!analysis::panelSwizzle(type) || !base || !isOnlyAccess(store, base)) return std::nullopt;
     return form;
   }
 

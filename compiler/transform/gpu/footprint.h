@@ -1,0 +1,42 @@
+// A footprint says where accesses touch memory over all iterations of the loops that stand at a place or inside of it: bounds that are
+// values of the kernel, computed before that place by arithmetic on intervals.
+#pragma once
+#include "compiler/analysis/strides.h"
+
+namespace tandem::transform::gpu {
+
+// The elements from `first` to `last` behind the base of an access, both i64; none unless `exists`, which may be null: then some are.
+struct ElementRange {
+  mlir::Value first, last, exists;
+};
+
+class Footprint {
+ public:
+  // Every value that decides the access is there before `place`, or counts a loop at it or inside of it.
+  static bool isKnownAt(mlir::Operation* place, const analysis::StridedAccess& access);
+
+  Footprint(mlir::Operation* place, mlir::Location where) : place_(place), builder_(place), where_(where) {}
+
+  // The ranges together hold all elements that the access may touch. A dimension that wraps around makes two of one.
+  llvm::SmallVector<ElementRange, 2> of(const analysis::StridedAccess& access);
+
+ private:
+  struct Interval {
+    mlir::Value low, high;
+    bool isPoint() const { return low == high; }
+  };
+
+  Interval ofSum(const analysis::ScalarExpr& sum);
+  Interval ofSymbol(mlir::Value symbol);
+  Interval added(Interval a, Interval b);
+  Interval multiplied(Interval a, Interval b);
+  Interval ofPlaces(const analysis::DimAccess& dim);
+  llvm::SmallVector<ElementRange, 2> wrapped(Interval places, const analysis::ScalarExpr& wrap);
+  mlir::Value constant(int64_t value);
+
+  mlir::Operation* place_;
+  mlir::OpBuilder builder_;
+  mlir::Location where_;
+};
+
+}  // namespace tandem::transform::gpu

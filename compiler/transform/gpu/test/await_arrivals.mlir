@@ -1,0 +1,75 @@
+// RUN: tandem-opt --await-arrivals %s --split-input-file --verify-diagnostics | FileCheck %s
+
+// Programs along the axis that decides begin at this rank's share. One wait before the loop, for all chunks that its loads touch.
+// CHECK-LABEL: func.func @rows
+// CHECK-DAG:   %[[ID:.*]] = tile.program_id 0
+// CHECK-DAG:   %[[COUNT:.*]] = tile.num_programs 0
+// CHECK-DAG:   %[[RANK:.*]] = dist.rank
+// CHECK-DAG:   %[[RANKS:.*]] = dist.num_ranks
+// CHECK:       %[[PART:.*]] = arith.muli %[[RANK]], %[[COUNT]]
+// CHECK:       %[[SHARE:.*]] = arith.divsi %[[PART]], %[[RANKS]]
+// CHECK:       %[[MOVED:.*]] = arith.addi %[[ID]], %[[SHARE]]
+// CHECK:       arith.remsi %[[MOVED]], %[[COUNT]]
+// CHECK:       %[[TOKEN:.*]] = scf.for
+// CHECK:         %[[SEEN:.*]] = dist.wait acquire sys %{{.*}}[%{{.*}}] ge %{{.*}} : !tile.ptr<i64>, i64
+// CHECK:         scf.yield %[[SEEN]]
+// CHECK:       %[[TIED:.*]] = dist.consume_token %{{.*}}, %[[TOKEN]]
+// CHECK:       tile.splat %[[TIED]]
+// CHECK:       scf.for
+// CHECK-NOT:   dist.wait
+// CHECK:       tile.load
+func.func @rows(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks: i64, %epoch: i64, %stride: i32, %k: i32, %out: !tile.ptr<f32>) {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 16 : i32
+  %a = dist.arriving %x by %words[%chunk x %chunks] at %epoch : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  %id = tile.program_id 0
+  %start = arith.muli %id, %stride : i32
+  %range = tile.make_range 0 to 16 : tensor<16xi32>
+  %base = tile.splat %a : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  %none = arith.constant dense<0.0> : tensor<16xf32>
+  %sum = scf.for %i = %zero to %k step %step iter_args(%acc = %none) -> tensor<16xf32> : i32 {
+    %at = arith.addi %start, %i : i32
+    %tile = tile.splat %at : i32 -> tensor<16xi32>
+    %offsets = arith.addi %tile, %range : tensor<16xi32>
+    %p = tile.addptr %base, %offsets : tensor<16x!tile.ptr<f32>>, tensor<16xi32>
+    %v = tile.load %p : tensor<16x!tile.ptr<f32>> -> tensor<16xf32>
+    %next = arith.addf %acc, %v : tensor<16xf32>
+    scf.yield %next : tensor<16xf32>
+  }
+  %places = tile.splat %out : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  tile.store %places, %sum : tensor<16x!tile.ptr<f32>>, tensor<16xf32>
+  return
+}
+
+// -----
+
+// What another load gives decides where this one reads.
+func.func @gathered(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %rows: tensor<16x!tile.ptr<i32>>, %out: tensor<16x!tile.ptr<f32>>) {
+  // expected-note @+1 {{it is this memory}}
+  %a = dist.arriving %x by %words[%n x %n] at %n : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  %offsets = tile.load %rows : tensor<16x!tile.ptr<i32>> -> tensor<16xi32>
+  %base = tile.splat %a : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  %p = tile.addptr %base, %offsets : tensor<16x!tile.ptr<f32>>, tensor<16xi32>
+  // expected-error @+1 {{what this load reads of arriving memory is not a box with sides affine in the program's numbers}}
+  %v = tile.load %p : tensor<16x!tile.ptr<f32>> -> tensor<16xf32>
+  tile.store %out, %v : tensor<16x!tile.ptr<f32>>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @stored(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %value: f32) {
+  // expected-note @+1 {{it is this memory}}
+  %a = dist.arriving %x by %words[%n x %n] at %n : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  // expected-error @+1 {{only loads may use memory that arrives while the kernel runs}}
+  tile.store %a, %value : !tile.ptr<f32>, f32
+  return
+}
+
+// -----
+
+func.func @branches(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %c: i1) -> !tile.ptr<f32> {
+  // expected-error @+1 {{which loads read arriving memory cannot be told}}
+  %a = dist.arriving %x by %words[%n x %n] at %n : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  return %a : !tile.ptr<f32>
+}

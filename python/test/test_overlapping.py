@@ -1,0 +1,234 @@
+"""Plain kernels that read rows of all ranks, overlapped with the gathering of these rows: equal to the run after it, silent under the
+checker, and each wait needed."""
+
+import pathlib
+
+import numpy as np
+import plain_kernels
+import pytest
+
+import tandem
+import tandem.language as tl
+
+
+@tandem.jit
+def grouped(
+    a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr,
+):  # fmt: skip
+    """A product as tutorials write it: programs in groups of rows, addresses that wrap around, pointers that the loop moves on."""
+    pid = tl.program_id(0)
+    rows = tl.cdiv(M, BLOCK_M)
+    in_group = GROUP * tl.cdiv(N, BLOCK_N)
+    first = pid // in_group * GROUP
+    height = min(rows - first, GROUP)
+    pid_m = first + pid % in_group % height
+    pid_n = pid % in_group // height
+    offs_am = (pid_m * BLOCK_M + tl.arange(0, BLOCK_M)) % M
+    offs_bn = (pid_n * BLOCK_N + tl.arange(0, BLOCK_N)) % N
+    offs_k = tl.arange(0, BLOCK_K)
+    a_ptrs = a_ptr + (offs_am[:, None] * stride_am + offs_k[None, :] * stride_ak)
+    b_ptrs = b_ptr + (offs_k[:, None] * stride_bk + offs_bn[None, :] * stride_bn)
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, tl.cdiv(K, BLOCK_K)):
+        a = tl.load(a_ptrs, mask=offs_k[None, :] < K - k * BLOCK_K, other=0.0)
+        b = tl.load(b_ptrs, mask=offs_k[:, None] < K - k * BLOCK_K, other=0.0)
+        acc = tl.dot(a, b, acc)
+        a_ptrs += BLOCK_K * stride_ak
+        b_ptrs += BLOCK_K * stride_bk
+    offs_cm = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_cn = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)
+    c_ptrs = c_ptr + stride_cm * offs_cm[:, None] + stride_cn * offs_cn[None, :]
+    tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(offs_cm[:, None] < M) & (offs_cn[None, :] < N))
+
+
+@tandem.jit
+def described(
+    a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr,
+):  # fmt: skip
+    a_desc = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[stride_am, 1], block_shape=[BLOCK_M, BLOCK_K])
+    b_desc = tl.make_tensor_descriptor(b_ptr, shape=[K, N], strides=[stride_bk, 1], block_shape=[BLOCK_K, BLOCK_N])
+    c_desc = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[stride_cm, 1], block_shape=[BLOCK_M, BLOCK_N])
+    row = tl.program_id(0) // tl.cdiv(N, BLOCK_N) * BLOCK_M
+    column = tl.program_id(0) % tl.cdiv(N, BLOCK_N) * BLOCK_N
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        acc = tl.dot(a_desc.load([row, k]), b_desc.load([k, column]), acc)
+    c_desc.store([row, column], acc.to(c_ptr.dtype.element_ty))
+
+
+@tandem.jit
+def persistent(
+    a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr,
+):  # fmt: skip
+    """A program computes several tiles, each of which waits for its own rows; block pointers."""
+    columns = tl.cdiv(N, BLOCK_N)
+    for tile in range(tl.program_id(0), tl.cdiv(M, BLOCK_M) * columns, tl.num_programs(0)):
+        row = tile // columns * BLOCK_M
+        column = tile % columns * BLOCK_N
+        a = tl.make_block_ptr(a_ptr, (M, K), (stride_am, stride_ak), (row, 0), (BLOCK_M, BLOCK_K), (1, 0))
+        b = tl.make_block_ptr(b_ptr, (K, N), (stride_bk, stride_bn), (0, column), (BLOCK_K, BLOCK_N), (1, 0))
+        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        for _ in range(0, K, BLOCK_K):
+            acc = tl.dot(tl.load(a, boundary_check=(0, 1)), tl.load(b, boundary_check=(0, 1)), acc)
+            a = tl.advance(a, (0, BLOCK_K))
+            b = tl.advance(b, (BLOCK_K, 0))
+        c = tl.make_block_ptr(c_ptr, (M, N), (stride_cm, stride_cn), (row, column), (BLOCK_M, BLOCK_N), (1, 0))
+        tl.store(c, acc.to(c_ptr.dtype.element_ty), boundary_check=(0, 1))
+
+
+@tandem.jit
+def transposed(
+    a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr,
+):  # fmt: skip
+    """Rows along the second axis of the grid, tiles of A read with their rows in columns, masks in both directions, an activation."""
+    rows = tl.program_id(1) * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        inner = k + tl.arange(0, BLOCK_K)
+        a = tl.load(
+            a_ptr + inner[:, None] * stride_ak + rows[None, :] * stride_am, mask=(inner[:, None] < K) & (rows[None, :] < M), other=0
+        )
+        b = tl.load(
+            b_ptr + inner[:, None] * stride_bk + columns[None, :] * stride_bn, mask=(inner[:, None] < K) & (columns[None, :] < N), other=0
+        )
+        acc += tl.dot(tl.trans(a), b)
+    acc = tl.maximum(acc, 0)
+    tl.store(
+        c_ptr + rows[:, None] * stride_cm + columns[None, :] * stride_cn,
+        acc.to(c_ptr.dtype.element_ty),
+        mask=(rows[:, None] < M) & (columns[None, :] < N),
+    )
+
+
+BLOCKS = dict(BLOCK_M=16, BLOCK_N=16, BLOCK_K=16, GROUP=2)
+
+
+def grid_of(kernel, m, n):
+    if kernel is transposed:
+        return -(-n // 16), -(-m // 16)
+    return (3,) if kernel is persistent else (-(-m // 16) * -(-n // 16),)
+
+
+def run(kernel, ranks, rows, n, k, seed, overlapped=True, bands=4, calls=2):
+    m = ranks * rows
+    random = np.random.default_rng(seed)
+    lefts = [random.standard_normal((m, k)).astype(np.float16) for _ in range(calls)]
+    right = random.standard_normal((k, n)).astype(np.float16)
+    derived = tandem.overlap(collective="all_gather", consumer=kernel, over="a_ptr", bands=bands)
+
+    def main(team):
+        a, b, c = team.empty((m, k), "float16", name="a"), team.local_from_array(right), team.local_empty((m, n), "float16")
+        results = []
+        for left in lefts:
+            own = slice(team.rank * rows, (team.rank + 1) * rows)
+            a[own if overlapped else slice(0, m)] = left[own if overlapped else slice(0, m)]
+            (derived if overlapped else kernel)[grid_of(kernel, m, n)](a, b, c, m, n, k, k, 1, n, 1, n, 1, **BLOCKS)
+            results.append(np.array(c))
+        return results
+
+    return tandem.launch(main, ranks=ranks, seed=seed, check=True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("kernel", [grouped, described, persistent, transposed], ids=lambda k: k.__name__)
+def test_equal_to_the_run_after_the_gathering(kernel, ranks, seed):
+    rows, n, k = [(32, 32, 48), (20, 24, 40), (13, 16, 24)][seed]
+    result = run(kernel, ranks, rows, n, k, seed)
+    assert result.reports == []
+    plain = run(kernel, 1, ranks * rows, n, k, seed, overlapped=False)
+    for values in result.values:
+        for value, want in zip(values, plain.values[0]):
+            assert (value == want).all()
+
+
+def run_plain(kernel, grid, ranks, rows, n, k, seed, overlapped):
+    m = ranks * rows
+    random = np.random.default_rng(seed)
+    left, right = random.integers(-2, 3, (m, k)).astype(np.float32), random.integers(-2, 3, (k, n)).astype(np.float32)
+
+    def main(team):
+        a, b = team.empty((m, k), "float32", name="a"), team.local_from_array(right)
+        c, d = team.zeros((m, n), "float32"), team.zeros(m, "float32")
+        own = slice(team.rank * rows, (team.rank + 1) * rows) if overlapped else slice(0, m)
+        a[own] = left[own]
+        launched = tandem.overlap(collective="all_gather", consumer=kernel, over="a_ptr", bands=3) if overlapped else kernel
+        launched[grid(-(-m // 16), -(-n // 16))](a, b, c, d, m, n, k, B=16)
+        return np.array(c), np.array(d)
+
+    return tandem.launch(main, ranks=ranks, seed=seed, check=True)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("kernel, grid", plain_kernels.ALL, ids=[kernel.__name__ for kernel, _ in plain_kernels.ALL])
+def test_plain_kernels(kernel, grid, ranks, seed):
+    rows, n, k = [(32, 32, 48), (21, 20, 28)][seed]
+    result = run_plain(kernel, grid, ranks, rows, n, k, seed, True)
+    assert result.reports == []
+    plain = run_plain(kernel, grid, 1, ranks * rows, n, k, seed, False).values[0]
+    for values in result.values:
+        assert all((value == want).all() for value, want in zip(values, plain))
+
+
+FAULTS = {
+    "too_early": (dict(arrivals_epoch=-1), "(race|uninitialised-read): .*`a`"),  # each wait passes
+    "one_less": (dict(arrivals_chunks=-1), "(race|uninitialised-read): .*`a`"),  # of the last chunk
+    "never": (dict(arrivals_epoch=1), "deadlock: "),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("kernel", [grouped, described, persistent, transposed], ids=lambda k: k.__name__)
+def test_each_wait_is_needed(kernel, fault, monkeypatch):
+    amounts, words = FAULTS[fault]
+    whole = tandem.overlapping._Gathering.arguments.fget
+    monkeypatch.setattr(
+        tandem.overlapping._Gathering,
+        "arguments",
+        property(lambda g: {k: v if k == "arrivals_words" else v + amounts.get(k, 0) for k, v in whole(g).items()}),
+    )
+    with pytest.raises(tandem.SimulationError, match=f"(?s){words}"):
+        run(kernel, 2, 32, 32, 32, 0, calls=1)
+
+
+@tandem.jit
+def gathering_rows(rows_ptr, a_ptr, out_ptr):
+    row = tl.load(rows_ptr + tl.arange(0, 16))
+    tl.store(out_ptr + tl.arange(0, 16), tl.load(a_ptr + row))  # THE LOAD
+
+
+@tandem.jit
+def adding_to(a_ptr, out_ptr):
+    tl.store(a_ptr + tl.arange(0, 16), tl.load(out_ptr + tl.arange(0, 16)))  # THE STORE
+
+
+@pytest.mark.parametrize(
+    "kernel, words, mark",
+    [(gathering_rows, "not a box with sides affine", "# THE LOAD"), (adding_to, "only loads may use memory that arrives", "# THE STORE")],
+)
+def test_refused_at_the_line(kernel, words, mark):
+    derived = tandem.overlap(collective="all_gather", consumer=kernel, over="a_ptr")
+
+    def main(team):
+        a, out, rows = team.zeros(32, "float32"), team.local_empty(16, "float32"), team.local_from_array(np.arange(16, dtype=np.int32))
+        derived[(1,)](a_ptr=a, out_ptr=out, **({"rows_ptr": rows} if kernel is gathering_rows else {}))
+
+    with pytest.raises(tandem.CompileError, match=words) as caught:
+        tandem.launch(main, ranks=2)
+    line = next(i for i, text in enumerate(pathlib.Path(__file__).read_text().split("\n"), 1) if text.endswith(mark))
+    assert f"test_overlapping.py:{line}:" in str(caught.value)
+
+
+def test_wrong_arguments():
+    with pytest.raises(ValueError, match="`collective` is 'gossip'"):
+        tandem.overlap(collective="gossip", consumer=grouped, over="a_ptr")
+    with pytest.raises(ValueError, match="has no argument `x`"):
+        tandem.overlap(collective="all_gather", consumer=grouped, over="x")
+    with pytest.raises(TypeError, match="must be a kernel"):
+        tandem.overlap(collective="all_gather", consumer=len, over="a_ptr")

@@ -62,7 +62,8 @@ double productUs(const GemmConfig& c, const GemmSizes& sizes, const GemmPlace& p
   };
   Cut cut = cutOf(c, tiles, steps);
   int64_t whole = cut.share ? tiles / c.programs * c.programs : tiles, last = whole % c.programs;
-  double time = machine.launchUs + kFillAndEndUs + double(whole / c.programs * steps) * stepUs(c.programs, true);
+  int64_t rounds = whole / c.programs;
+  double time = machine.launchUs + kFillAndEndUs + double(rounds * steps) * stepUs(c.programs, true);
   if (last) time += double(steps) * stepUs(last, true);
   if (cut.share) {
     // Shares that do not end with tiles read the same columns at other times.

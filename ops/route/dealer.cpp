@@ -9,9 +9,10 @@ namespace tandem::ops {
 namespace {
 
 // Slots of a program, and up to how many one program takes alone. Scores take longer than slots: then tokens count.
-constexpr int64_t kSlotsEach = 1024, kAlone = 2048, kTokensEach = 8, kTokensAlone = 64;
+constexpr int64_t kSlotsEach = 1024, kAlone = 2048, kTokensEach = 8, kTokensAlone = 32;
 constexpr int64_t kSimulatedSlotsEach = 64, kSimulatedAlone = 64;
 constexpr int64_t kInside = 4096;  // slots that one program deals while others move their rows
+constexpr int64_t kFewExperts = 128;
 constexpr int kWarps = 8, kWarpsAlone = 16, kSimulatedWarps = 2;
 constexpr int64_t kMostSharedWords = 56 << 10;
 constexpr int kGroup = 8;        // blocks that share the columns that they read
@@ -69,6 +70,9 @@ Dealer::Ranges Dealer::rangesFor(int64_t m) const {
     out.tokens = cdiv(shard, out.parts);
     if (!simulated) out.warps = kWarps;
   }
+  // More warps, and more lanes a token, are slower there (docs/performance/moe.md).
+  if (scores_ && !simulated && paddedExperts(experts_) <= kFewExperts && out.tokens >= kTokensEach)
+    out.warps = int(std::clamp<int64_t>(int64_t(std::bit_floor(uint64_t(out.tokens / 2))), 4, out.warps));
   while (out.warps > 1 && sharedWords(out) > kMostSharedWords) out.warps /= 2;
   return out;
 }

@@ -39,6 +39,16 @@ class _Gathering:
         self.words = team.zeros(ranks * self.bands, "int64", name="arrivals")
         self.begun = team.zeros(ranks, "int64", name="begun")  # calls that a peer has begun: it reads no rows of those before
         self.stream = team.new_stream()
+        own = range(team.rank * self.bands, (team.rank + 1) * self.bands)
+        self.own_words = self.words[own.start : own.stop]
+        self.sends = []  # for each peer: this rank's word there, its word here, and for each chunk the copy and the word that tells of it
+        for distance in range(1, ranks):
+            # The rank before this one in the ring comes to this rank's rows first.
+            peer = (team.rank - distance) % ranks
+            there, words = matrix.peer(peer), self.words.peer(peer)
+            parts = [slice(word * self.rows, (word + 1) * self.rows) for word in own]
+            chunks = [(there[part], matrix[part], words[word : word + 1]) for part, word in zip(parts, own)]
+            self.sends.append((self.begun.peer(peer)[team.rank : team.rank + 1], self.begun[peer : peer + 1], chunks))
 
     @property
     def arguments(self):
@@ -46,21 +56,18 @@ class _Gathering:
         return dict(zip(_OWN, (self.words, max(elements, 1), self.words.numel(), self.call)))
 
     def begin(self):
-        """Own rows go to all peers, those first that come to this rank's rows first: in the ring, the rank before this one."""
-        team, main = self.team, self.team.stream
+        """Own rows go to all peers."""
+        main, stream = self.team.stream, self.stream
         self.call += 1
-        peers = [(team.rank - distance) % team.size for distance in range(1, team.size)]
-        for peer in peers:
-            main.signal_write(self.begun.peer(peer)[team.rank : team.rank + 1], self.call)
-        self.stream.wait_event(main.record_event())
-        first = team.rank * self.bands
-        self.stream.signal_write(self.words[first : first + self.bands], self.call)
-        for peer in peers:
-            self.stream.signal_wait(self.begun[peer : peer + 1], self.call, "ge")
-            for word in range(first, first + self.bands):
-                rows = slice(word * self.rows, (word + 1) * self.rows)
-                self.stream.copy(self.matrix.peer(peer)[rows], self.matrix[rows])
-                self.stream.signal_write(self.words.peer(peer)[word : word + 1], self.call)
+        for there, _, _ in self.sends:
+            main.signal_write(there, self.call)
+        stream.wait_event(main.record_event())
+        stream.signal_write(self.own_words, self.call)
+        for _, here, chunks in self.sends:
+            stream.signal_wait(here, self.call, "ge")
+            for dest, source, word in chunks:
+                stream.copy(dest, source)
+                stream.signal_write(word, self.call)
 
     def end(self):
         """All rows are there, those too that no program waits for; this rank may write its own again."""

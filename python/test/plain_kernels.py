@@ -182,3 +182,80 @@ def reduced_over_rows(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
         sums += tl.load(a_ptr + row * K + columns, mask=columns < K, other=0)
     if tl.program_id(1) == 0:
         tl.store(c_ptr + columns, sums, mask=columns < N)
+
+
+@plain(lambda rows, columns: (3,))
+def dealt_by_constant(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """Tiles dealt out to 3 programs, a scalar at a time."""
+    for tile in range(tl.program_id(0), tl.cdiv(M, B), 3):
+        for row in range(tile * B, min(tile * B + B, M)):
+            total = 0.0
+            for k in range(0, K):
+                total += tl.load(a_ptr + row * K + k) * (k + 1)
+            tl.store(d_ptr + row, total)
+
+
+@plain(lambda rows, columns: (2,))
+def dealt_by_another_number(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """Two programs do a part of the tiles only: those that they would do alone."""
+    for tile in range(tl.program_id(0), tl.cdiv(M, B), 4):
+        rows = tile * B + tl.arange(0, B)
+        tl.store(d_ptr + rows, tl.load(a_ptr + rows * K, mask=rows < M, other=0), mask=rows < M)
+
+
+@plain(lambda rows, columns: (2,))
+def carried_from_tile_to_tile(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """The place of the results is counted beside the loop."""
+    to = tl.program_id(0) * B
+    for tile in range(tl.program_id(0), tl.cdiv(M, B), tl.num_programs(0)):
+        rows = tile * B + tl.arange(0, B)
+        tl.store(d_ptr + to + tl.arange(0, B), tl.load(a_ptr + rows * K, mask=rows < M, other=0), mask=to + tl.arange(0, B) < M)
+        to += tl.num_programs(0) * B
+
+
+@plain(lambda rows, columns: (columns, rows))
+def block_pointer_of_columns(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """A block pointer upon A with rows and columns exchanged, and an early end."""
+    if tl.program_id(1) * B >= M:
+        return
+    a = tl.make_block_ptr(a_ptr, (K, M), (1, K), (0, tl.program_id(1) * B), (B, B), (0, 1))
+    b = tl.make_block_ptr(b_ptr, (K, N), (N, 1), (0, tl.program_id(0) * B), (B, B), (1, 0))
+    acc = tl.zeros((B, B), tl.float32)
+    for _ in range(0, K, B):
+        acc += tl.dot(tl.trans(tl.load(a, boundary_check=(0, 1))), tl.load(b, boundary_check=(0, 1)))
+        a = a.advance((B, 0))
+        b = b.advance((B, 0))
+    rows, columns = tl.program_id(1) * B + tl.arange(0, B), tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=(rows[:, None] < M) & (columns[None, :] < N))
+
+
+@tandem.jit
+def _rows_at(ptr, first, K, at, M, B: tl.constexpr):
+    rows, inner = first + tl.arange(0, B), at + tl.arange(0, B)
+    return tl.load(ptr + rows.to(tl.int64)[:, None] * K + inner[None, :], mask=(rows < M)[:, None] & (inner < K)[None, :], other=0.0)
+
+
+@plain(lambda rows, columns: (rows, columns))
+def by_functions(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """Loads in a function of its own, places of 64 bits, a loop that is unrolled."""
+    acc = tl.zeros((B, B), tl.float32)
+    for part in tl.static_range(2):
+        for k in range(part * B, K, 2 * B):
+            inner, columns = k + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B)
+            b = tl.load(b_ptr + inner[:, None] * N + columns[None, :], mask=(inner[:, None] < K) & (columns[None, :] < N), other=0)
+            acc = tl.dot(_rows_at(a_ptr, tl.program_id(0) * B, K, k, M, B), b, acc)
+    rows, columns = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B)
+    tl.store(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=(rows[:, None] < M) & (columns[None, :] < N))
+
+
+@plain(lambda rows, columns: (rows,))
+def base_moved_on(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """The pointer itself is moved to the program's rows, and a second reader looks two rows further."""
+    a_ptr += tl.program_id(0) * B * K
+    left = M - tl.program_id(0) * B
+    rows = tl.arange(0, B)
+    sums = tl.zeros((B,), tl.float32)
+    for k in range(0, K):
+        sums += tl.load(a_ptr + rows * K + k, mask=rows < left, other=0)
+        sums -= 2 * tl.load(a_ptr + 2 * K + rows * K + k, mask=rows + 2 < left, other=0)
+    tl.store(d_ptr + tl.program_id(0) * B + rows, sums, mask=rows < left)

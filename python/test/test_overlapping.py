@@ -197,6 +197,33 @@ def test_each_wait_is_needed(kernel, fault, monkeypatch):
         run(kernel, 2, 32, 32, 32, 0, calls=1)
 
 
+@pytest.mark.parametrize("epochs, words", [(-1, "(race|uninitialised-read): .*`a`"), (1, "deadlock: ")])
+@pytest.mark.parametrize("kernel, grid", plain_kernels.ALL, ids=[kernel.__name__ for kernel, _ in plain_kernels.ALL])
+def test_plain_kernels_without_waits(kernel, grid, epochs, words, monkeypatch):
+    whole = tandem.overlapping._Gathering.arguments.fget
+    monkeypatch.setattr(
+        tandem.overlapping._Gathering, "arguments", property(lambda g: whole(g) | {"arrivals_epoch": whole(g)["arrivals_epoch"] + epochs})
+    )
+    with pytest.raises(tandem.SimulationError, match=f"(?s){words}"):
+        run_plain(kernel, grid, 2, 32, 32, 32, 0, True)
+
+
+@tandem.jit
+def clamped(a_ptr, out_ptr):
+    rows = tl.minimum(tl.program_id(0) * 16 + tl.arange(0, 16), 20)
+    tl.store(out_ptr + tl.arange(0, 16), tl.load(a_ptr + rows))  # THE CLAMPED
+
+
+@tandem.jit
+def while_loop(a_ptr, out_ptr):
+    at = a_ptr + tl.arange(0, 16)
+    left = 2
+    while left > 0:
+        tl.store(out_ptr + tl.arange(0, 16), tl.load(at))
+        at += 16
+        left -= 1
+
+
 @tandem.jit
 def gathering_rows(rows_ptr, a_ptr, out_ptr):
     row = tl.load(rows_ptr + tl.arange(0, 16))
@@ -210,7 +237,11 @@ def adding_to(a_ptr, out_ptr):
 
 @pytest.mark.parametrize(
     "kernel, words, mark",
-    [(gathering_rows, "not a box with sides affine", "# THE LOAD"), (adding_to, "only loads may use memory that arrives", "# THE STORE")],
+    [
+        (gathering_rows, "not a box with sides affine", "# THE LOAD"),
+        (adding_to, "only loads may use memory that arrives", "# THE STORE"),
+        (clamped, "not a box with sides affine", "# THE CLAMPED"),
+    ],
 )
 def test_refused_at_the_line(kernel, words, mark):
     derived = tandem.overlap(collective="all_gather", consumer=kernel, over="a_ptr")
@@ -223,6 +254,16 @@ def test_refused_at_the_line(kernel, words, mark):
         tandem.launch(main, ranks=2)
     line = next(i for i, text in enumerate(pathlib.Path(__file__).read_text().split("\n"), 1) if text.endswith(mark))
     assert f"test_overlapping.py:{line}:" in str(caught.value)
+
+
+def test_pointers_of_a_while_loop_are_refused():
+    derived = tandem.overlap(collective="all_gather", consumer=while_loop, over="a_ptr")
+
+    def main(team):
+        derived[(1,)](team.zeros(32, "float32"), team.local_empty(16, "float32"))
+
+    with pytest.raises(tandem.CompileError, match="which loads read arriving memory cannot be told"):
+        tandem.launch(main, ranks=2)
 
 
 def test_wrong_arguments():

@@ -1,4 +1,5 @@
 // Waits for what loads read of memory that arrives, and an order of programs in which they wait little.
+#include "compiler/analysis/affine_reader.h"
 #include "compiler/analysis/strides.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/remark/remark.h"
@@ -36,8 +37,11 @@ bool isPointer(Type type) { return isa<tile::PtrType>(getElementTypeOrSelf(type)
 std::optional<StridedAccess> accessOf(Operation* op, const analysis::AxisInfoAnalysis& axes) {
   analysis::StrideAnalysis strides(axes);
   if (auto block = dyn_cast<tile::BlockLoadOp>(op)) return strides.of(block);
-  auto load = dyn_cast<tile::LoadOp>(op);
-  if (!load) return std::nullopt;
+  auto load = cast<tile::LoadOp>(op);
+  if (!isa<RankedTensorType>(load.getPointer().getType())) {
+    std::optional<analysis::AffineTile> place = analysis::AffineReader(&axes).read(load.getPointer());
+    return place ? std::optional(StridedAccess{place->base, place->rest, {}, {}}) : std::nullopt;
+  }
   std::optional<StridedAccess> access = strides.of(load.getPointer(), load.getMask());
   return access ? access : strides.of(load.getPointer(), {});
 }
@@ -106,7 +110,7 @@ class Ties {
 
 class Arrival {
  public:
-  Arrival(dist::ArrivingOp op, llvm::DenseSet<Value>& decided) : op_(op), decided_(decided) {}
+  Arrival(dist::ArrivingOp op, llvm::SetVector<Value>& decided) : op_(op), decided_(decided) {}
 
   void await(Operation* place, ArrayRef<const Load*> loads) {
     OpBuilder builder(place);
@@ -144,45 +148,81 @@ class Arrival {
   }
 
   dist::ArrivingOp op_;
-  llvm::DenseSet<Value>& decided_;
+  llvm::SetVector<Value>& decided_;
 };
 
-// The axes of the launch that values are computed from.
-llvm::SmallSet<unsigned, 3> axesBehind(const llvm::DenseSet<Value>& values) {
+// What decides the order in which memory is read: axes of the launch, and loops that deal tiles out to programs.
+struct Orders {
   llvm::SmallSet<unsigned, 3> axes;
+  llvm::SetVector<scf::ForOp> dealers;
+};
+
+// Returns true for a loop over tiles from the program's number on, which carries nothing from one tile to the next.
+bool dealsTiles(scf::ForOp loop) {
+  return loop.getInitArgs().empty() && loop.getLowerBound().getDefiningOp<tile::ProgramIdOp>() &&
+         loop.getInductionVar().getType().isInteger(32);
+}
+
+Orders ordersBehind(const llvm::SetVector<Value>& values) {
+  Orders orders;
   llvm::DenseSet<Value> seen;
   SmallVector<Value> left(values.begin(), values.end());
   while (!left.empty()) {
     Value value = left.pop_back_val();
     if (!seen.insert(value).second) continue;
     Operation* op = value.getDefiningOp() ? value.getDefiningOp() : value.getParentBlock()->getParentOp();
-    if (auto id = dyn_cast<tile::ProgramIdOp>(op)) axes.insert(id.getAxis());
-    if (!isa<func::FuncOp>(op)) left.append(op->operand_begin(), op->operand_end());
+    if (auto id = dyn_cast<tile::ProgramIdOp>(op)) orders.axes.insert(id.getAxis());
+    auto loop = dyn_cast<scf::ForOp>(op);
+    if (loop && loop.getInductionVar() == value && dealsTiles(loop))
+      orders.dealers.insert(loop);
+    else if (!isa<func::FuncOp>(op))
+      left.append(op->operand_begin(), op->operand_end());
   }
-  return axes;
+  return orders;
 }
 
-// Program p along the axis does what program p + rank * n / ranks of the n did.
-void beginAtOwnShare(func::FuncOp kernel, unsigned axis) {
+// (number + rank * count / ranks) mod count: all numbers below `count`, beginning at the rank's own share.
+Value fromOwnShare(OpBuilder& builder, Location where, Value number, Value count) {
+  Value rank = dist::RankOp::create(builder, where, Value()), ranks = dist::NumRanksOp::create(builder, where, Value());
+  Value product = arith::MulIOp::create(builder, where, rank, count);
+  Value share = arith::DivSIOp::create(builder, where, product, ranks);
+  Value moved = arith::AddIOp::create(builder, where, number, share);
+  return arith::RemSIOp::create(builder, where, moved, count);
+}
+
+void turnAxis(func::FuncOp kernel, unsigned axis) {
   SmallVector<tile::ProgramIdOp> ids;
   kernel.walk([&](tile::ProgramIdOp id) {
     if (id.getAxis() == axis) ids.push_back(id);
   });
   Location where = ids.front().getLoc();
-  remark::passed(
-      ids.front(), kRemarks,
-      "programs along axis " + Twine(axis) + " begin at this rank's share of what arrives, and go on as it arrives");
+  remark::passed(ids.front(), kRemarks,
+                 "programs along axis " + Twine(axis) + " begin at this rank's share of what arrives, and go on as it arrives");
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
   Value id = tile::ProgramIdOp::create(builder, where, axis), count = tile::NumProgramsOp::create(builder, where, axis);
-  Value rank = dist::RankOp::create(builder, where, Value()), ranks = dist::NumRanksOp::create(builder, where, Value());
-  Value product = arith::MulIOp::create(builder, where, rank, count);
-  Value share = arith::DivSIOp::create(builder, where, product, ranks);
-  Value moved = arith::AddIOp::create(builder, where, id, share);
-  Value begun = arith::RemSIOp::create(builder, where, moved, count);
+  Value turned = fromOwnShare(builder, where, id, count);
   for (tile::ProgramIdOp old : ids) {
-    old.getResult().replaceAllUsesWith(begun);
+    old.getResult().replaceAllUsesWith(turned);
     old.erase();
   }
+}
+
+// All programs together go through all tiles if the step is their number; then they may do so in another order.
+void turnDealer(scf::ForOp loop) {
+  Location where = loop.getLoc();
+  remark::passed(loop, kRemarks, "tiles of this loop begin at this rank's share of what arrives, and go on as it arrives");
+  OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
+  unsigned axis = loop.getLowerBound().getDefiningOp<tile::ProgramIdOp>().getAxis();
+  Value programs = tile::NumProgramsOp::create(builder, where, axis);
+  Value areAll = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::eq, programs, loop.getStep());
+  Value none = arith::ConstantIntOp::create(builder, where, 0, 32);
+  Value count = arith::MaxSIOp::create(builder, where, loop.getUpperBound(), none);  // the loop's bound is positive here
+  Value turned = fromOwnShare(builder, where, loop.getInductionVar(), count);
+  Value tile = arith::SelectOp::create(builder, where, areAll, turned, loop.getInductionVar());
+  loop.getInductionVar().replaceUsesWithIf(tile, [&](OpOperand& use) {
+    Operation* user = use.getOwner();
+    return user != tile.getDefiningOp() && !turned.getDefiningOp()->getOperand(0).getDefiningOp()->isAncestor(user);
+  });
 }
 
 struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
@@ -199,7 +239,7 @@ struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
       auto& byPlace = places.emplace_back();
       for (Load& load : *loads) byPlace[placeOf(load)].push_back(load);
     }
-    llvm::DenseSet<Value> decided;
+    llvm::SetVector<Value> decided;
     for (auto [arrival, at] : llvm::zip_equal(arrivals, places)) {
       for (auto& [place, loads] : at) {
         SmallVector<const Load*> pointers;
@@ -212,7 +252,9 @@ struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
       arrival.getResult().replaceAllUsesWith(arrival.getValue());
       arrival.erase();
     }
-    for (unsigned axis : axesBehind(decided)) beginAtOwnShare(kernel, axis);
+    Orders orders = ordersBehind(decided);
+    for (unsigned axis : orders.axes) turnAxis(kernel, axis);
+    for (scf::ForOp loop : orders.dealers) turnDealer(loop);
     cleanUp(true);
   }
 

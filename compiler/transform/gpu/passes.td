@@ -40,8 +40,8 @@ def AwaitArrivals : KernelPass<"await-arrivals"> {
     1. Reads each load through a `dist.arriving` pointer as a strided access; fails at a load that is none, and at a store there.
     2. Finds the outermost loop that only reads and before which the access is known; the wait goes there, for the chunks that the access
        touches in all iterations, and its token to the pointers of the load.
-    3. Numbers the programs so that a rank's own share of the memory comes first, then those of the ranks behind it: axes that decide what
-       a program waits for begin at `rank / ranks` of their length.
+    3. Lets a rank's own share of the memory come first, then those of the ranks behind it: axes of the launch that decide what a program
+       waits for, and loops that deal tiles out to the programs, begin at `rank / ranks` of their length.
   }];
   let dependentDialects = ["::tandem::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

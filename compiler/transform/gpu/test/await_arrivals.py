@@ -7,7 +7,11 @@ import triton.language as tl
 import triton_dist.language as dl
 
 
-# CHECK:      scf.for
+# CHECK:      %[[PROGRAM:.*]] = tile.program_id 0
+# CHECK:      scf.for %[[TILE:.*]] = %[[PROGRAM]]
+# CHECK:        %[[MOVED:.*]] = arith.addi %[[TILE]]
+# CHECK:        %[[TURNED:.*]] = arith.remsi %[[MOVED]]
+# CHECK:        arith.select %{{.*}}, %[[TURNED]], %[[TILE]]
 # CHECK:        scf.for
 # CHECK-NEXT:     tile.addptr
 # CHECK-NEXT:     dist.wait
@@ -18,7 +22,7 @@ import triton_dist.language as dl
 @triton.jit
 def rows(x_ptr, sums_ptr, words_ptr, M, K, epoch, BLOCK: tl.constexpr):
     x = dl.arriving(x_ptr, words_ptr, 64 * K, M // 64, epoch)
-    # REMARK-DAG: await_arrivals.py:[[#@LINE+1]]:{{.*}}passed load: programs along axis 0 begin at this rank's share of what arrives
+    # REMARK-DAG: await_arrivals.py:[[#@LINE+1]]:{{.*}}passed load: tiles of this loop begin at this rank's share of what arrives
     for tile in range(tl.program_id(0), M // BLOCK, tl.num_programs(0)):
         places = tile * BLOCK + tl.arange(0, BLOCK)
         sums = tl.zeros([BLOCK], tl.float32)

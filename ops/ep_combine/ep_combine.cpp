@@ -34,7 +34,7 @@ EpCombine::EpCombine(Team& team, int64_t maxM, int64_t columns, int64_t experts,
                      const ExchangeConfig& config)
     : Operator(tables::ep_combine(), team, {maxM, columns, experts, topK}, dtype, &config) {
   ExchangeSizes sizes{maxM, columns, experts, topK};
-  exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, 0, dtype, 0, config);
+  exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, 0, dtype, 0, true, config);
 }
 
 EpCombine::~EpCombine() = default;

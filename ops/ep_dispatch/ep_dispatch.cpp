@@ -47,10 +47,10 @@ const Table& ep_dispatch() {
 EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t experts, int64_t topK, DType dtype,
                        const EpDispatchConfig& config)
     : Operator(tables::ep_dispatch(), team, {maxM, columns, experts, topK}, dtype, &config),
-      isQuantised_(config.quantised) {
+      isQuantised_(config.quantised), tellers_(Dealer::programsInside(team.size() * maxM * topK)) {
   ExchangeSizes sizes{maxM, columns, experts, topK};
   exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, topK, isQuantised_ ? DType::Float8E4NV : dtype,
-                                         1, config);
+                                         tellers_, false, config);
   int64_t tokens = exchange_->tokens();
   dealer_ = std::make_unique<Dealer>(team, memory_, tokens, exchange_->localExperts(), topK, false,
                                      DealConfig{.blockM = config.blockM});
@@ -67,6 +67,7 @@ void EpDispatch::queue(const Call& call) {
   std::map<std::string, Constant> constants = dealer_->constantsInside(tokens);
   constants["ROUTES"] = isInside;
   constants["QUANTISED"] = isQuantised_;
+  constants["TELLERS"] = int64_t(tellers_);
   exchange_->launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"),
                     {t[0], t[1], t[2], t[5], isQuantised_ ? t[4] : weights_, ids_, weights_, t[3]}, {t[0], t[5]},
                     call.numbers, call.stream, constants);

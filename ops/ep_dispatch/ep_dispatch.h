@@ -35,6 +35,7 @@ class TANDEM_API EpDispatch : public Operator {
   std::unique_ptr<Exchange> exchange_;
   std::unique_ptr<Dealer> dealer_;
   bool isQuantised_;
+  int tellers_;           // programs that move no rows
   Tensor ids_, weights_;  // of the tokens that come
 };
 

@@ -4,7 +4,7 @@ Rows land where their source and token say, so no rank counts before it sends an
 is row s * most + t. The header packet says how many tokens the source has; a packet for each of a token's slots goes to every rank, and
 says which of this rank's experts the slot is for, or none. Those who get none for a token await no row.
 
-Of few tokens the last program moves no rows: it tells and gathers what is said of all slots, and, where that is quick, makes the route
+Of few tokens the last programs move no rows: they tell and gather what is said of all slots; where one is enough, it makes the route too,
 while the others wait for rows. Of many (BESIDE) all programs do everything: one half of their warps sends while the other receives.
 
 Two sets of slots are enough: a rank overwrites in call e + 2 what a peer read, and marked again, in call e; to have ended call e + 1 it has
@@ -212,6 +212,7 @@ def dispatch(
     SEND: tl.constexpr,
     RECEIVE: tl.constexpr,
     BESIDE: tl.constexpr,
+    TELLERS: tl.constexpr,
     ROUTES: tl.constexpr,
     E: tl.constexpr,
     PADDED: tl.constexpr,
@@ -221,8 +222,8 @@ def dispatch(
     GROUP: tl.constexpr,
 ):
     """This rank has m of up to `most` tokens. `here_ids`, `here_weights`, [RANKS * most, TOP_K]: this rank's experts of the tokens that
-    come here, -1 where none; ROUTES: also their route, for which the constants behind are. QUANTISED: rows are in fp8, with scales. SEND
-    and RECEIVE: one call or two."""
+    come here, -1 where none; ROUTES: also their route, by the one of TELLERS, for which the constants behind are. QUANTISED: rows are in
+    fp8, with scales. SEND and RECEIVE: one call or two."""
     rank = dl.rank()
     pid = tl.program_id(0)
     warp = tid(0) // 32
@@ -237,10 +238,11 @@ def dispatch(
         tells, gathers, sends = True, warp % 2 == 1, warp % 2 == 0
     else:
         slots_ptr += (epoch % 2) * RANKS * source_stride
-        telling = (tid(0), num_warps() * 32)
-        moving = (pid * num_warps() + warp, (tl.num_programs(0) - 1) * num_warps())
+        movers = tl.num_programs(0) - TELLERS
+        telling = ((pid - movers) * num_warps() * 32 + tid(0), TELLERS * num_warps() * 32)
+        moving = (pid * num_warps() + warp, movers * num_warps())
         gathering = telling
-        tells = pid == tl.num_programs(0) - 1
+        tells = pid >= movers
         gathers, sends = tells, not tells
     if SEND:
         if tells:

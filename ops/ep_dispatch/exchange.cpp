@@ -10,8 +10,21 @@ namespace tandem::ops {
 namespace {
 
 constexpr int64_t kMostFew = 512;  // tokens of a rank
-constexpr int kGpuWarps = 16, kSimulatedPrograms = 2, kSimulatedWarps = 2;
-constexpr int64_t kPieces = 2, kSimulatedPieces = 2, kLanes = 32;
+constexpr int kGpuWarps = 16, kMostWarps = 32, kSimulatedPrograms = 2, kSimulatedWarps = 2;
+constexpr int64_t kPieces = 2, kManyPieces = 4, kLanes = 32;
+
+struct Tile {
+  int warps;
+  int64_t pieces;
+};
+
+// Two pieces where each warp has one share or less. Of more rows four, or twice the warps where what travels is summed
+// first: they have several rows of each piece under way. Quantising four pieces takes the registers of 32 warps.
+Tile tileFor(int64_t pieces, int64_t programs, bool isBeside, bool sums, bool quantises) {
+  double shares = double(pieces) / double(kPieces * programs * kGpuWarps);
+  if (sums) return shares > 2 ? Tile{kMostWarps, 1} : Tile{kGpuWarps, kPieces};
+  return {isBeside ? kMostWarps : kGpuWarps, shares > 1 && !quantises ? kManyPieces : kPieces};
+}
 
 }  // namespace
 
@@ -34,24 +47,26 @@ const std::vector<Number>& exchangeNumbers() {
 }
 
 Exchange::Exchange(const Table& table, Team& team, Memory& memory, const ExchangeSizes& sizes, int64_t aboutToken,
-                   DType dtype, int others, const ExchangeConfig& config)
-    : table_(table), team_(team), sizes_(sizes), dtype_(dtype) {
+                   DType dtype, int others, bool sums, const ExchangeConfig& config)
+    : table_(table), team_(team), sizes_(sizes), dtype_(dtype), others_(others) {
   checkExperts(table, sizes.experts, sizes.topK);
   bool simulated = team.target() == "sim";
   int64_t packets = cdiv(sizes.columns, elementsOfPacket(dtype));
-  pieces_ = config.pieces ? config.pieces : simulated ? kSimulatedPieces : kPieces;
   int64_t ofRow = cdiv(packets, kLanes), scaleSlots = dtype == DType::Float8E4NV ? 1 : 0;
+  isBeside_ = config.mode == ExchangeMode::Auto ? sizes.maxM > kMostFew : config.mode == ExchangeMode::Throughput;
+  if (isBeside_) others_ = 0;
+  int64_t most = config.programs ? config.programs : simulated ? kSimulatedPrograms : team.residentPrograms();
+  most = std::max<int64_t>(std::min<int64_t>(most, team.residentPrograms() - others_), 1);
+  Tile tile =
+      simulated ? Tile{kSimulatedWarps, kPieces} : tileFor(sizes.maxM * ofRow, most, isBeside_, sums, scaleSlots);
+  numWarps_ = config.numWarps ? config.numWarps : tile.warps;
+  if (isBeside_ && numWarps_ < 2)
+    throw Error("`" + table.name + "`: `num_warps` is 1, in mode throughput at least 2 are needed");
+  pieces_ = config.pieces ? config.pieces : tile.pieces;
   while (!config.pieces && ofRow % pieces_) --pieces_;  // what is padded travels
   pieces_ = std::min(pieces_, ofRow);
   shares_ = cdiv(ofRow, pieces_);
-  numWarps_ = config.numWarps ? config.numWarps : simulated ? kSimulatedWarps : kGpuWarps;
-  int64_t most = config.programs ? config.programs : simulated ? kSimulatedPrograms : team.residentPrograms();
-  isBeside_ = config.mode == ExchangeMode::Auto ? sizes.maxM > kMostFew : config.mode == ExchangeMode::Throughput;
-  if (isBeside_) others = 0;
-  if (isBeside_ && numWarps_ < 2)
-    throw Error("`" + table.name + "`: `num_warps` is 1, in mode throughput at least 2 are needed");
-  most = std::min<int64_t>({most, team.residentPrograms() - others, cdiv(tokens() * shares_, numWarps_)});
-  programs_ = int(std::max<int64_t>(most, 1)) + others;
+  programs_ = int(std::min<int64_t>(most, cdiv(tokens() * shares_, numWarps_))) + others_;
   abouts_ = memory.symmetricZeros({2, team.size(), 1 + sizes.maxM * aboutToken, 2}, DType::Int64, "about rows");
   int64_t rowSlots = shares_ * pieces_ * (kLanes + scaleSlots);
   slots_ = markedSlots(team, memory, {isBeside_ ? 1 : 2, team.size(), sizes.maxM * rowSlots, 2}, "rows");

@@ -32,9 +32,9 @@ const std::vector<Number>& exchangeNumbers();
 class Exchange {
  public:
   // `aboutToken`: packets that say more of each token; `dtype`: of the rows that travel, of fp8 with scales; `others`:
-  // programs that move no rows where each warp sends and receives.
+  // programs that move no rows where each warp sends and receives; `sums`: what travels is summed first.
   Exchange(const Table& table, Team& team, Memory& memory, const ExchangeSizes& sizes, int64_t aboutToken, DType dtype,
-           int others, const ExchangeConfig& config);
+           int others, bool sums, const ExchangeConfig& config);
   // `tensors`: the kernel's arguments before the slots; those whose rows travel come in `rows`. `numbers`: of the call.
   void launch(const Kernel& kernel, const std::vector<Tensor>& tensors, const std::vector<Tensor>& rows,
               const std::vector<int64_t>& numbers, int stream, const std::map<std::string, Constant>& constants = {});
@@ -52,7 +52,7 @@ class Exchange {
   DType dtype_;
   int64_t pieces_, shares_;             // of a row
   bool isBeside_, isUnderWay_ = false;  // sent, not received yet
-  int programs_, numWarps_;
+  int programs_, numWarps_, others_;
   Tensor abouts_, slots_, epochs_;
 };
 

@@ -11,7 +11,8 @@ namespace {
 // Slots of a program, and up to how many one program takes alone. Scores take longer than slots: then tokens count.
 constexpr int64_t kSlotsEach = 1024, kAlone = 2048, kTokensEach = 8, kTokensAlone = 32;
 constexpr int64_t kSimulatedSlotsEach = 64, kSimulatedAlone = 64;
-constexpr int64_t kInside = 4096;  // slots that one program deals while others move their rows
+constexpr int64_t kInside = 4096;    // slots that one program deals while others move their rows
+constexpr int64_t kMostInside = 16;  // programs that gather slots meanwhile
 constexpr int64_t kFewExperts = 128;
 constexpr int kWarps = 8, kWarpsAlone = 16, kSimulatedWarps = 2;
 constexpr int64_t kMostSharedWords = 56 << 10;
@@ -88,6 +89,10 @@ int64_t Dealer::sharedWords(const Ranges& ranges) const {
 bool Dealer::isQuickInside(int64_t m, int warps) const {
   return m * topK_ <= (team_.target() == "sim" ? kSimulatedAlone : kInside) &&
          sharedWords({1, shardRows(m, team_.size()), false, warps}) <= kMostSharedWords;
+}
+
+int Dealer::programsInside(int64_t slots) {
+  return slots <= kInside ? 1 : int(std::min(cdiv(slots, kAlone), kMostInside));
 }
 
 std::map<std::string, Constant> Dealer::constantsOf(int64_t m, int64_t programs) const {

@@ -20,6 +20,8 @@ class Dealer {
   // For a kernel one of whose programs, of so many warps, deals given ids of m tokens while others work: whether that is
   // quick, and the constants of `deal` that depend on sizes.
   bool isQuickInside(int64_t m, int warps) const;
+  // Its programs that gather so many ids: one where one deals them.
+  static int programsInside(int64_t slots);
   std::map<std::string, Constant> constantsInside(int64_t m) const { return constantsOf(m, team_.size()); }
 
  private:

@@ -85,7 +85,15 @@ def test_as_they_are(kernels, ranks, half):
     for seed in range(20):
         given, policy = cases(ranks, seed), "slowest-rank" if seed % 5 == 2 else "random"
         result = tandem.launch(
-            functools.partial(ep_protocol.calls, cases=given, kernels=kernels, two_calls=seed % 3 == 1, half=half, beside=seed % 4 >= 2),
+            functools.partial(
+                ep_protocol.calls,
+                cases=given,
+                kernels=kernels,
+                two_calls=seed % 3 == 1,
+                half=half,
+                beside=seed % 4 >= 2,
+                tellers=1 + seed % 5 // 3,
+            ),
             ranks=ranks,
             seed=seed,
             check=True,

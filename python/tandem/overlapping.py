@@ -1,6 +1,7 @@
 """tandem.overlap: a plain kernel that computes while a collective brings what it reads, derived by the compiler."""
 
 from . import dist
+from .host.arrays import Tensor
 from .host.current import current_team
 from .jit import JITFunction, KernelInterface
 from .kernel.names import constexpr
@@ -98,7 +99,11 @@ class Overlap(KernelInterface):
         kwargs |= zip(self.kernel.arg_names, args)
         if self.over not in kwargs:
             raise TypeError(f"`{self.kernel.__name__}` needs its argument `{self.over}`")
-        gathering = self._gathering(kwargs[self.over])
+        matrix = kwargs[self.over]
+        gathering = self._gathering(matrix)
+        for name, value in kwargs.items():
+            if name != self.over and isinstance(value, Tensor) and 0 <= value.address - matrix.address < matrix.nbytes:
+                raise ValueError(f"`{name}` and `{self.over}` are the same memory, which arrives while the kernel runs")
         if warmup:
             return self.derived.run(grid=grid, warmup=True, **gathering.arguments, **kwargs)
         gathering.begin()

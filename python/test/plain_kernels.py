@@ -259,3 +259,38 @@ def base_moved_on(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
         sums += tl.load(a_ptr + rows * K + k, mask=rows < left, other=0)
         sums -= 2 * tl.load(a_ptr + 2 * K + rows * K + k, mask=rows + 2 < left, other=0)
     tl.store(d_ptr + tl.program_id(0) * B + rows, sums, mask=rows < left)
+
+
+@plain(lambda rows, columns: (2,))
+def sums_of_programs(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """Each program keeps a sum of its own tiles in memory, in their order."""
+    mine = d_ptr + tl.program_id(0)
+    for tile in range(tl.program_id(0), tl.cdiv(M, B), tl.num_programs(0)):
+        rows = tile * B + tl.arange(0, B)
+        x = tl.load(a_ptr + rows * K, mask=rows < M, other=0)
+        tl.store(mine, tl.load(mine) * 1.5 + tl.sum(x, 0))
+        tl.debug_barrier()
+
+
+@plain(lambda rows, columns: (2,))
+def two_passes(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """A program reads in its second loop what it has stored in its first."""
+    for tile in range(tl.program_id(0), tl.cdiv(M, B), tl.num_programs(0)):
+        rows = tile * B + tl.arange(0, B)
+        tl.store(d_ptr + rows, tl.load(a_ptr + rows * K, mask=rows < M, other=0), mask=rows < M)
+    tl.debug_barrier()
+    for tile in range(tl.program_id(0), tl.cdiv(M, B), tl.num_programs(0)):
+        rows = tile * B + tl.arange(0, B)
+        tl.store(d_ptr + rows, 2 * tl.load(d_ptr + rows, mask=rows < M, other=0), mask=rows < M)
+
+
+@plain(lambda rows, columns: (rows,))
+def counted_down(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """A loop from the end to the beginning, and places that wrap around by a size that the loop changes."""
+    rows = tl.program_id(0) * B + tl.arange(0, B)
+    sums = tl.zeros((B,), tl.float32)
+    for k in range(K - 1, -1, -1):
+        sums += tl.load(a_ptr + rows * K + k, mask=rows < M, other=0) * k
+    for size in range(8, 12):
+        sums += tl.load(a_ptr + rows % size)
+    tl.store(d_ptr + rows, sums, mask=rows < M)

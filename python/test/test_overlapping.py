@@ -266,6 +266,17 @@ def test_pointers_of_a_while_loop_are_refused():
         tandem.launch(main, ranks=2)
 
 
+def test_the_same_memory_by_another_name_is_refused():
+    derived = tandem.overlap(collective="all_gather", consumer=while_loop, over="a_ptr")
+
+    def main(team):
+        a = team.zeros(32, "float32")
+        derived[(1,)](a, a[16:])
+
+    with pytest.raises(ValueError, match="`out_ptr` and `a_ptr` are the same memory"):
+        tandem.launch(main, ranks=2)
+
+
 def test_wrong_arguments():
     with pytest.raises(ValueError, match="`collective` is 'gossip'"):
         tandem.overlap(collective="gossip", consumer=grouped, over="a_ptr")

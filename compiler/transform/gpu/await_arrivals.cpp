@@ -157,10 +157,16 @@ struct Orders {
   llvm::SetVector<scf::ForOp> dealers;
 };
 
-// Returns true for a loop over tiles from the program's number on, which carries nothing from one tile to the next.
+// Returns true for a loop over tiles from the program's number on, which carries nothing from one tile to the next. Nothing else may know
+// the number: a program that keeps something for itself must keep its tiles.
 bool dealsTiles(scf::ForOp loop) {
-  return loop.getInitArgs().empty() && loop.getLowerBound().getDefiningOp<tile::ProgramIdOp>() &&
-         loop.getInductionVar().getType().isInteger(32);
+  auto id = loop.getLowerBound().getDefiningOp<tile::ProgramIdOp>();
+  if (!id || !id->hasOneUse() || !loop.getInitArgs().empty() || !loop.getInductionVar().getType().isInteger(32))
+    return false;
+  auto isAnother = [&](tile::ProgramIdOp other) {
+    return other != id && other.getAxis() == id.getAxis() ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return !loop->getParentOfType<func::FuncOp>().walk(isAnother).wasInterrupted();
 }
 
 Orders ordersBehind(const llvm::SetVector<Value>& values) {
@@ -196,8 +202,9 @@ void turnAxis(func::FuncOp kernel, unsigned axis) {
     if (id.getAxis() == axis) ids.push_back(id);
   });
   Location where = ids.front().getLoc();
-  remark::passed(ids.front(), kRemarks,
-                 "programs along axis " + Twine(axis) + " begin at this rank's share of what arrives, and go on as it arrives");
+  remark::passed(
+      ids.front(), kRemarks,
+      "programs along axis " + Twine(axis) + " begin at this rank's share of what arrives, and go on as it arrives");
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
   Value id = tile::ProgramIdOp::create(builder, where, axis), count = tile::NumProgramsOp::create(builder, where, axis);
   Value turned = fromOwnShare(builder, where, id, count);
@@ -210,13 +217,15 @@ void turnAxis(func::FuncOp kernel, unsigned axis) {
 // All programs together go through all tiles if the step is their number; then they may do so in another order.
 void turnDealer(scf::ForOp loop) {
   Location where = loop.getLoc();
-  remark::passed(loop, kRemarks, "tiles of this loop begin at this rank's share of what arrives, and go on as it arrives");
+  remark::passed(loop, kRemarks,
+                 "tiles of this loop begin at this rank's share of what arrives, and go on as it arrives");
   OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
   unsigned axis = loop.getLowerBound().getDefiningOp<tile::ProgramIdOp>().getAxis();
   Value programs = tile::NumProgramsOp::create(builder, where, axis);
   Value areAll = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::eq, programs, loop.getStep());
   Value none = arith::ConstantIntOp::create(builder, where, 0, 32);
-  Value count = arith::MaxSIOp::create(builder, where, loop.getUpperBound(), none);  // the loop's bound is positive here
+  Value count =
+      arith::MaxSIOp::create(builder, where, loop.getUpperBound(), none);  // the loop's bound is positive here
   Value turned = fromOwnShare(builder, where, loop.getInductionVar(), count);
   Value tile = arith::SelectOp::create(builder, where, areAll, turned, loop.getInductionVar());
   loop.getInductionVar().replaceUsesWithIf(tile, [&](OpOperand& use) {
@@ -239,6 +248,8 @@ struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
       auto& byPlace = places.emplace_back();
       for (Load& load : *loads) byPlace[placeOf(load)].push_back(load);
     }
+    // A program that waits for another may count on the one with the lower number having begun.
+    bool anyOrder = !mayWaitForOthers(kernel);
     llvm::SetVector<Value> decided;
     for (auto [arrival, at] : llvm::zip_equal(arrivals, places)) {
       for (auto& [place, loads] : at) {
@@ -252,7 +263,7 @@ struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
       arrival.getResult().replaceAllUsesWith(arrival.getValue());
       arrival.erase();
     }
-    Orders orders = ordersBehind(decided);
+    Orders orders = anyOrder ? ordersBehind(decided) : Orders();
     for (unsigned axis : orders.axes) turnAxis(kernel, axis);
     for (scf::ForOp loop : orders.dealers) turnDealer(loop);
     cleanUp(true);

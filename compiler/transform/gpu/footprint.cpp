@@ -115,8 +115,10 @@ Footprint::Interval Footprint::ofPlaces(const DimAccess& dim) {
 }
 
 SmallVector<ElementRange, 2> Footprint::wrapped(Interval places, const ScalarExpr& wrap) {
-  Value size = ofSum(wrap).high;
+  Interval sizes = ofSum(wrap);
+  Value size = sizes.high;
   Value end = arith::SubIOp::create(builder_, where_, size, constant(1));
+  if (!sizes.isPoint()) return {{constant(0), end, {}}};
   Value first = arith::RemSIOp::create(builder_, where_, places.low, size);
   Value length = arith::SubIOp::create(builder_, where_, places.high, places.low);
   Value last = arith::AddIOp::create(builder_, where_, first, length);

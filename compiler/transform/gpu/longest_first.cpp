@@ -2,6 +2,7 @@
 #include "compiler/analysis/scalar_expr.h"
 #include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/transform/gpu/passes.h"
+#include "compiler/transform/gpu/waits.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::gpu {
@@ -11,17 +12,6 @@ using namespace mlir;
 namespace {
 
 constexpr unsigned kAxes = 3;
-
-bool mayWaitForOthers(func::FuncOp kernel) {
-  auto waits = [](Operation* op) {
-    std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
-    if (!does) return isa<scf::WhileOp>(op);
-    auto mayLook = [](const tile::MemoryAccess& access) { return access.strong || !access.address; };
-    return does->waits || does->meetsOthers || llvm::any_of(does->accesses, mayLook);
-  };
-  return kernel.walk([&](Operation* op) { return waits(op) ? WalkResult::interrupt() : WalkResult::advance(); })
-      .wasInterrupted();
-}
 
 // Returns by how much the loop's length grows with the program's number along `axis`; nothing if that is not known.
 std::optional<int64_t> growth(scf::ForOp loop, unsigned axis) {

@@ -100,6 +100,17 @@ bool mayPrecede(Operation* op, Operation* access) {
   return first && second && !second->isBeforeInBlock(first);
 }
 
+bool mayWaitForOthers(func::FuncOp kernel) {
+  auto waits = [](Operation* op) {
+    std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+    if (!does) return isa<scf::WhileOp>(op);
+    auto mayLook = [](const tile::MemoryAccess& access) { return access.strong || !access.address; };
+    return does->waits || does->meetsOthers || llvm::any_of(does->accesses, mayLook);
+  };
+  return kernel.walk([&](Operation* op) { return waits(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
+}
+
 std::optional<llvm::SetVector<Operation*>> reachedBy(Value token) {
   TokenFlow flow;
   if (!flow.follow(token)) return std::nullopt;

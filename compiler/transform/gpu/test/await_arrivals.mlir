@@ -73,3 +73,22 @@ func.func @branches(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %c: i1)
   %a = dist.arriving %x by %words[%n x %n] at %n : !tile.ptr<f32>, !tile.ptr<i64>, i64
   return %a : !tile.ptr<f32>
 }
+
+// -----
+
+// A program that looks at what others do keeps its number: those with lower numbers begin first.
+// CHECK-LABEL: func.func @looks
+// CHECK-NOT:   tile.num_programs
+// CHECK:       tile.program_id 0
+// CHECK-NOT:   tile.num_programs
+// CHECK:       return
+func.func @looks(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %out: !tile.ptr<f32>, %turn: !tile.ptr<i32>) {
+  %a = dist.arriving %x by %words[%n x %n] at %n : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  %id = tile.program_id 0
+  %one = arith.constant 1 : i32
+  %token = dist.wait acquire gpu %turn[%one] eq %id : !tile.ptr<i32>, i32
+  %p = tile.addptr %a, %id : !tile.ptr<f32>, i32
+  %v = tile.load %p : !tile.ptr<f32> -> f32
+  tile.store %out, %v : !tile.ptr<f32>, f32
+  return
+}

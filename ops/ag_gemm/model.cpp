@@ -15,7 +15,7 @@ using model::Machine;
 
 constexpr int kSlices = 12;
 // Of few rows: to hear that all have begun, and to store the first rows.
-constexpr double kGatherUs = 2.5;
+constexpr double kGatherUs = 2.7;
 // Two ranks: of the product's time.
 constexpr double kBusyLink = .7;
 // Copies of narrower columns, in bytes, are much slower.

@@ -19,19 +19,15 @@ constexpr size_t kWays = 4;
 constexpr Tile kSimulatedFew = {16, 32, 32, 4, 3, 1};
 // Tiles are multiplied the other way round: n is the side of 64 rows of an instruction, m may be small. Inner sizes are
 // those of 2-byte elements; rates were measured on H200s.
-constexpr Tile kFew[] = {{16, 64, 128, 4, 8, .25}, {16, 128, 128, 8, 5, .55}, {32, 64, 128, 4, 8, .43},
-                         {64, 64, 128, 4, 6, .58}, {64, 128, 64, 8, 8, .79},  {128, 128, 64, 8, 5, 1}};
+constexpr Tile kFew[] = {{16, 64, 128, 4, 8, .21}, {16, 128, 128, 8, 5, .22}, {32, 64, 128, 4, 8, .45},
+                         {64, 64, 128, 4, 6, .88}, {64, 128, 64, 8, 8, .8},   {128, 128, 64, 8, 5, 1.05}};
 // The begin of a cold product and the end of its last program, beside the launch.
-constexpr double kFillAndEndUs = 5.2;
-// From a tile's last product to the next one's first.
-constexpr double kBetweenUs = .5;
-// Of the memory's rate, while tiles are multiplied; what one program loads, and how it leaves or adds parts, in GB/s.
-constexpr double kMemoryRate = .87, kProgramGbps = 130, kPartGbps = 50;
+constexpr double kFillAndEndUs = 4.6;
+// Of the memory's rate, while tiles are multiplied; what one program loads, and adds of others' parts, in GB/s.
+constexpr double kMemoryRate = .87, kProgramGbps = 90, kPartGbps = 60;
 // Row blocks side by side read the same of B, but not always at the same time: so many reads are as one, to this power.
-constexpr double kSharing = .72;
+constexpr double kSharing = .86;
 constexpr double kHiding = 4;
-// Of the time that the results take over the link; programs store the rest meanwhile.
-constexpr double kSentBehind = .88;
 
 std::vector<Tile> fewTiles(const GemmSizes& sizes, const GemmPlace& place) {
   if (place.target == "sim") return {kSimulatedFew};
@@ -68,9 +64,10 @@ double productUs(const GemmConfig& c, const GemmSizes& sizes, const GemmPlace& p
   if (cut.share) {
     // Shares that do not end with tiles read the same columns at other times.
     time += double(cut.share) * stepUs(cdiv((tiles - whole) * cut.tileSteps, cut.share), cut.tileSteps != steps);
-    time += 4.0 * c.blockM * c.blockN / (kPartGbps * kBytesOfGb) * double(cdiv(steps, cut.share));
+    time += machine.signalFenceUs +
+            4.0 * c.blockM * c.blockN * double(cdiv(steps, cut.share) - 1) / (kPartGbps * kBytesOfGb);
   }
-  return time + kBetweenUs * double(cdiv(whole, c.programs) + (cut.share > 0) - 1);
+  return time;
 }
 
 // The flight of the sums behind the product.
@@ -80,12 +77,11 @@ std::vector<GemmChoice> ofReduce(const GemmConfig& given, const GemmSizes& sizes
   double bytes = double(sizes.m) * double(sizes.n) * double(byteSize(partType(sizes.dtype)));
   auto limit = [](int64_t wanted, int64_t most) { return double(wanted < 0 ? most : wanted); };
   double flight = machine.roundTripUs / 2;
-  double more = flight + kSentBehind * bytes * (sizes.ranks - 1) / machine.storeBytes();
+  double more = flight + bytes * (sizes.ranks - 1) / machine.storeBytes();
   if (bytes > limit(given.packetsBytes, mostPacketsBytes(sizes.ranks, machine))) {
     more += machine.signalFenceUs;
     if (bytes > limit(given.oneShotBytes, mostOneShotBytes(sizes.ranks, machine)))
-      more = 2 * (flight + machine.signalFenceUs +
-                  kSentBehind * bytes * (sizes.ranks - 1) / sizes.ranks / machine.storeBytes());
+      more = 2 * (flight + machine.signalFenceUs + bytes * (sizes.ranks - 1) / sizes.ranks / machine.storeBytes());
   }
   for (GemmChoice& way : ways) {
     if (sizes.ranks > 1) way.microseconds += more;

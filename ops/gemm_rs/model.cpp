@@ -11,8 +11,8 @@ namespace {
 using model::Machine;
 
 constexpr int kSimulatedChunks = 3;
-// Of few rows: to add the last packets; and of the time that all take over the link, what is not hidden.
-constexpr double kSumUs = .6, kFewSentBehind = .3;
+// Of few rows: the bytes of packets that a microsecond sends, of the link's.
+constexpr double kPacketRate = .84;
 
 // Parts go through the link one after the other. A program stores a part when its last one is through the link, or the
 // parts of a turn are copied together when the last of them is there. All ranks do the same, so a peer's parts arrive
@@ -60,12 +60,12 @@ std::vector<int> waysToSend(const GemmConfig& config, const GemmSizes& sizes, co
   return {4, 2, 8, 0};
 }
 
-// Parts for all peers go through one link, most of them while others are multiplied.
+// Parts for all peers go through one link.
 std::vector<GemmChoice> ofFewRows(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                   const Machine& machine) {
   double bytes = double(sizes.m) * double(sizes.n) * double(byteSize(partType(sizes.dtype)));
-  double sums = machine.roundTripUs / 2 + kSumUs +
-                kFewSentBehind * bytes * (sizes.ranks - 1) / sizes.ranks / machine.storeBytes();
+  double sums =
+      machine.roundTripUs / 2 + bytes * (sizes.ranks - 1) / sizes.ranks / (machine.storeBytes() * kPacketRate);
   return fewRowsInstead(given, sizes, place, machine, sizes.ranks > 1 ? sums : 0);
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/product_layouts.h"
 #include "compiler/transform/nvidia/slot_readers.h"
+#include <llvm/ADT/TypeSwitch.h>
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
@@ -12,26 +13,39 @@ namespace {
 
 constexpr int64_t kAlignment = 1024, kWordBytes = 4;
 
+int64_t bytesOfElement(Type type) {
+  return (type.isIntOrFloat() ? std::max(8u, type.getIntOrFloatBitWidth()) : 64) / 8;
+}
+
 int64_t sizeOf(Value buffer) {
   auto type = cast<tile::SmemType>(buffer.getType());
-  int64_t bits =
-      type.getElementType().isIntOrFloat() ? std::max(8u, type.getElementType().getIntOrFloatBitWidth()) : 64;
-  return llvm::alignTo(ShapedType::getNumElements(type.getShape()) * bits / 8, kAlignment);
+  return llvm::alignTo(ShapedType::getNumElements(type.getShape()) * bytesOfElement(type.getElementType()), kAlignment);
+}
+
+int64_t sizeOfTile(Value tile) {
+  auto type = dyn_cast<RankedTensorType>(tile.getType());
+  return type ? type.getNumElements() * bytesOfElement(type.getElementType()) : 0;
 }
 
 // The bytes through which `op` exchanges tiles between threads, if it can do so in no other way.
 int64_t bytesExchanged(Operation* op, int numWarps, const target::TargetInfo& target) {
-  if (auto counts = dyn_cast<tile::HistogramOp>(op))
-    return cast<RankedTensorType>(counts.getResult().getType()).getNumElements() * kWordBytes;
-  auto dot = dyn_cast<tile::DotOp>(op);
-  if (dot ? planDot(dot, numWarps, target).mma
-          : !isa<tile::GatherOp, tile::ScanOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op))
-    return 0;
-  constexpr int64_t kWidest = 8;
-  int64_t elements = 0;
-  for (Value v : op->getOperands())
-    if (auto type = dyn_cast<RankedTensorType>(v.getType())) elements += type.getNumElements();
-  return elements * (dot ? kWordBytes : kWidest);
+  return llvm::TypeSwitch<Operation*, int64_t>(op)
+      .Case<tile::HistogramOp>([](auto o) { return sizeOfTile(o.getResult()); })
+      .Case<tile::GatherOp>([](auto o) { return sizeOfTile(o.getSource()); })
+      .Case<tile::ScanOp>([](auto o) {
+        int64_t bytes = 0;
+        for (Value v : o.getSources()) bytes += sizeOfTile(v);
+        return bytes;
+      })
+      // Results that nothing reads stay where they are.
+      .Case<tile::AtomicRmwOp, tile::AtomicCasOp>([](auto o) { return o->use_empty() ? 0 : sizeOfTile(o.getResult()); })
+      .Case<tile::DotOp>([&](auto o) -> int64_t {
+        if (planDot(o, numWarps, target).mma) return 0;
+        int64_t elements = cast<RankedTensorType>(o.getLhs().getType()).getNumElements() +
+                           cast<RankedTensorType>(o.getRhs().getType()).getNumElements();
+        return elements * std::max(kWordBytes, bytesOfElement(getElementTypeOrSelf(o.getType())));
+      })
+      .Default([](Operation*) { return 0; });
 }
 
 }  // namespace

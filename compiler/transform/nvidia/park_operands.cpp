@@ -2,6 +2,7 @@
 #include "compiler/analysis/boxes.h"
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/transform/gpu/thread_dependence.h"
 #include "compiler/transform/nvidia/copy_room.h"
 #include "compiler/transform/nvidia/loop_registers.h"
 #include "compiler/transform/nvidia/operands.h"
@@ -39,11 +40,8 @@ int64_t registersHeld(Value value, int numWarps) {
 class Parking {
  public:
   Parking(func::FuncOp kernel, const target::TargetInfo& target)
-      : kernel_(kernel), target_(target), numWarps_(tile::numWarps(kernel)), room_(roomOf(sharedOfBlock())) {
-    kernel.walk([&](tgpu::AllocOp op) {
-      room_ -= op.getSlots() * ShapedType::getNumElements(cast<tile::SmemType>(op.getType()).getShape()) *
-               cast<tile::SmemType>(op.getType()).getElementType().getIntOrFloatBitWidth() / 8;
-    });
+      : kernel_(kernel), target_(target), numWarps_(tile::numWarps(kernel)) {
+    room_ = roomForSlots(kernel, {}, target) - roomOf(target.maxSharedBytes()) + roomOf(sharedOfBlock());
   }
 
   bool run() {
@@ -86,7 +84,8 @@ class Parking {
     Operation* first = load->getNextNode();
     while (!isa<tile::DotOp>(first)) first = first->getNextNode();
     auto type = cast<RankedTensorType>(load->getResult(0).getType());
-    if (bytesOf(type) > room_ || !isCrowded(first, last)) return false;
+    // All threads meet where they store.
+    if (bytesOf(type) > room_ || gpu::isDivergent(load) || !isCrowded(first, last)) return false;
     room_ -= bytesOf(type);
     auto rows = RankedTensorType::get({type.getNumElements() / type.getShape().back(), type.getShape().back()},
                                       type.getElementType());
@@ -151,7 +150,7 @@ class Parking {
   func::FuncOp kernel_;
   const target::TargetInfo& target_;
   int numWarps_;
-  int64_t room_;  // bytes
+  int64_t room_;  // bytes, beside what others have
 };
 
 struct ParkOperands : impl::ParkOperandsBase<ParkOperands> {

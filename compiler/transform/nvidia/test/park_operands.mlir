@@ -74,3 +74,26 @@ func.func @wide(%p: tensor<64x32x64x!tile.ptr<f16>>, %out: tensor<64x16x64x!tile
   %r = tile.dot %c, %turned, %less : tensor<64x16x64xf16>, tensor<64x64x32xf16> -> tensor<64x16x32xf32>
   return %r : tensor<64x16x32xf32>
 }
+
+// Threads that go different ways do not meet at a store.
+// CHECK-LABEL: func.func @divergent
+// CHECK-NOT: tgpu.alloc
+func.func @divergent(%p: tensor<16x16x64x!tile.ptr<f16>>, %out: tensor<16x16x64x!tile.ptr<f32>>, %a: tensor<16x16x16xf16>,
+                     %b: tensor<16x16x64xf16>, %c: tensor<16x16x64xf16>, %none: tensor<16x16x64xf32>, %less: tensor<16x16x16xf32>)
+    -> tensor<16x16x16xf32> attributes {tile.num_warps = 4 : i32} {
+  %thread = simt.tid 0
+  %c64 = arith.constant 64 : i32
+  %is = arith.cmpi slt, %thread, %c64 : i32
+  %r = scf.if %is -> (tensor<16x16x16xf32>) {
+    %v = tile.load %p : tensor<16x16x64x!tile.ptr<f16>> -> tensor<16x16x64xf16>
+    %large = tile.dot %a, %b, %none : tensor<16x16x16xf16>, tensor<16x16x64xf16> -> tensor<16x16x64xf32>
+    %twice = arith.addf %large, %large : tensor<16x16x64xf32>
+    tile.store %out, %twice : tensor<16x16x64x!tile.ptr<f32>>, tensor<16x16x64xf32>
+    %turned = tile.permute %v [0, 2, 1] : tensor<16x16x64xf16> -> tensor<16x64x16xf16>
+    %s = tile.dot %c, %turned, %less : tensor<16x16x64xf16>, tensor<16x64x16xf16> -> tensor<16x16x16xf32>
+    scf.yield %s : tensor<16x16x16xf32>
+  } else {
+    scf.yield %less : tensor<16x16x16xf32>
+  }
+  return %r : tensor<16x16x16xf32>
+}

@@ -35,6 +35,8 @@
 # Stages leave room for what is counted behind the loop:
 # RUN: tandemc %s:counted --emit=ptx --target sm_89 --num-stages 6 --signature '*fp16:16, *fp16:16, *i32:16, *i32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=COUNTED
+# Sums scattered by atomics whose results nothing reads need no room:
+# RUN: tandemc %s:scattered --emit=gpu --signature '*fp16:16, *fp16:16, *fp32:16, *i32:16, i32:16' | FileCheck %s --check-prefix=SCATTERED
 # The last slot but one may have what exchanges can do without:
 # RUN: tandemc %s:three --emit=remarks --num-warps 8 --signature '*fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=SPARE
 import triton
@@ -294,3 +296,17 @@ def three(x_ptr, out_ptr, n):
     tl.store(out_ptr + i, a)
     tl.store(out_ptr + 16384 + j, b)
     tl.store(out_ptr + 24576 + k, c)
+
+
+# SCATTERED: tgpu.copy_ring 3
+# SCATTERED: tile.atomic_rmw
+@triton.jit
+def scattered(a_ptr, b_ptr, c_ptr, rows_ptr, K):
+    m, n, k = tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 64)
+    rows = tl.load(rows_ptr + m)
+    acc = tl.zeros((128, 128), tl.float32)
+    for at in range(0, K, 64):
+        a = tl.load(a_ptr + rows[:, None] * K + (at + k)[None, :])
+        b = tl.load(b_ptr + (at + k)[:, None] * 128 + n[None, :])
+        acc = tl.dot(a, b, acc)
+    tl.atomic_add(c_ptr + rows[:, None] * 128 + n[None, :], acc)

@@ -11,15 +11,19 @@ namespace {
 // A divisor of zero gives all ones and the dividend as remainder; -1 negates, the one case in which a quotient may not
 // fit.
 struct Division {
-  Division(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, bool isSigned)
-      : b_(b), x_(x), y_(y), isSigned_(isSigned) {
+  Division(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, bool isSigned, bool isTile)
+      : b_(b), x_(x), y_(y), isSigned_(isSigned), isTile_(isTile) {
     isZero_ = b.CreateICmpEQ(y, number(0));
     isMinusOne_ = isSigned ? b.CreateICmpEQ(y, number(-1)) : b.getFalse();
     divisor_ = b.CreateSelect(b.CreateOr(isZero_, isMinusOne_), number(1), y);
   }
+  // What depends on the divisor alone is computed once where a tile's elements share it, so that each of them pays one
+  // multiply-add; a number keeps no such values in registers.
   llvm::Value* quotient() {
     llvm::Value* q = isSigned_ ? b_.CreateSDiv(x_, divisor_) : b_.CreateUDiv(x_, divisor_);
-    return select(isZero_, number(-1), select(isMinusOne_, b_.CreateNeg(x_), q));
+    if (!isTile_) return select(isZero_, number(-1), select(isMinusOne_, b_.CreateNeg(x_), q));
+    llvm::Value* factor = select(isZero_, number(0), select(isMinusOne_, number(-1), number(1)));
+    return b_.CreateAdd(b_.CreateMul(q, factor), b_.CreateSExt(isZero_, x_->getType()));
   }
   llvm::Value* remainder() {
     return select(isZero_, x_, isSigned_ ? b_.CreateSRem(x_, divisor_) : b_.CreateURem(x_, divisor_));
@@ -42,7 +46,7 @@ struct Division {
 
   llvm::IRBuilder<>& b_;
   llvm::Value *x_, *y_, *isZero_ = nullptr, *isMinusOne_ = nullptr, *divisor_ = nullptr;
-  bool isSigned_;
+  bool isSigned_, isTile_;
 };
 
 // A count of the width or more shifts everything out.
@@ -88,7 +92,8 @@ llvm::Value* integerToOddFloat(KernelContext& cx, llvm::Value* x, bool isSigned)
 }  // namespace
 
 llvm::Value* integerOp(KernelContext& cx, Operation* op, Scalars v) {
-  auto division = [&](bool isSigned) { return Division(cx.b, v[0], v[1], isSigned); };
+  bool isTile = isa<ShapedType>(op->getResult(0).getType());
+  auto division = [&](bool isSigned) { return Division(cx.b, v[0], v[1], isSigned, isTile); };
   return llvm::TypeSwitch<Operation*, llvm::Value*>(op)
       .Case<arith::DivSIOp>([&](auto) { return division(true).quotient(); })
       .Case<arith::DivUIOp>([&](auto) { return division(false).quotient(); })

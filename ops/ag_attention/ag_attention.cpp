@@ -1,8 +1,9 @@
 // Host side of attention over ranks: keys and values travel by copy engines on the stream beside the caller's while one
 // kernel goes along those that are there.
 //
-// That stream waits for the caller's, then pushes band after band to one peer after the other, each followed by
-// peer.ready[me] = how many there are now; where a band has no rows all are there. The kernel's last program waits until
+// That stream waits for the caller's, then pushes the keys and values of a group of heads band after band to one peer
+// after the other, each followed by peer.ready[me] = how many there are now; where a band has no rows all of the group
+// are there. Then those of the next group: the kernel's programs come in the same order. The kernel's last program waits until
 // all of the call has arrived, puts `ready` back to 0 and meets its like on the other ranks, so nothing is pushed into
 // what is still read, and no signal is set that has yet to be put back.
 #include "ops/ag_attention/ag_attention.h"
@@ -16,7 +17,8 @@ namespace tandem::ops {
 namespace {
 
 constexpr const char* kFile = "ops/ag_attention/ag_attention.py";
-constexpr int64_t kBandBytes = 4 << 20, kMostBands = 16, kSequencesAtOnce = 1024;
+constexpr int64_t kBandBytes = 16 << 20, kMostBands = 16, kSequencesAtOnce = 1024;
+constexpr int64_t kMostGroups = 4, kLeastRowBytes = 2048;  // copy engines are slow with narrower rows
 
 Tensor rowsFrom(const Tensor& t, int64_t first, int64_t rows, int64_t columns) {
   return {t.address + uint64_t(first * columns * byteSize(t.dtype)), {rows, columns}, t.dtype};
@@ -63,6 +65,8 @@ const Table& ag_attention() {
         option<Config>("with_lse", &Config::withLse, "the logarithms of the sums are written too", 0, 1));
     t.options.push_back(
         option<Config>("bands", &Config::bands, "of a rank's rows, each sent with a signal", 1, kMostBands));
+    t.options.push_back(
+        option<Config>("groups", &Config::groups, "of heads, whose keys travel and are used group by group", 1));
     t.make = maker<AllGatherAttention, Config, 6>(ag_attention);
     return t;
   }();
@@ -76,6 +80,9 @@ AllGatherAttention::AllGatherAttention(Team& team, int64_t maxM, int64_t batch, 
     : Operator(tables::ag_attention(), team, {maxM, batch, hq, hkv, d, dv}, dtype, &config), batch_(batch), hq_(hq),
       hkv_(hkv), d_(d), dv_(dv), config_(config) {
   checkHeads(table_, hq, hkv, d, dv);
+  if (config.groups && hkv % config.groups)
+    throw Error("`ag_attention`: `groups` is " + std::to_string(config.groups) + ", a divisor of `hkv`, " +
+                std::to_string(hkv) + ", is needed");
   if (config.varlen && batch != 1)
     throw Error("`ag_attention`: `batch` is " + std::to_string(batch) + ", with `varlen` it is 1");
   if (config.varlen) firsts_ = memory_.localZeros({team.size() * (maxM + 1)}, DType::Int32, "first rows");
@@ -92,22 +99,39 @@ AllGatherAttention::AllGatherAttention(Team& team, int64_t maxM, int64_t batch, 
   nobodys_ = memory_.localZeros({hq * d}, dtype, "row of a rank without any");
 }
 
-void AllGatherAttention::push(const Tensor& k, const Tensor& v, int64_t bands, int64_t bandRows, int stream) {
+int64_t AllGatherAttention::groups() const {
+  if (config_.groups || team_.size() == 1) return std::max(config_.groups, 1);
+  int64_t groups = 1;
+  while (hkv_ % (2 * groups) == 0 && groups < kMostGroups &&
+         hkv_ / (2 * groups) * std::min(d_, dv_) * byteSize(dtype_) >= kLeastRowBytes)
+    groups *= 2;
+  return groups;
+}
+
+void AllGatherAttention::push(const Tensor& k, const Tensor& v, int64_t groups, int64_t bands, int64_t bandRows,
+                              int stream) {
   int64_t rows = k.shape[0] * k.shape[1];
   Tensor mine{ready_.address + uint64_t(team_.rank() * byteSize(ready_.dtype)), {1}, ready_.dtype};
-  for (int distance = 1; distance < team_.size(); ++distance) {
-    int peer = (team_.rank() + distance) % team_.size();
+  for (int64_t step = 0; step < groups * (team_.size() - 1); ++step) {
+    int64_t group = step / (team_.size() - 1), heads = hkv_ / groups;
+    int peer = int((team_.rank() + 1 + step % (team_.size() - 1)) % team_.size());
     for (int64_t band = 0; band < bands; ++band) {
       int64_t first = band * bandRows, count = std::clamp<int64_t>(rows - first, 0, bandRows);
-      auto send = [&](const Tensor& from, const Tensor& to, int64_t columns) {
-        Tensor there = rowsFrom(to, team_.rank() * pitch_ + first, count, columns);
-        team_.copy(team_.peer(there, peer), rowsFrom(from, first, count, columns), stream);
+      auto send = [&](const Tensor& from, const Tensor& to, int64_t elements) {
+        int64_t columns = hkv_ * elements;
+        Tensor there = team_.peer(rowsFrom(to, team_.rank() * pitch_ + first, count, columns), peer);
+        Tensor here = rowsFrom(from, first, count, columns);
+        if (groups == 1)
+          team_.copy(there, here, stream);
+        else
+          team_.copyColumns(there, here, group * heads * elements, heads * elements, stream);
       };
       if (count) {
-        send(k, keys_, hkv_ * d_);
-        send(v, values_, hkv_ * dv_);
+        send(k, keys_, d_);
+        send(v, values_, dv_);
       }
-      if (count || band + 1 == bands) team_.signalWrite(team_.peer(mine, peer), uint64_t(band + 1), stream);
+      if (count || band + 1 == bands)
+        team_.signalWrite(team_.peer(mine, peer), uint64_t(group * bands + band + 1), stream);
     }
   }
 }
@@ -134,7 +158,7 @@ void AllGatherAttention::queue(const Call& call) {
     isWhole &= rows % tile.n == 0 && (!config_.causal || low(rows) % tile.n == 0);
   }
 
-  int64_t bytes = batch_ * shard * hkv_ * (d_ + dv_) * byteSize(dtype_);
+  int64_t groups = this->groups(), bytes = batch_ * shard * (hkv_ / groups) * (d_ + dv_) * byteSize(dtype_);
   int64_t bands = config_.bands ? config_.bands : std::clamp<int64_t>(bytes / kBandBytes, 1, kMostBands);
   int64_t bandRows = cdiv(batch_ * shard, bands);
   if (ranks > 1) {
@@ -153,7 +177,7 @@ void AllGatherAttention::queue(const Call& call) {
   int64_t rows = config_.varlen ? std::min(shardRows(longest, ranks), own) : own;
   int64_t blocks = std::max<int64_t>(cdiv(low(rows), tile.m) + cdiv(rows - low(rows), tile.m), 1);
   LaunchConfig launch{// Heads first, so that the blocks that see least come last.
-                      .grid = {int(hq_), int(blocks), int(config_.varlen ? sequences : batch_)},
+                      .grid = {int(hq_ / groups), int(blocks), int(groups * (config_.varlen ? sequences : batch_))},
                       .numWarps = tile.warps,
                       .stream = stream,
                       .numStages = tile.stages};
@@ -182,6 +206,7 @@ void AllGatherAttention::queue(const Call& call) {
                 bandRows},
                {{"HQ", hq_},
                 {"HKV", hkv_},
+                {"GROUPS", groups},
                 {"D0", ofD.first},
                 {"D1", ofD.second},
                 {"V0", ofV.first},
@@ -197,7 +222,7 @@ void AllGatherAttention::queue(const Call& call) {
                 {"WHOLE", isWhole},
                 {"ARRIVES", ranks > 1}});
   if (ranks == 1) return;
-  push(t[1], t[2], bands, bandRows, beside);
+  push(t[1], t[2], groups, bands, bandRows, beside);
   team_.waitEvent(team_.recordEvent(beside), stream);
 }
 

@@ -9,6 +9,7 @@ struct GatherAttentionConfig : AttentionConfig {
   bool inOrder = false;  // a rank's rows of a sequence stand together in it, else half of them before and half behind
   bool withLse = false;  // the logarithms of the sums are written too
   int bands = 0;         // of a rank's keys and values, each sent with a signal of its own; 0: by their size
+  int groups = 0;        // of heads, whose keys and values travel and are used group by group; 0: by their size
 };
 
 // out = softmax(q k^T * scale) v of each sequence and head, over the keys and values of all ranks. Every rank has a part
@@ -38,8 +39,9 @@ class TANDEM_API AllGatherAttention : public Operator {
 
  private:
   void queue(const Call& call) override;
+  int64_t groups() const;
   void checkSequences(int64_t m, int64_t sequences, int64_t longest) const;
-  void push(const Tensor& k, const Tensor& v, int64_t bands, int64_t bandRows, int stream);
+  void push(const Tensor& k, const Tensor& v, int64_t groups, int64_t bands, int64_t bandRows, int stream);
 
   int64_t batch_, hq_, hkv_, d_, dv_;
   GatherAttentionConfig config_;

@@ -40,14 +40,14 @@ def firsts(cu_ptr, out_ptr, sequences, m, ranks, BLOCK: tl.constexpr):
 
 
 @tandem.jit
-def place_of_rank(firsts_ptr, m, rank, ranks, VARLEN: tl.constexpr):
-    """The first of a rank's rows that are the program's sequence's, and their number."""
+def place_of_rank(firsts_ptr, m, sequence, sequences, rank, ranks, VARLEN: tl.constexpr):
+    """The first of a rank's rows that are this sequence's, and their number."""
     if VARLEN:
-        at = firsts_ptr + rank * (tl.num_programs(2) + 1) + tl.program_id(2)
+        at = firsts_ptr + rank * (sequences + 1) + sequence
         first = tl.load(at)
         return first, tl.load(at + 1) - first
     rows = rows_of_rank(m, rank, ranks)
-    return tl.program_id(2) * rows, rows
+    return sequence * rows, rows
 
 
 @tandem.jit
@@ -93,6 +93,7 @@ def ag_attention(
     band_rows,
     HQ: tl.constexpr,
     HKV: tl.constexpr,
+    GROUPS: tl.constexpr,
     D0: tl.constexpr,
     D1: tl.constexpr,
     V0: tl.constexpr,
@@ -109,16 +110,19 @@ def ag_attention(
     ARRIVES: tl.constexpr,
 ):
     """m: rows over all ranks of a sequence; most: this rank's, at least 1. VARLEN: sequences by `firsts`, in so many rows. k and v: this
-    rank's; all_k and all_v: those of rank r begin at row r * pitch. ARRIVES: there are others; ready[r]: how many of their `bands` are
-    there. WHOLE: low and high rows are multiples of the blocks. The last program ends the call for the rank."""
+    rank's; all_k and all_v: those of rank r begin at row r * pitch. GROUPS of heads go one after the other, those of all sequences.
+    ARRIVES: there are others; ready[r]: how many of their bands are there, `bands` of each group. WHOLE: low and high rows are multiples of
+    the blocks. The last program ends the call for the rank."""
     D: tl.constexpr = D0 + D1
     V: tl.constexpr = V0 + V1
     QK: tl.constexpr = (D0, D1)
     OV: tl.constexpr = (V0, V1)
     rank, ranks = dl.rank(), dl.num_ranks()
-    head = tl.program_id(0)
+    sequences = tl.num_programs(2) // GROUPS
+    sequence, group = tl.program_id(2) % sequences, tl.program_id(2) // sequences
+    head = group * (HQ // GROUPS) + tl.program_id(0)
     kv_head = head // (HQ // HKV)
-    first_q, rows = place_of_rank(firsts_ptr, m, rank, ranks, VARLEN)
+    first_q, rows = place_of_rank(firsts_ptr, m, sequence, sequences, rank, ranks, VARLEN)
     low = low_of(rows, IN_ORDER)
     start, limit = block_of(rows, low, BLOCK_M, CAUSAL)
     at_q = (first_q.to(tl.int64), rows, first_q if VARLEN else 0, most)
@@ -133,14 +137,14 @@ def ag_attention(
     sums = no_sums(BLOCK_M, OV)
     for nth in range(ranks):
         peer = (rank - nth + ranks) % ranks
-        first, peer_rows = place_of_rank(firsts_ptr, m, peer, ranks, VARLEN)
+        first, peer_rows = place_of_rank(firsts_ptr, m, sequence, sequences, peer, ranks, VARLEN)
         count = tl.where(start < limit, peer_rows, 0)
         if CAUSAL:
             count = tl.where(peer < rank, tl.minimum(low_of(peer_rows, IN_ORDER), count), tl.where((nth > 0) & (start < low), 0, count))
         where = queries + tl.where(nth > 0, m, 0)  # a peer's keys that count have all queries behind them
         _, _, part, end = keys_of(tl.where(nth > 0, m, start), 0, count, 0, BLOCK_M, BLOCK_N, CAUSAL, False)
-        all_rows = rows_of_rank(m, peer, ranks) * (1 if VARLEN else tl.num_programs(2))
-        arrival = (ready_ptr + peer, first, all_rows, band_rows, tl.where(nth > 0, 0, all_rows))
+        all_rows = rows_of_rank(m, peer, ranks) * (1 if VARLEN else sequences)
+        arrival = (ready_ptr + peer, first, all_rows, band_rows, tl.where(nth > 0, 0, all_rows), group * bands)
         k = (own_k[0] if nth == 0 else all_k[0], own_k[1] if nth == 0 else all_k[1])
         v = (own_v[0] if nth == 0 else all_v[0], own_v[1] if nth == 0 else all_v[1])
         read = (first + tl.where(nth > 0, peer * pitch, 0), q, k, v, 0, kv_head * D, kv_head * V, where, count, 0, scale, cap, 0.0, arrival)
@@ -153,7 +157,7 @@ def ag_attention(
         if VARLEN:
             lse_ptr += head.to(tl.int64) * most + first_q
         else:
-            lse_ptr += (tl.program_id(2).to(tl.int64) * HQ + head) * rows
+            lse_ptr += (sequence.to(tl.int64) * HQ + head) * rows
         tl.store(lse_ptr + queries, lse_of(sums, 0.0), mask=queries < limit)
     if not VARLEN:
         out_ptr += at_q[0] * (HQ * V)
@@ -163,4 +167,4 @@ def ag_attention(
         if is_last_of(ended_ptr, tl.num_programs(0) * tl.num_programs(1) * tl.num_programs(2)):
             tl.store(ended_ptr, 0)
             __syncthreads()
-            end_gathering(ready_ptr, done_ptr, epoch_ptr, 1, bands)
+            end_gathering(ready_ptr, done_ptr, epoch_ptr, 1, GROUPS * bands)

@@ -50,8 +50,8 @@ def along_keys(
 ):
     """The keys from `first` to `end`. `behind`: where values begin, seen from `row`. MASK: not all queries see all of them. `where`: the
     key on each query's diagonal; `lift`: weights are times two to its power. ARRIVES: keys come in bands; `arrival`: the
-    number of those that are there, the row among theirs at which keys begin, the number of all rows, the rows of a band, and how many rows
-    are there for sure."""
+    number of those that are there, the row among theirs at which keys begin, the number of all rows, the rows of a band, how many rows
+    are there for sure, and how many bands come before."""
     acc, total, most = sums
     acc0, acc1 = acc
     columns = tl.arange(0, BLOCK_N)
@@ -63,7 +63,7 @@ def along_keys(
             need = tl.minimum(arrival[1] + start + BLOCK_N, arrival[2])
             if need > there:
                 band = (need - 1) // arrival[3]
-                token = dl.wait(arrival[0], 1, "sys", "acquire", waitValue=band + 1, compare="ge")
+                token = dl.wait(arrival[0], 1, "sys", "acquire", waitValue=arrival[5] + band + 1, compare="ge")
                 at = dl.consume_token(at, token)
                 there = (band + 1) * arrival[3]
         scores = tl.dot(q[0], k_blocks[0].load([at, k_column]).T)

@@ -18,6 +18,7 @@ CASES = [
     {"m": 128, "causal": True},
     {"m": 150, "causal": True, "batch": 2, "bands": 3},
     {"m": 90, "batch": 2, "hq": 4, "hkv": 2, "bands": 4},
+    {"m": 70, "causal": True, "batch": 2, "hq": 4, "hkv": 4, "bands": 3, "groups": 4},
     {"m": 77, "causal": True, "in_order": True, "sinks": True},
     {"m": 100, "causal": True, "softcap": 1.5, "scale": 0.3, "dtype": "bf16"},
     {"m": 5, "causal": True},
@@ -70,6 +71,7 @@ def test_many_calls_on_one_operator(ranks):
     "lengths, options",
     [
         ((70, 1, 33, 0, 50), {"causal": True, "bands": 3}),
+        ((40, 0, 37), {"causal": True, "hkv": 2, "bands": 2, "groups": 2}),
         ((64, 40), {"bands": 2, "more": 5}),
         ((9, 90), {"causal": True, "in_order": True}),
     ],
@@ -128,6 +130,7 @@ def call(sizes=(40, 1, 2, 1, 64, 64), numbers=(40, 1, 40), dtype="fp16", shapes=
         (call(numbers=(41, 1, 41)), "`m` is 41, the operator was made for 1 to 40"),
         (call(numbers=(38, 1, 38)), r"`q` has shape \[1, 20, 2, 64\], \[1, 19, 2, 64\] is needed"),
         (call(bands=17), "`ag_attention`: `bands` is 17"),
+        (call(groups=2), "`ag_attention`: `groups` is 2, a divisor of `hkv`, 1, is needed"),
         (call(numbers=(40, 2, 40)), "`ag_attention`: `sequences` is 2 and `longest` 40, with 40 rows and no `varlen`"),
         (call((40, 2, 2, 1, 64, 64), varlen=True), "`ag_attention`: `batch` is 2, with `varlen` it is 1"),
         (call(varlen=True), "`ag_attention`: `cu` is needed with `varlen`"),

@@ -1,6 +1,7 @@
 """Errors planted in how keys and values arrive and a call ends: every one is found; as it is, the kernel is right, of a small instance
 under every schedule."""
 
+import itertools
 import pathlib
 import re
 import sys
@@ -21,7 +22,7 @@ FILES = ["device/attention.py", "device/attention_forward.py", "device/calls.py"
 _, FORWARD, CALLS, KERNEL = FILES
 BLOCK_M, BLOCK_N, D = 32, 16, 64
 
-AWAITED = '"sys", "acquire", waitValue=band + 1'
+AWAITED = '"sys", "acquire", waitValue=arrival[5] + band + 1'
 PUT_BACK = "                shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)\n"
 MET = "            shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)\n"
 LAST = "tl.num_programs(1) * tl.num_programs(2)):"
@@ -30,6 +31,7 @@ LAST = "tl.num_programs(1) * tl.num_programs(2)):"
 PLANTED = {
     "wait dropped": ((FORWARD, "        if ARRIVES:\n", "        if False:\n"), "race"),
     "one band too few": ((FORWARD, AWAITED, AWAITED.replace("band + 1", "band")), "race"),
+    "the band of the first group": ((KERNEL, "group * bands)", "0)"), "race"),
     "waits once": ((FORWARD, "there = (band + 1) * arrival[3]", "there = 1 << 30"), "race"),
     "relaxed wait": ((FORWARD, AWAITED, AWAITED.replace("acquire", "relaxed")), "race"),
     "narrow wait": ((FORWARD, AWAITED, AWAITED.replace("sys", "cta")), "race|scope"),
@@ -57,31 +59,43 @@ class Launches:
     def __init__(self, team, case, kernel, host=()):
         self.team, self.case, self.kernel, self.host = team, case, kernel, host
         shard, self.bands = -(-case.m // team.size), case.options.get("bands", 1)
+        self.groups = case.options.get("groups", 1)
         self.pitch, self.band_rows = shard + BLOCK_N, -(-shard // self.bands)
         self.all = [team.zeros((team.size * self.pitch, case.heads[1], D), case.dtype, name=n) for n in ("keys", "values")]
         self.ready, self.done = (team.zeros((team.size,), "int64", name=n) for n in ("ready", "done"))
         self.ended, self.epoch = (team.local_from_array(np.zeros(1, t), name=t) for t in ("int32", "int64"))
         self.beside = team.new_stream()
 
+    def copy(self, to, x, group):
+        """The columns of a group's heads."""
+        heads = x.shape[1] // self.groups
+        columns = slice(group * heads, (group + 1) * heads)
+        rows = [(to, x)] if self.groups == 1 else [(to[i, columns], x[i, columns]) for i in range(x.shape[0])]
+        for to, x in rows:
+            self.beside.copy(to, x)
+
     def push(self, given):
         rank, ranks, host = self.team.rank, self.team.size, self.host
         rows = given[0].shape[0]
-        for peer in [(rank + distance) % ranks for distance in range(1, ranks)]:
+        for group, distance in itertools.product(range(self.groups), range(1, ranks)):
+            peer = (rank + distance) % ranks
             slot = (rank + 1) % ranks if "wrong slot" in host else rank
             other = (rank + 1) % ranks if "wrong signal" in host else rank
             signal = self.ready.peer(peer)[other : other + 1]
             for band in range(self.bands):
                 first, end = min(band * self.band_rows, rows), min((band + 1) * self.band_rows, rows)
-                late = "values behind the signal" in host
-                for late_one in (False, True):
-                    for to, x in zip(self.all, given):
-                        if late_one == (late and to is self.all[1]) and first < end and "signal first" not in host:
-                            self.beside.copy(to.peer(peer)[slot * self.pitch + first : slot * self.pitch + end], x[first:end])
-                    if not late_one and (first < end or band + 1 == self.bands):
-                        self.beside.signal_write(signal, band + 1)
-                if "signal first" in host and first < end:
-                    for to, x in zip(self.all, given):
-                        self.beside.copy(to.peer(peer)[slot * self.pitch + first : slot * self.pitch + end], x[first:end])
+                tensors = list(zip(self.all, given)) if first < end else []
+                late = tensors if "signal first" in host else tensors[1:] if "values behind the signal" in host else []
+
+                def copy(some, peer=peer, slot=slot, first=first, end=end, group=group):
+                    for to, x in some:
+                        to = to.peer(peer)[slot * self.pitch + first : slot * self.pitch + end]
+                        self.copy(to, x[first:end], group)
+
+                copy([pair for pair in tensors if pair not in late])
+                if first < end or band + 1 == self.bands:
+                    self.beside.signal_write(signal, group * self.bands + band + 1)
+                copy(late)
 
     def __call__(self, q, *given):
         team, (hq, hkv), own = self.team, self.case.heads, q.shape[1]
@@ -93,7 +107,17 @@ class Launches:
         low = -(-own // 2)
         blocks = -(-low // BLOCK_M) - (low - own) // BLOCK_M
         numbers = (D**-0.5 * np.log2(np.e), 0.0, self.case.m, own, own, self.pitch, team.size * self.pitch, self.bands, self.band_rows)
-        constants = {"HQ": hq, "HKV": hkv, "D0": D, "D1": 0, "V0": D, "V1": 0, "BLOCK_M": BLOCK_M, "BLOCK_N": BLOCK_N}
+        constants = {
+            "HQ": hq,
+            "HKV": hkv,
+            "GROUPS": self.groups,
+            "D0": D,
+            "D1": 0,
+            "V0": D,
+            "V1": 0,
+            "BLOCK_M": BLOCK_M,
+            "BLOCK_N": BLOCK_N,
+        }
         constants |= {
             "CAUSAL": True,
             "IN_ORDER": False,
@@ -105,7 +129,7 @@ class Launches:
             "ARRIVES": True,
         }
         pointers = (q, *given, *self.all, lse, lse, lse, out, self.ready, self.done, self.ended, self.epoch)
-        self.kernel[(hq, blocks, 1)](*pointers, *numbers, **constants, num_warps=4)
+        self.kernel[(hq // self.groups, blocks, self.groups)](*pointers, *numbers, **constants, num_warps=4)
         team.stream.wait_event(self.beside.record_event())
         return out, lse
 
@@ -122,8 +146,8 @@ def calls(team, cases, kernel, host=()):
     return [[np.array(x) for x in out] for out in outs]
 
 
-def cases_of(ranks, count, m=72, bands=3):
-    return [Case(ranks, m, hq=1, causal=True, bands=bands, seed=i) for i in range(count)]
+def cases_of(ranks, count, m=72, bands=3, groups=1):
+    return [Case(ranks, m, hq=groups, hkv=groups, causal=True, bands=bands, groups=groups, seed=i) for i in range(count)]
 
 
 def kernel_of(folder, *changes):
@@ -136,9 +160,9 @@ def check(cases, result):
             case.check(rank, out)
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_as_it_is(tmp_path, ranks):
-    cases, kernel = cases_of(ranks, 3), kernel_of(tmp_path)
+@pytest.mark.parametrize("ranks, groups", [(2, 1), (3, 1), (2, 2)])
+def test_as_it_is(tmp_path, ranks, groups):
+    cases, kernel = cases_of(ranks, 3, groups=groups), kernel_of(tmp_path)
     for seed in range(6):
         policy = POLICIES[seed % len(POLICIES)]
         result = tandem.launch(lambda team: calls(team, cases, kernel), ranks=ranks, seed=seed, policy=policy, check=True)
@@ -150,7 +174,8 @@ def test_as_it_is(tmp_path, ranks):
 def test_planted_errors(tmp_path, name):
     changes, kinds = ([PLANTED[name][0]], PLANTED[name][1]) if name in PLANTED else ([], HOST[name])
     ranks = 3 if "next rank" in name or "wrong" in name else 2
-    cases, kernel, found = cases_of(ranks, 3), kernel_of(tmp_path, *changes), []
+    groups = 2 if "group" in name else 1
+    cases, kernel, found = cases_of(ranks, 3, groups=groups), kernel_of(tmp_path, *changes), []
     for seed in range(12):
         policy = POLICIES[seed % len(POLICIES)]
         try:

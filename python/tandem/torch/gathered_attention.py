@@ -62,7 +62,8 @@ class _GatheredAttention(torch.autograd.Function):
         q, k, v, sinks, out, lse = ctx.saved_tensors
         world, options, m = worlds.of(q), ctx.options, ctx.m
         in_order = options.pop("in_order", False)
-        options.pop("bands", None)
+        for name in ("bands", "groups"):
+            options.pop(name, None)
         places = places_of(m, world.size, in_order, q.device)
 
         def whole(x):

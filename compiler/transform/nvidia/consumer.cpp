@@ -67,7 +67,7 @@ void consumeInLoop(const RingPlan& plan, ArrayRef<RingPlan> rings, int numWarps,
 void consumeOnce(const RingPlan& plan) {
   tile::BlockLoadOp load = plan.loads.back();
   tile::DotOp product = plan.dots.back();
-  Operation* last = product->getParentOp();
+  Operation* last = load->getBlock()->findAncestorOpInBlock(*product);
   OpBuilder builder(load);
   tgpu::AwaitOp::create(builder, load.getLoc(), plan.ring);
   builder.setInsertionPointAfter(last);

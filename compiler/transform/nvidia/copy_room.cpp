@@ -56,16 +56,21 @@ int64_t bytesInSlot(ArrayRef<CopiedLoad> loads) {
   return bytes;
 }
 
-int64_t roomForSlots(func::FuncOp kernel, ArrayRef<CopiedLoad> loads, const target::TargetInfo& target) {
+int64_t bytesExchanged(func::FuncOp kernel, const target::TargetInfo& target) {
   int numWarps = tile::numWarps(kernel);
-  int64_t room = roomOf(target.maxSharedBytes()), exchanged = 0;
+  int64_t most = 0;
+  kernel.walk([&](Operation* op) { most = std::max(most, bytesExchanged(op, numWarps, target)); });
+  return most;
+}
+
+int64_t roomForSlots(func::FuncOp kernel, ArrayRef<CopiedLoad> loads, const target::TargetInfo& target) {
+  int64_t room = roomOf(target.maxSharedBytes());
   kernel.walk([&](Operation* op) {
     if (auto alloc = dyn_cast<tgpu::AllocOp>(op); alloc && !isFeed(alloc, loads))
       room -= alloc.getSlots() * sizeOf(alloc.getResult());
     if (auto alloc = dyn_cast<simt::SmemAllocOp>(op)) room -= sizeOf(alloc->getResult(0));
-    exchanged = std::max(exchanged, bytesExchanged(op, numWarps, target));
   });
-  return room - exchanged;
+  return room - bytesExchanged(kernel, target);
 }
 
 }  // namespace tandem::transform::nvidia

@@ -3,6 +3,7 @@
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
+#include "compiler/transform/nvidia/product_layouts.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -32,6 +33,8 @@ struct RowSum {
   arith::AddFOp sum;
   tile::ReduceOp added;
   Value factor;
+  int64_t groups = 1;  // of columns, each with its parts
+  int64_t parts() const { return groups * kParts; }
 };
 
 class Deferral {
@@ -58,17 +61,21 @@ class Deferral {
       if (!found.added || !scaled || !scaled->hasOneUse()) continue;
       if (scaled.getLhs() != argument && scaled.getRhs() != argument) continue;
       found.factor = scaled.getLhs() == argument ? scaled.getRhs() : scaled.getLhs();
-      if (isPower(found.factor) && suits(found.added)) return found;
+      if (!isPower(found.factor) || !suits(found.added)) continue;
+      found.groups = groupsAlongColumns(typeOf(found.added), numWarps_);
+      if (typeOf(found.added).getDimSize(1) >= 2 * found.parts()) return found;
     }
     return std::nullopt;
   }
+
+  static RankedTensorType typeOf(tile::ReduceOp op) { return cast<RankedTensorType>(op.getSources()[0].getType()); }
 
   // Returns true if the rows are those of a product in the same iteration, which a warpgroup makes.
   bool suits(tile::ReduceOp op) {
     if (op->getBlock() != loop_.getBody() || !op->hasOneUse() || !addsUp(op) || !isPower(op.getSources()[0]))
       return false;
-    auto type = cast<RankedTensorType>(op.getSources()[0].getType());
-    if (type.getRank() != 2 || !type.getElementType().isF32() || type.getDimSize(1) < 2 * kParts) return false;
+    RankedTensorType type = typeOf(op);
+    if (type.getRank() != 2 || !type.getElementType().isF32()) return false;
     return llvm::any_of(loop_.getBody()->getOps<tile::DotOp>(),
                         [&](tile::DotOp dot) { return dot.getType() == type && fitsWgmma(dot, numWarps_, target_); });
   }
@@ -76,31 +83,31 @@ class Deferral {
   void carryParts(const RowSum& s) {
     OpBuilder before(loop_), behind(loop_->getNextNode());
     OpOperand& init = loop_.getInitArgsMutable()[s.index];
-    init.set(shared(init.get(), before));
+    init.set(shared(s, init.get(), before));
     Value carried = loop_.getRegionIterArg(s.index), result = loop_.getResult(s.index);
     carried.setType(init.get().getType());
     result.setType(init.get().getType());
     if (!result.use_empty()) {
-      Value whole = reduced(s.added, result, behind);
+      Value whole = reduced(s.added, result, 1, behind);
       result.replaceAllUsesExcept(whole, whole.getDefiningOp());
     }
     addParts(s, carried);
   }
 
-  // An eighth each: a power of two takes nothing from the value.
-  Value shared(Value whole, OpBuilder& b) {
+  // As much each: a power of two takes nothing from the value.
+  static Value shared(const RowSum& s, Value whole, OpBuilder& b) {
     Location loc = whole.getLoc();
-    Value eighth = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1.0f / kParts));
-    return wide(arith::MulFOp::create(b, loc, whole, tile::SplatOp::create(b, loc, whole.getType(), eighth)), b);
+    Value part = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1.0f / float(s.parts())));
+    return wide(s, arith::MulFOp::create(b, loc, whole, tile::SplatOp::create(b, loc, whole.getType(), part)), b);
   }
 
-  static Value wide(Value row, OpBuilder& b) {
+  static Value wide(const RowSum& s, Value row, OpBuilder& b) {
     Location loc = row.getLoc();
     auto type = cast<RankedTensorType>(row.getType());
     int64_t rows = type.getDimSize(0);
     auto column = RankedTensorType::get({rows, 1}, type.getElementType());
     Value expanded = tile::ExpandDimsOp::create(b, loc, column, row, 1);
-    return tile::BroadcastOp::create(b, loc, RankedTensorType::get({rows, kParts}, type.getElementType()), expanded);
+    return tile::BroadcastOp::create(b, loc, RankedTensorType::get({rows, s.parts()}, type.getElementType()), expanded);
   }
 
   // The carried parts take the place of the sum in the body.
@@ -108,11 +115,16 @@ class Deferral {
     OpBuilder b(s.sum);
     Location loc = s.sum.getLoc();
     Value source = s.added.getSources()[0];
-    auto type = cast<RankedTensorType>(source.getType());
-    auto split =
-        RankedTensorType::get({type.getDimSize(0), type.getDimSize(1) / kParts, kParts}, type.getElementType());
-    Value parts = reduced(s.added, tile::ReshapeOp::create(b, loc, split, source), b);
-    Value scaled = arith::MulFOp::create(b, loc, carried, wide(s.factor, b));
+    auto of = [&](ArrayRef<int64_t> shape) { return RankedTensorType::get(shape, typeOf(s.added).getElementType()); };
+    int64_t rows = typeOf(s.added).getDimSize(0), each = typeOf(s.added).getDimSize(1) / s.parts();
+    Value parts;
+    if (s.groups == 1) {
+      parts = reduced(s.added, tile::ReshapeOp::create(b, loc, of({rows, each, kParts}), source), 1, b);
+    } else {
+      Value split = tile::ReshapeOp::create(b, loc, of({rows, s.groups, each, kParts}), source);
+      parts = tile::ReshapeOp::create(b, loc, of({rows, s.parts()}), reduced(s.added, split, 2, b));
+    }
+    Value scaled = arith::MulFOp::create(b, loc, carried, wide(s, s.factor, b));
     Value next = arith::AddFOp::create(b, loc, scaled, parts);
     s.sum.getResult().replaceAllUsesWith(next);
     Operation *old = s.sum, *product = s.sum.getLhs().getDefiningOp<arith::MulFOp>();
@@ -122,13 +134,13 @@ class Deferral {
     s.added->erase();
   }
 
-  // `source` folded along 1 as `like` does it.
-  static Value reduced(tile::ReduceOp like, Value source, OpBuilder& b) {
+  // `source` folded along `axis` as `like` does it.
+  static Value reduced(tile::ReduceOp like, Value source, int axis, OpBuilder& b) {
     auto type = cast<RankedTensorType>(source.getType());
     SmallVector<int64_t> shape(type.getShape());
-    shape.erase(shape.begin() + 1);
+    shape.erase(shape.begin() + axis);
     auto op = tile::ReduceOp::create(b, source.getLoc(), TypeRange{RankedTensorType::get(shape, type.getElementType())},
-                                     ValueRange{source}, 1);
+                                     ValueRange{source}, axis);
     IRMapping mapping;
     like.getCombine().cloneInto(&op.getCombine(), mapping);
     return op.getResults()[0];

@@ -26,9 +26,9 @@ def RecogniseBlocks : KernelPass<"recognise-blocks"> {
 def DeferSums : KernelPass<"defer-sums"> {
   let summary = "keep the sums of rows that an online softmax carries in parts, and add these up behind the loop";
   let description = [{
-    `sum = sum * exp(a) + reduce(exp(b))`, whose value nobody looks at in the loop, is carried as eight sums of every eighth column: of a
-    product's result a thread holds just those, so threads exchange sums once a loop, not once an iteration. Powers are never negative, so
-    nothing cancels that did not.
+    `sum = sum * exp(a) + reduce(exp(b))`, whose value nobody looks at in the loop, is carried as eight sums of every eighth
+    column, of each warpgroup's columns where several share them: of a product's result a thread holds just those, so threads exchange sums
+    once a loop, not once an iteration. Powers are never negative, so nothing cancels that did not.
   }];
   let options = [Target];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
@@ -48,7 +48,8 @@ def SelectProducts : KernelPass<"select-products"> {
   let summary = "choose the unit that does each product of tiles, and how its operands come";
   let description = [{
     1. Loops whose products read blocks of strided tensors get rings in shared memory that an added producer warp fills by TMA while the
-       program's own warps multiply (`tgpu.warp_specialize`).
+       program's own warps multiply (`tgpu.warp_specialize`). Numbers that decide loops or addresses and that all warps make of tiles, once
+       a program, the producer is told.
        Not where an operand comes through pointers that TMA can't follow: pipeline-loads copies all that such a loop reads.
     2. Other products that wgmma can do have their operands brought to shared memory, the left one to registers where it is computed in the
        same block.
@@ -56,7 +57,8 @@ def SelectProducts : KernelPass<"select-products"> {
     The other products stay `tile.dot`.
   }];
   let options = [Target];
-  let dependentDialects = ["::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::tandem::simt::SimtDialect", "::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def OverlapProducts : KernelPass<"overlap-products"> {
@@ -130,9 +132,10 @@ def ScheduleProducts : KernelPass<"schedule-products"> {
   let description = [{
     For loops with several products, each of which select-products has awaited where it stands:
 
-    1. Products whose operands are there when the iteration begins come first.
-    2. A wait goes to the first use of its result, and leaves under way what has been started since.
-    3. A slot is let go when its last product is done.
+    1. A product whose result only another one is added to is waited for with that one.
+    2. Products whose operands are there when the iteration begins come first.
+    3. A wait goes to the first use of its result, and leaves under way what has been started since.
+    4. A slot is let go when its last product is done.
 
     Around a loop with products, what is computed of scalars before it and used behind it comes behind it.
   }];

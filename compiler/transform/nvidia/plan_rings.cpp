@@ -37,11 +37,14 @@ Readers readersOf(ArrayRef<tile::DotOp> dots, RingPlans& plans) {
   return readers;
 }
 
-// The loops in the load's block, each with some of the products in its body.
+// The loops in the load's block, each with some of the products in its body or in loops there.
 bool inLoopsBehind(tile::BlockLoadOp load, ArrayRef<tile::DotOp> dots) {
-  return isa<func::FuncOp, scf::ForOp>(load->getParentOp()) && llvm::all_of(dots, [&](tile::DotOp dot) {
-           return isa<scf::ForOp>(dot->getParentOp()) && dot->getParentOp()->getBlock() == load->getBlock();
-         });
+  auto isInLoop = [&](tile::DotOp dot) {
+    Operation* parent = dot->getParentOp();
+    while (isa<scf::ForOp>(parent) && parent->getBlock() != load->getBlock()) parent = parent->getParentOp();
+    return isa<scf::ForOp>(parent);
+  };
+  return isa<func::FuncOp, scf::ForOp>(load->getParentOp()) && llvm::all_of(dots, isInLoop);
 }
 
 // Loads of one block that the same products read share a ring.

@@ -54,6 +54,10 @@ class Slice {
       return;
     }
     if (places_.contains(op)) return;
+    if (isTold(op)) {
+      needed_.told.insert(op);
+      return;
+    }
     bool isRoot = llvm::is_contained(roots_, op);
     if (op->getNumRegions() || (!isRoot && hasTiles(op)) || ((!isRoot || isWait(op)) && !mayHappenTwice(op))) {
       sound_ = false;
@@ -61,6 +65,11 @@ class Slice {
     }
     for (Value v : op->getOperands())
       if (!isa<RankedTensorType>(v.getType())) needValue(v);
+  }
+
+  bool isTold(Operation* op) const {
+    return op->getBlock() == &body_ && hasTiles(op) && isMemoryEffectFree(op) &&
+           llvm::all_of(op->getResultTypes(), [](Type t) { return t.isIntOrIndexOrFloat(); });
   }
 
   void needValue(Value v) {

@@ -10,17 +10,19 @@ namespace tandem::transform::nvidia {
 
 struct Needed {
   llvm::SetVector<mlir::Operation*> ops;
-  llvm::DenseSet<mlir::Value> carried;  // results of loops and branches that are needed
+  llvm::DenseSet<mlir::Value> carried;     // results of loops and branches that are needed
+  llvm::SetVector<mlir::Operation*> told;  // those of `ops` that make numbers of tiles, once a program
 };
 
 // Returns the ops of `body` that ops in `roots` need: operands, their operands in turn, loops and branches around them.
-// Returns nothing if a tile is among them, or control flow that the copy cannot have (one thread runs it), or an op
-// that must not happen twice. The ops of `places` are only passed by.
+// Ops outside of loops and branches that make numbers of tiles are told: what they need is not needed. Returns nothing
+// if another tile is among them, or control flow that the copy cannot have (one thread runs it), or an op that must not
+// happen twice. The ops of `places` are only passed by.
 std::optional<Needed> neededFor(mlir::Block& body, llvm::ArrayRef<mlir::Operation*> roots,
                                 llvm::ArrayRef<mlir::Operation*> places = {});
 
-// Copies the needed ops of `body` to where `builder` is; `copyRoot` makes the op that stands for a root or a place,
-// whose operands are already mapped.
+// Copies the needed ops of `body` to where `builder` is; `copyRoot` makes the op that stands for a root, a place or what
+// is told, whose operands are already mapped.
 void cloneNeeded(mlir::Block& body, const Needed& needed, mlir::OpBuilder& builder, mlir::IRMapping& mapping,
                  llvm::function_ref<bool(mlir::Operation*, mlir::OpBuilder&, mlir::IRMapping&)> copyRoot);
 

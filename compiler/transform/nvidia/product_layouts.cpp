@@ -56,6 +56,8 @@ int64_t wgmmaColumns(RankedTensorType type, int numWarps) {
   return std::min<int64_t>(kWgmma.mostColumns, type.getDimSize(1) / wgmmaGrid(type, numWarps).n);
 }
 
+int64_t groupsAlongColumns(RankedTensorType type, int numWarps) { return wgmmaGrid(type, numWarps).n; }
+
 LinearLayout wgmmaResult(RankedTensorType type, int numWarps) {
   return layout::wgmmaResult(type.getShape(), wgmmaGrid(type, numWarps), wgmmaColumns(type, numWarps));
 }

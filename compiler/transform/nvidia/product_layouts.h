@@ -8,6 +8,8 @@ namespace tandem::transform::nvidia {
 
 // The columns that one instruction computes.
 int64_t wgmmaColumns(mlir::RankedTensorType type, int numWarps);
+// How many warpgroups share the columns.
+int64_t groupsAlongColumns(mlir::RankedTensorType type, int numWarps);
 layout::LinearLayout wgmmaResult(mlir::RankedTensorType type, int numWarps);
 layout::LinearLayout wgmmaLhs(mlir::RankedTensorType type, int numWarps);
 

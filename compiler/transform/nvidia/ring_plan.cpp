@@ -16,8 +16,9 @@ bool areInTurn(const RingPlan& a, const RingPlan& b) {
   if (a.loop && b.loop) return !isNested(a.loop, b.loop);
   auto endsBefore = [](const RingPlan& first, const RingPlan& second) {
     tile::DotOp product = first.dots.back();
-    Operation *last = product->getParentOp(), *next = tile::BlockLoadOp(second.loads.front());
-    return last->getBlock() == next->getBlock() && last->isBeforeInBlock(next);
+    Operation* next = tile::BlockLoadOp(second.loads.front());
+    Operation* last = next->getBlock()->findAncestorOpInBlock(*product);
+    return last && last->isBeforeInBlock(next);
   };
   return !a.loop && !b.loop && (endsBefore(a, b) || endsBefore(b, a));
 }

@@ -1,6 +1,7 @@
 // Counts shared memory.
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/transform/nvidia/ring_slots.h"
+#include "compiler/transform/nvidia/copy_room.h"
 #include "compiler/transform/nvidia/epilogue_room.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/tensor_choice.h"
@@ -22,7 +23,7 @@ class SlotCount {
   SlotCount(func::FuncOp kernel, ArrayRef<tile::DotOp> dots, MutableArrayRef<RingPlan> rings,
             const target::TargetInfo& target)
       : kernel_(kernel), dots_(dots), rings_(rings), maxBytes_(target.maxSharedBytes()),
-        numWarps_(tile::numWarps(kernel)) {
+        numWarps_(tile::numWarps(kernel)), target_(target) {
     if (llvm::any_of(rings, haveMadeMaps)) maxBytes_ -= kMadeMapsBytes;
     asked_ = std::clamp<int64_t>(tile::numStages(kernel).value_or(kMaxSlots), 2, kMaxSlots);
   }
@@ -38,7 +39,9 @@ class SlotCount {
     if (numWarps_ <= target::kWgmma.warps && awaitsProducts() &&
         fitInto((maxBytes_ - kBytesBetweenBlocks) / 2 - epilogue) >= std::min<int64_t>(asked_, 2))
       return true;
-    return fitInto(maxBytes_ - epilogue) >= 2;
+    // Exchanges between threads go in more rounds where they have less room.
+    return fitInto(maxBytes_ - epilogue) >= 2 ||
+           fitInto(maxBytes_ - std::max(kScratchBytes, bytesExchanged(kernel_, target_))) >= 2;
   }
 
  private:
@@ -73,8 +76,9 @@ class SlotCount {
         bool inRing = llvm::any_of(
             rings_, [&](const RingPlan& p) { return llvm::is_contained(p.loads, blockLoadBehind(source)); });
         if (inRing || (isLhs && staysInRegisters(dot)) || !seen.insert(source).second) continue;
-        bool isCopied = source.getDefiningOp<tile::LoadOp>() && llvm::any_of(rings_, [&](const RingPlan& p) {
-                          return p.loop && llvm::is_contained(p.dots, dot);
+        auto load = source.getDefiningOp<tile::LoadOp>();
+        bool isCopied = load && llvm::any_of(rings_, [&](const RingPlan& p) {
+                          return p.loop && p.loop == load->getParentOp() && llvm::is_contained(p.dots, dot);
                         });
         bytes += bytesOf(cast<RankedTensorType>(source.getType())) * (isCopied ? asked_ : 1);
       }
@@ -86,6 +90,7 @@ class SlotCount {
   MutableArrayRef<RingPlan> rings_;
   int64_t maxBytes_;
   int numWarps_;
+  const target::TargetInfo& target_;
   int64_t asked_;
 };
 

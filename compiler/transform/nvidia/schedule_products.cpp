@@ -37,10 +37,12 @@ class Schedule {
 
   bool apply() {
     if (!collect()) return false;
+    chain();
     loadFirst();
     if (haveRegisters()) startEarly();
     placeAdvances();
-    for (auto& [product, wait] : waits_) awaitLate(product, wait);
+    for (auto& [product, wait] : waits_)
+      if (wait.getAcc() == product->getResult(0)) awaitLate(product, wait);
     countPending();
     return true;
   }
@@ -85,6 +87,19 @@ class Schedule {
     if (isHere && (!reads.await || !reads.advance != !isRing || !reads.release != !isRing)) return false;
     if (!isHere) rings_.erase(ring);
     return true;
+  }
+
+  // A product of buffers, to whose result only another one is added, is waited for with that one.
+  void chain() {
+    auto isRead = [&](Value buffer) { return isa<tile::SmemType>(buffer.getType()) && !isStoredHere(buffer); };
+    for (auto& [op, wait] : llvm::reverse(waits_)) {
+      auto product = cast<tgpu::WgmmaOp>(op);
+      if (!wait.getResult().hasOneUse() || !isRead(product.getLhs()) || !isRead(product.getRhs())) continue;
+      auto next = dyn_cast<tgpu::WgmmaOp>(*wait.getResult().user_begin());
+      if (!next || next->getBlock() != body_ || next.getAcc() != wait.getResult()) continue;
+      next.getAccMutable().assign(product.getResult());
+      std::exchange(wait, waits_[next]).erase();
+    }
   }
 
   // Products whose operands are there when the iteration begins come first, in their order.
@@ -165,12 +180,13 @@ class Schedule {
 
   bool isThereAtBegin(tgpu::WgmmaOp product) {
     auto isOutside = [&](Value v) { return isa<BlockArgument>(v) || v.getParentBlock() != body_; };
-    if (!isOutside(product.getLhs()) || !(isOutside(product.getAcc()) || analysis::isZero(product.getAcc())))
-      return false;
+    Value acc = product.getAcc();
+    bool isChained = last_ && acc.getDefiningOp<tgpu::WgmmaOp>() == last_;
+    if (!isOutside(product.getLhs()) || !(isChained || isOutside(acc) || analysis::isZero(acc))) return false;
     for (auto [buffer, ring] :
          {std::pair(product.getLhs(), product.getLhsRing()), std::pair(product.getRhs(), product.getRhsRing())})
       if (!ring && isa<tile::SmemType>(buffer.getType()) && isStoredHere(buffer)) return false;
-    if (!isOutside(product.getAcc())) moveOut(product.getAcc().getDefiningOp());
+    if (!isChained && !isOutside(acc)) moveOut(acc.getDefiningOp());
     return true;
   }
 
@@ -238,7 +254,7 @@ class Schedule {
 
   scf::ForOp loop_;
   Block* body_;
-  llvm::MapVector<Operation*, tgpu::WgmmaWaitOp> waits_;  // each product's
+  llvm::MapVector<Operation*, tgpu::WgmmaWaitOp> waits_;  // each product's, or that of the one that adds to it
   llvm::MapVector<Value, Reads> rings_;
   Operation* last_ = nullptr;  // of what has been moved to the body's begin
 };

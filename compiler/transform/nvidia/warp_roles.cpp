@@ -1,7 +1,9 @@
 // The producer is a slice of the kernel. It waits for signals itself; at other ops that its copies must come after it
-// passes a gate, which the consumers open behind them.
+// passes a gate, which the consumers open behind them. Numbers that take all threads, such as a tile's sum, it is told
+// through shared memory, behind a gate.
 #include "compiler/transform/nvidia/warp_roles.h"
 #include "compiler/dialect/dist/dist.h"
+#include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/thread_dependence.h"
@@ -44,6 +46,10 @@ class ProducerSplit {
       whyNot = {remark::lineOf(*gate) + ", which comes before it, is reached by some threads only", ""};
       return nullptr;
     }
+    if (!needed->told.empty() && blocks_ > 1) {
+      whyNot = {"a number made of a tile decides the loop or its addresses", "num_ctas=1"};
+      return nullptr;
+    }
     warnOfWaits(*needed);
     return split(body, *needed);
   }
@@ -79,7 +85,12 @@ class ProducerSplit {
       p.ring = rings_[p.owner].ring;
       p.buffers = rings_[p.owner].buffers;
     }
-    Value gate = gates_.empty() ? nullptr : makeGate(builder);
+    Value gate = gates_.empty() && needed.told.empty() ? nullptr : makeGate(builder);
+    llvm::DenseMap<Value, Value> places;
+    for (Operation* op : needed.told)
+      for (Value number : op->getResults())
+        places[number] = simt::SmemAllocOp::create(
+            builder, op->getLoc(), tile::SmemType::get(builder.getContext(), {1}, number.getType()), Value());
     auto roles = tgpu::WarpSpecializeOp::create(builder, kernel_.getLoc());
     Block& consumer = roles.getConsumer().emplaceBlock();
     Block& producer = roles.getProducer().emplaceBlock();
@@ -89,10 +100,12 @@ class ProducerSplit {
     OpBuilder inProducer = OpBuilder::atBlockEnd(&producer);
     IRMapping mapping;
     cloneNeeded(consumer, needed, inProducer, mapping, [&](Operation* op, OpBuilder& b, IRMapping& map) {
+      if (needed.told.contains(op)) return learn(op, gate, places, b, map);
       if (llvm::is_contained(gates_, op)) return passGate(op, gate, b);
       return copyLoad(op, b, map);
     });
     for (Operation* op : gates_) openGate(op, gate);
+    for (Operation* op : needed.told) tell(op, gate, places);
     dropWaits(needed);
     return roles;
   }
@@ -126,6 +139,25 @@ class ProducerSplit {
   static bool passGate(Operation* op, Value gate, OpBuilder& builder) {
     tgpu::AcquireOp::create(builder, op->getLoc(), gate);
     tgpu::CommitOp::create(builder, op->getLoc(), gate);
+    return true;
+  }
+
+  // All threads have the same number.
+  static void tell(Operation* op, Value gate, const llvm::DenseMap<Value, Value>& places) {
+    openGate(op, gate);
+    OpBuilder builder(op->getNextNode());
+    Value zero = arith::ConstantIntOp::create(builder, op->getLoc(), 0, 32);
+    for (Value number : op->getResults())
+      simt::SmemStoreOp::create(builder, op->getLoc(), places.lookup(number), number, zero);
+  }
+
+  static bool learn(Operation* op, Value gate, const llvm::DenseMap<Value, Value>& places, OpBuilder& builder,
+                    IRMapping& mapping) {
+    passGate(op, gate, builder);
+    Value zero = arith::ConstantIntOp::create(builder, op->getLoc(), 0, 32);
+    for (Value number : op->getResults())
+      mapping.map(number,
+                  simt::SmemLoadOp::create(builder, op->getLoc(), number.getType(), places.lookup(number), zero));
     return true;
   }
 

@@ -58,6 +58,61 @@ func.func @dependent(%a: tensor<64x64xf16>, %n: i32) -> tensor<64x64xf32> attrib
   return %r : tensor<64x64xf32>
 }
 
+// What one product adds to another's result is waited for once, and both come first. An operand in registers is waited for.
+// CHECK-LABEL: func.func @chained
+// CHECK: tile.load
+// CHECK: %[[S:.*]] = tgpu.wgmma
+// CHECK-NEXT: %[[T:.*]] = tgpu.wgmma %{{.*}}, %{{.*}} of %{{.*}}, %[[S]]
+// CHECK-NOT: wgmma_wait %[[S]]
+// CHECK: tgpu.wgmma_wait %[[T]] pending 0
+// CHECK-NOT: tgpu.wgmma_wait
+// CHECK-LABEL: func.func @in_registers
+// CHECK: %[[S:.*]] = tgpu.wgmma
+// CHECK-NEXT: tgpu.wgmma_wait %[[S]] pending 0
+func.func @chained(%p: tensor<64x!tile.ptr<f32>>, %n: i32) -> tensor<64x64xf32> attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %ring = tgpu.ring 2 bytes 8192
+  %q = tgpu.alloc 1 x !tile.smem<64x64xf16> swizzle 128
+  %k = tgpu.alloc 2 x !tile.smem<64x64xf16> swizzle 128
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) : i32 {
+    tgpu.await %ring
+    %s = tgpu.wgmma %q, %k of %ring, %zero : !tile.smem<64x64xf16>, !tile.smem<64x64xf16> -> tensor<64x64xf32>
+    %sw = tgpu.wgmma_wait %s pending 0 : tensor<64x64xf32>
+    %row = tile.load %p : tensor<64x!tile.ptr<f32>> -> tensor<64xf32>
+    %t = tgpu.wgmma %q, %k of %ring, %sw : !tile.smem<64x64xf16>, !tile.smem<64x64xf16> -> tensor<64x64xf32>
+    %tw = tgpu.wgmma_wait %t pending 0 : tensor<64x64xf32>
+    tgpu.advance %ring
+    tgpu.release %ring
+    %column = tile.expand_dims %row at 1 : tensor<64xf32> -> tensor<64x1xf32>
+    %wide = tile.broadcast %column : tensor<64x1xf32> -> tensor<64x64xf32>
+    %e = arith.mulf %tw, %wide : tensor<64x64xf32>
+    %next = arith.addf %e, %sum : tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  return %r : tensor<64x64xf32>
+}
+func.func @in_registers(%a: tensor<64x64xf16>, %n: i32) -> tensor<64x64xf32> attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %ring = tgpu.ring 2 bytes 8192
+  %k = tgpu.alloc 2 x !tile.smem<64x64xf16> swizzle 128
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) : i32 {
+    tgpu.await %ring
+    %s = tgpu.wgmma %a, %k of %ring, %zero : tensor<64x64xf16>, !tile.smem<64x64xf16> -> tensor<64x64xf32>
+    %sw = tgpu.wgmma_wait %s pending 0 : tensor<64x64xf32>
+    %t = tgpu.wgmma %a, %k of %ring, %sw : tensor<64x64xf16>, !tile.smem<64x64xf16> -> tensor<64x64xf32>
+    %tw = tgpu.wgmma_wait %t pending 0 : tensor<64x64xf32>
+    tgpu.advance %ring
+    tgpu.release %ring
+    %next = arith.addf %tw, %sum : tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  return %r : tensor<64x64xf32>
+}
+
 // A load behind a product begins before it, unless a thread's registers are full of results: 32 and 32 of them here, and 64 and 64 in
 // @full, where the loaded tile takes another 32. A row's numbers take one.
 // CHECK-LABEL: func.func @ahead

@@ -15,7 +15,7 @@ struct Tile {
 };
 
 constexpr int64_t kMostRows = 64, kLeastRows = 16, kFewRows = 16;
-constexpr int64_t kLeastShared = 2, kMostShared = 8;  // rows that one who has a part puts together at once
+constexpr int64_t kLeastShared = 1, kMostShared = 8;  // rows that one who has a part puts together at once
 constexpr int64_t kLargePart = 64 << 10;  // bytes, from which on a part is put together with others by all who have one
 constexpr int64_t kMostAtOnce = 1024;     // sequences whose lengths are looked at together
 constexpr int64_t kLeastPlaces = 2, kCost = 2;
@@ -177,6 +177,7 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
                 {"SCALED", config_.fp8Cache},
                 {"TOLD", more.status.address != 0},
                 {"TOGETHER", together_},
+                {"BLOCKS", sizes_.turned && !config_.fp8Cache && cache_.page >= config_.blockN},
                 {"RANKS", ranks},
                 {"POLLS", pollsOn(team_)}});
 }

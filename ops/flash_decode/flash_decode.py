@@ -154,22 +154,30 @@ def finish(
 
 
 @tandem.jit
+def some_parts(parts_ptr, stats_ptr, first_pid, first, count, rows, real, AT_ONCE: tl.constexpr, ROWS: tl.constexpr, D: tl.constexpr):
+    """The greatest, the sums and the values by weights of these rows of AT_ONCE of an item's parts."""
+    nth = first + tl.arange(0, AT_ONCE)
+    part = (first_pid + nth) * 2 + (nth == 0).to(tl.int32)
+    here = (nth < count)[:, None] & real[None, :]
+    stats_ptrs = stats_ptr + part[:, None] * (2 * ROWS) + rows[None, :]
+    of_parts = tl.load(stats_ptrs, mask=here, other=-float("inf"))
+    sums_of_parts = tl.load(stats_ptrs + ROWS, mask=here, other=0.0)
+    at = (part.to(tl.int64)[:, None] * ROWS + rows[None, :]) * D
+    some = tl.load(parts_ptr + at[:, :, None] + tl.arange(0, D)[None, None, :], mask=here[:, :, None], other=0.0)
+    return of_parts, sums_of_parts, some
+
+
+@tandem.jit
 def weigh_parts(parts_ptr, stats_ptr, first_pid, count, first_row, real, ROWS: tl.constexpr, FEW_ROWS: tl.constexpr, D: tl.constexpr):
-    """Puts FEW_ROWS rows of the `count` parts of an item together, as many parts at once as registers take."""
+    """Puts FEW_ROWS rows of the `count` parts of an item together, as many parts at once as registers take beside the next ones."""
     AT_ONCE: tl.constexpr = max(1, min(16, num_warps() * 2048 // (FEW_ROWS * D)))
     rows = first_row + tl.arange(0, FEW_ROWS)
-    nth = tl.arange(0, AT_ONCE)
     greatest = tl.full((FEW_ROWS,), -float("inf"), tl.float32)
     sums = tl.zeros((FEW_ROWS,), tl.float32)
     acc = tl.zeros((FEW_ROWS, D), tl.float32)
-    for p in range(0, count, AT_ONCE):
-        part = (first_pid + p + nth) * 2 + (p + nth == 0).to(tl.int32)
-        here = (p + nth < count)[:, None] & real[None, :]
-        stats_ptrs = stats_ptr + part[:, None] * (2 * ROWS) + rows[None, :]
-        of_parts = tl.load(stats_ptrs, mask=here, other=-float("inf"))
-        sums_of_parts = tl.load(stats_ptrs + ROWS, mask=here, other=0.0)
-        at = (part.to(tl.int64)[:, None] * ROWS + rows[None, :]) * D
-        some = tl.load(parts_ptr + at[:, :, None] + tl.arange(0, D)[None, None, :], mask=here[:, :, None], other=0.0)
+    of_parts, sums_of_parts, some = some_parts(parts_ptr, stats_ptr, first_pid, 0, count, rows, real, AT_ONCE, ROWS, D)
+    for p in range(AT_ONCE, count + AT_ONCE, AT_ONCE):
+        next_of_parts, next_sums, next_some = some_parts(parts_ptr, stats_ptr, first_pid, p, count, rows, real, AT_ONCE, ROWS, D)
         highest = tl.maximum(greatest, tl.max(of_parts, 0))
         base = tl.where(highest == -float("inf"), 0.0, highest)
         weights = tl.exp2(of_parts - base[None, :])
@@ -177,6 +185,7 @@ def weigh_parts(parts_ptr, stats_ptr, first_pid, count, first_row, real, ROWS: t
         sums = sums * shrink + tl.sum(weights * sums_of_parts, 0)
         acc = acc * shrink[:, None] + tl.sum(weights[:, :, None] * some, 0)
         greatest = highest
+        of_parts, sums_of_parts, some = next_of_parts, next_sums, next_some
     return acc, greatest, sums
 
 
@@ -279,6 +288,7 @@ def flash_decode(
     SCALED: tl.constexpr,
     TOLD: tl.constexpr,
     TOGETHER: tl.constexpr,
+    BLOCKS: tl.constexpr,
     RANKS: tl.constexpr,
     POLLS: tl.constexpr,
 ):
@@ -286,8 +296,8 @@ def flash_decode(
     TURNED: keys and queries have so many elements more, and the keys' first D are the values. `ends`: where sequences end, counted from
     the first key here.
     SCALED: `scales` [2, KV_HEADS] of keys and values of fp8. SEQS sequences are looked at together; MANY: there may be more. A program
-    takes LEAST places at least. TOGETHER: all must be resident. TOLD: the status gets what was wrong with the table or a length, and with
-    whose."""
+    takes LEAST places at least. TOGETHER: all must be resident. BLOCKS: keys of TURNED are read as blocks, of which a page has some. TOLD:
+    the status gets what was wrong with the table or a length, and with whose."""
     pid = tl.program_id(0)
     GROUP: tl.constexpr = HEADS // KV_HEADS
     TILES: tl.constexpr = (Q_LEN * GROUP + ROWS - 1) // ROWS
@@ -330,6 +340,9 @@ def flash_decode(
     in_block = tl.arange(0, BLOCK)
     if TURNED:
         turned = tl.arange(0, TURNED)
+    if BLOCKS:
+        k_blocks = tl.make_tensor_descriptor(k_ptr, [pages, PAGE, WIDTH], [PAGE * WIDTH, WIDTH, 1], [1, BLOCK, D])
+        turned_blocks = tl.make_tensor_descriptor(k_ptr, [pages, PAGE, WIDTH], [PAGE * WIDTH, WIDTH, 1], [1, BLOCK, TURNED])
     MATH: tl.constexpr = tl.float16 if SCALED else q_ptr.dtype.element_ty
     # The items that others have parts of, too: at the run's beginning and at its end.
     first_seq, first_nth, first_count, first_of_first = 0, 0, 0, 0
@@ -369,18 +382,30 @@ def flash_decode(
                 in_page = key % PAGE
             is_page = (page >= 0) & (page < pages)
             there = (key < length) & is_page
+            if BLOCKS:
+                # A block ends with the sequence: before its keys are some of the page that came before, or zeros.
+                beyond = tl.maximum((block + 1) * BLOCK - length, 0)
+                key -= beyond
+                there = (key >= block * BLOCK) & is_page
             if TOLD:
                 is_bad = is_bad | ((key < length) & ~is_page).to(tl.int32)
-            at_key = (page.to(tl.int64) * PAGE + in_page) * KV_HEADS + kv_head
-            k_ptrs = k_ptr + at_key[:, None] * WIDTH
-            k = tl.load(k_ptrs + d[None, :], mask=there[:, None], other=0.0).to(MATH)
-            scores = tl.dot(q, k.T)
-            if TURNED:
-                k_turned = tl.load(k_ptrs + D + turned[None, :], mask=there[:, None], other=0.0).to(MATH)
-                scores = tl.dot(q_turned, k_turned.T, scores)
+            if BLOCKS:
+                in_page = block * BLOCK % PAGE - beyond
+                k = k_blocks.load([page, in_page, 0]).reshape(BLOCK, D)
+                k_turned = turned_blocks.load([page, in_page, D]).reshape(BLOCK, TURNED)
                 v = k
             else:
-                v = tl.load(v_ptr + at_key[:, None] * D + d[None, :], mask=there[:, None], other=0.0).to(MATH)
+                at_key = (page.to(tl.int64) * PAGE + in_page) * KV_HEADS + kv_head
+                k_ptrs = k_ptr + at_key[:, None] * WIDTH
+                k = tl.load(k_ptrs + d[None, :], mask=there[:, None], other=0.0).to(MATH)
+                if TURNED:
+                    k_turned = tl.load(k_ptrs + D + turned[None, :], mask=there[:, None], other=0.0).to(MATH)
+                    v = k
+                else:
+                    v = tl.load(v_ptr + at_key[:, None] * D + d[None, :], mask=there[:, None], other=0.0).to(MATH)
+            scores = tl.dot(q, k.T)
+            if TURNED:
+                scores = tl.dot(q_turned, k_turned.T, scores)
             scores *= of_scores
             if CAPPED:
                 scores = soft_cap * (1 - 2 / (1 + tl.exp2(scores * (2 * LOG2E / soft_cap))))
@@ -438,14 +463,16 @@ def flash_decode(
             seq += 1
             begin = at
     __syncthreads()
-    if TOGETHER:
-        if first_count > 0:
-            tl.atomic_add(counts_ptr + 2 * first_of_first, 1, sem="release", scope="gpu")
-        if last_count > 0:
-            tl.atomic_add(counts_ptr + 2 * pid, 1, sem="release", scope="gpu")
-    for which in tl.static_range(2):
-        count = last_count if which else first_count
-        first_pid = pid if which else first_of_first
+    # Both items are told of at once.
+    nth_count = tl.arange(0, 2)
+    expected = tl.where(nth_count == 0, first_count, last_count)
+    counted = tl.zeros((2,), tl.int32)
+    if first_count + last_count > 0:
+        counts = counts_ptr + 2 * tl.where(nth_count == 0, first_of_first, pid)
+        counted = tl.atomic_add(counts, 1, mask=expected > 0, sem="release" if TOGETHER else "acq_rel", scope="gpu") + 1
+    for which in range(2):
+        count = tl.where(which == 0, first_count, last_count)
+        first_pid = tl.where(which == 0, first_of_first, pid)
         if count > 0:
             mine = pid - first_pid
             source = parts_ptr
@@ -454,7 +481,7 @@ def flash_decode(
                 token = dl.wait(counts_ptr + 2 * first_pid, 1, "gpu", "acquire", waitValue=count, compare="ge")
                 source = dl.consume_token(parts_ptr, token)
                 stats = dl.consume_token(stats_ptr, token)
-            elif is_last_of(counts_ptr + 2 * first_pid, count):
+            elif tl.sum(tl.where((nth_count == which) & (counted == expected), 1, 0)) > 0:
                 tl.store(counts_ptr + 2 * first_pid, 0)
                 mine = 0
             else:
@@ -464,8 +491,8 @@ def flash_decode(
                 stats,
                 first_pid,
                 count,
-                last_nth if which else first_nth,
-                last_seq if which else first_seq,
+                tl.where(which == 0, first_nth, last_nth),
+                tl.where(which == 0, first_seq, last_seq),
                 mine,
                 count if TOGETHER else 1,
                 sinks_ptr,

@@ -19,11 +19,11 @@ FILES = ["device/calls.py", "device/packets.py", "flash_decode/flash_decode.py"]
 CALLS, PACKETS, DECODE = FILES
 PROGRAMS, ROWS = 3, 16
 
-ARRIVES = "            elif is_last_of(counts_ptr + 2 * first_pid, count):\n"
+ARRIVES = "            elif tl.sum(tl.where((nth_count == which) & (counted == expected), 1, 0)) > 0:\n"
 PARTS = "            tl.store(parts_ptr + (part.to(tl.int64) * ROWS + in_tile[:, None]) * D + d[None, :], acc, mask=real[:, None])\n"
 COUNT = "            count = (item + blocks - 1) // each - item // each + 1\n"
 RESET = ARRIVES + "                tl.store(counts_ptr + 2 * first_pid, 0)\n"
-SHARES = '            tl.atomic_add(counts_ptr + 2 * first_of_first, 1, sem="release", scope="gpu")\n'
+TELLS = 'sem="release" if TOGETHER else "acq_rel", scope="gpu"'
 AWAITED = '"gpu", "acquire", waitValue=count, compare="ge")'
 LEFT = "                if is_last_of(counts_ptr + 2 * first_pid + 1, count):\n"
 SENT = '            st_vector(dl.symm_at(slot, (dl.rank() + step) % RANKS), packet, "sys", "relaxed")\n'
@@ -42,8 +42,8 @@ PLANTED = {
     "gathered by the last but one": ((DECODE, COUNT, COUNT.replace(" + 1", "")), "race|uninitialised", "of_parts"),
     "count not put back": ((DECODE, RESET, ARRIVES), "race|uninitialised|deadlock", ""),
     "told before it is stored": ((DECODE, PARTS, BEFORE + PARTS), "race|uninitialised", "parts_ptr"),
-    "relaxed arrival": ((CALLS, 'count_ptr, 1, sem="acq_rel"', 'count_ptr, 1, sem="relaxed"'), "race", "counts_ptr"),
-    "narrow arrival": ((CALLS, 'scope="gpu") == count', 'scope="cta") == count'), "race|scope", "count_ptr"),
+    "relaxed arrival": ((DECODE, TELLS, TELLS.replace("acq_rel", "relaxed")), "race", "counts_ptr"),
+    "narrow arrival": ((DECODE, TELLS, TELLS.replace("gpu", "cta")), "race|scope", "counts"),
     "one place for both parts": ((DECODE, BOTH, "part = pid * 2"), "race|uninitialised", "stats_ptr"),
     "parts of the next program": ((DECODE, BEGINS, BEGINS + "    first_pid += 1\n"), "race|uninitialised|out-of-bounds", "stats_ptr"),
     "wrong slot": ((DECODE, MINE, "0 * rank_stride"), "race|deadlock|livelock", ""),
@@ -58,7 +58,7 @@ TOGETHER = {
     "parts not awaited": ((DECODE, AWAITED, AWAITED.replace("=count", "=0")), "race|uninitialised", "of_parts"),
     "one part too few": ((DECODE, AWAITED, AWAITED.replace("=count", "=count - 1")), "race|uninitialised", "of_parts"),
     "relaxed wait": ((DECODE, AWAITED, AWAITED.replace("acquire", "relaxed")), "race", "of_parts"),
-    "relaxed arrival": ((DECODE, SHARES, SHARES.replace("release", "relaxed")), "race", "of_parts"),
+    "relaxed arrival": ((DECODE, TELLS, TELLS.replace("release", "relaxed")), "race", "of_parts"),
     "told before it is stored": ((DECODE, PARTS, BEFORE + PARTS), "race|uninitialised", "parts_ptr"),
     "put back by the first that leaves": ((DECODE, LEFT, LEFT.replace("count)", "1)")), "race|deadlock|signal", "counts_ptr"),
     "not put back": ((DECODE, LEFT, LEFT.replace("count)", "count + 1)")), "race|uninitialised|signal", "counts_ptr"),
@@ -112,6 +112,7 @@ class Launches:
             *sizes,
             **constants,
             TOGETHER=self.together,
+            BLOCKS=False,
             RANKS=self.team.size,
             POLLS=2,
             num_warps=2,

@@ -58,6 +58,31 @@ def test_keys_of_several_ranks(ranks):
         assert len({out.tobytes() for outs in values for out in outs}) == 1
 
 
+@pytest.mark.parametrize("page, width", [(1, 96), (16, 6), (64, 2)])
+def test_only_a_sequences_keys_count(page, width):
+    """Keys behind the lengths and of other pages are no numbers; some pages are none."""
+    case = Case(kv_heads=1, turned=32, page=page, width=width, m=5, q_len=2, seed=page)
+    case.lengths[0] = 96, 1, 17, 79, 64
+    case.ends[0] = case.totals = case.lengths[0]
+    case.tables[0, 0, 2 // page + 1], case.tables[0, 3, 0] = case.pages, -(2**31) + 1
+    keys = np.full_like(case.keys[0], np.nan)
+    for seq, length in enumerate(case.lengths[0]):
+        at = np.arange(length)
+        pages = case.tables[0, seq, at // page]
+        real = (pages >= 0) & (pages < case.pages)
+        keys[pages[real], (at % page)[real]] = case.keys[0][pages[real], (at % page)[real]]
+
+    def main(team):
+        sizes = (case.m, case.q_len, case.heads, case.head_dim, case.turned, case.pages, page, width)
+        op, status = MlaDecode(team, *sizes, case.dtype), team.local_from_array(np.zeros(2, np.int32))
+        out = op(case.q, case.q_turned, keys[:, :, 0], case.tables[0], case.lengths[0], case.m, status=status, ends=case.ends[0])
+        return np.array(out), np.array(status).tolist()
+
+    result = tandem.launch(main, ranks=1, check=True)
+    assert result.reports == [] and result.values[0][1] == [1, 4]
+    assert error(result.values[0][0], case.result()) < 2e-3
+
+
 @pytest.mark.parametrize(
     "sizes, message", [((96, 64), "`latent` is 96, 64, 128, 256 or 512"), ((512, 48), "`turned` is 48, 32, 64 or 128")]
 )

@@ -197,6 +197,8 @@ void AllGatherAttention::queue(const Call& call) {
                 orNone(epoch_, none),
                 scaleOf(config_, d_),
                 capOf(config_),
+                int64_t(team_.rank()),
+                int64_t(ranks),
                 m,
                 std::max<int64_t>(own, 1),
                 std::max<int64_t>(batch_ * own, 1),

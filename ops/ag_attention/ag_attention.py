@@ -6,7 +6,6 @@ have as much to do, though a query sees only what is before it. Of a peer before
 the high queries see all. Where the rows of each rank stand together, all are low ones."""
 
 import tandem
-import tandem.dist as dl
 import tandem.language as tl
 from ops.device.attention import LOG2E, blocks_of, keys_of, load_parts
 from ops.device.attention_forward import along_keys, lse_of, no_sums, store_means, with_sink
@@ -84,6 +83,8 @@ def ag_attention(
     epoch_ptr,
     scale,
     cap,
+    rank,
+    ranks,
     m,
     most,
     own_rows,
@@ -109,7 +110,8 @@ def ag_attention(
     WHOLE: tl.constexpr,
     ARRIVES: tl.constexpr,
 ):
-    """m: rows over all ranks of a sequence; most: this rank's, at least 1. VARLEN: sequences by `firsts`, in so many rows. k and v: this
+    """rank: of `ranks`, numbers that the producer warp need not load. m: rows over all ranks of a sequence; most: this rank's, at least 1.
+    own_rows: of all sequences. VARLEN: sequences by `firsts`, in so many rows. k and v: this
     rank's; all_k and all_v: those of rank r begin at row r * pitch. GROUPS of heads go one after the other, those of all sequences.
     ARRIVES: there are others; ready[r]: how many of their bands are there, `bands` of each group. WHOLE: low and high rows are multiples of
     the blocks. The last program ends the call for the rank."""
@@ -117,7 +119,6 @@ def ag_attention(
     V: tl.constexpr = V0 + V1
     QK: tl.constexpr = (D0, D1)
     OV: tl.constexpr = (V0, V1)
-    rank, ranks = dl.rank(), dl.num_ranks()
     sequences = tl.num_programs(2) // GROUPS
     sequence, group = tl.program_id(2) % sequences, tl.program_id(2) // sequences
     head = group * (HQ // GROUPS) + tl.program_id(0)
@@ -125,32 +126,35 @@ def ag_attention(
     first_q, rows = place_of_rank(firsts_ptr, m, sequence, sequences, rank, ranks, VARLEN)
     low = low_of(rows, IN_ORDER)
     start, limit = block_of(rows, low, BLOCK_M, CAUSAL)
-    at_q = (first_q.to(tl.int64), rows, first_q if VARLEN else 0, most)
     queries = start + tl.arange(0, BLOCK_M)
-    q = load_parts(blocks_of(q_ptr, at_q, HQ * D, BLOCK_M, QK, VARLEN), at_q[2] + start, head * D, QK)
-    own, everywhere = (0, 0, 0, own_rows), (0, 0, 0, gathered_rows)
-    own_k, own_v = blocks_of(k_ptr, own, HKV * D, BLOCK_N, QK, True), blocks_of(v_ptr, own, HKV * V, BLOCK_N, OV, True)
+    here, everywhere = (0, 0, 0, own_rows), (0, 0, 0, gathered_rows)
+    q = load_parts(blocks_of(q_ptr, here, HQ * D, BLOCK_M, QK, True), first_q + start, head * D, QK)
+    own_k, own_v = blocks_of(k_ptr, here, HKV * D, BLOCK_N, QK, True), blocks_of(v_ptr, here, HKV * V, BLOCK_N, OV, True)
     all_k, all_v = (
         blocks_of(all_k_ptr, everywhere, HKV * D, BLOCK_N, QK, True),
         blocks_of(all_v_ptr, everywhere, HKV * V, BLOCK_N, OV, True),
     )
     sums = no_sums(BLOCK_M, OV)
-    for nth in range(ranks):
-        peer = (rank - nth + ranks) % ranks
-        first, peer_rows = place_of_rank(firsts_ptr, m, sequence, sequences, peer, ranks, VARLEN)
-        count = tl.where(start < limit, peer_rows, 0)
-        if CAUSAL:
-            count = tl.where(peer < rank, tl.minimum(low_of(peer_rows, IN_ORDER), count), tl.where((nth > 0) & (start < low), 0, count))
-        where = queries + tl.where(nth > 0, m, 0)  # a peer's keys that count have all queries behind them
-        _, _, part, end = keys_of(tl.where(nth > 0, m, start), 0, count, 0, BLOCK_M, BLOCK_N, CAUSAL, False)
-        all_rows = rows_of_rank(m, peer, ranks) * (1 if VARLEN else sequences)
-        arrival = (ready_ptr + peer, first, all_rows, band_rows, tl.where(nth > 0, 0, all_rows), group * bands)
-        k = (own_k[0] if nth == 0 else all_k[0], own_k[1] if nth == 0 else all_k[1])
-        v = (own_v[0] if nth == 0 else all_v[0], own_v[1] if nth == 0 else all_v[1])
-        read = (first + tl.where(nth > 0, peer * pitch, 0), q, k, v, 0, kv_head * D, kv_head * V, where, count, 0, scale, cap, 0.0, arrival)
-        sums = along_keys(sums, 0, part, *read, QK, OV, BLOCK_N, CAUSAL, False, CAP, False, False, False, ARRIVES)
-        if CAUSAL or not WHOLE:
-            sums = along_keys(sums, part, end, *read, QK, OV, BLOCK_N, CAUSAL, False, CAP, False, False, True, ARRIVES)
+    count = tl.where(start < limit, rows, 0)
+    own = (first_q, q, own_k, own_v, 0, kv_head * D, kv_head * V, queries, count, 0, scale, cap, 0.0, 0)
+    _, _, part, end = keys_of(start, 0, count, 0, BLOCK_M, BLOCK_N, CAUSAL, False)
+    sums = along_keys(sums, 0, part, *own, QK, OV, BLOCK_N, CAUSAL, False, CAP, False, False, False, False)
+    if CAUSAL or not WHOLE:
+        sums = along_keys(sums, part, end, *own, QK, OV, BLOCK_N, CAUSAL, False, CAP, False, False, True, False)
+    if ARRIVES:
+        for nth in range(1, ranks):
+            peer = (rank - nth + ranks) % ranks
+            first, n = place_of_rank(firsts_ptr, m, sequence, sequences, peer, ranks, VARLEN)
+            if CAUSAL:  # keys that count have all queries behind them
+                n = tl.where(peer < rank, low_of(n, IN_ORDER), tl.where(start < low, 0, n))
+            n = tl.where(start < limit, n, 0)
+            all_rows = rows_of_rank(m, peer, ranks) * (1 if VARLEN else sequences)
+            arrival = (ready_ptr + peer, first, all_rows, band_rows, 0, group * bands)
+            read = (first + peer * pitch, q, all_k, all_v, 0, kv_head * D, kv_head * V, queries, n, 0, scale, cap, 0.0, arrival)
+            whole = n // BLOCK_N * BLOCK_N
+            sums = along_keys(sums, 0, whole, *read, QK, OV, BLOCK_N, False, False, CAP, False, False, False, True)
+            if not WHOLE:
+                sums = along_keys(sums, whole, n, *read, QK, OV, BLOCK_N, False, False, CAP, False, False, True, True)
     if SINKS:
         sums = with_sink(sums, tl.load(sinks_ptr + head) * LOG2E, 0.0, OV)
     if LSE:
@@ -159,9 +163,10 @@ def ag_attention(
         else:
             lse_ptr += (sequence.to(tl.int64) * HQ + head) * rows
         tl.store(lse_ptr + queries, lse_of(sums, 0.0), mask=queries < limit)
-    if not VARLEN:
-        out_ptr += at_q[0] * (HQ * V)
-    store_means(out_ptr, sums, at_q[2], start, limit, most, head * V, HQ * V, OV, not WHOLE)
+    if WHOLE:
+        store_means(out_ptr, sums, 0, first_q + start, limit, own_rows, head * V, HQ * V, OV, False)
+    else:
+        store_means(out_ptr, sums, first_q, start, limit, own_rows, head * V, HQ * V, OV, True)
     if ARRIVES:
         __syncthreads()
         if is_last_of(ended_ptr, tl.num_programs(0) * tl.num_programs(1) * tl.num_programs(2)):

@@ -39,7 +39,7 @@ PLANTED = {
     "not put back": ((CALLS, PUT_BACK, ""), "race|wrong"),
     "ranks do not meet": ((CALLS, MET, ""), "race|signal|deadlock|wrong"),
     "peers' keys from a rank on": (
-        (KERNEL, "tl.where(nth > 0, peer * pitch, 0)", "tl.where(nth > 0, (peer + 1) % ranks * pitch, 0)"),
+        (KERNEL, "(first + peer * pitch, ", "(first + (peer + 1) % ranks * pitch, "),
         "race|wrong|uninitialised",
     ),
     "ended by the last but one": ((KERNEL, LAST, LAST[:-2] + " - 1):"), "race|signal|deadlock|livelock|wrong"),
@@ -106,7 +106,19 @@ class Launches:
         self.push(given)
         low = -(-own // 2)
         blocks = -(-low // BLOCK_M) - (low - own) // BLOCK_M
-        numbers = (D**-0.5 * np.log2(np.e), 0.0, self.case.m, own, own, self.pitch, team.size * self.pitch, self.bands, self.band_rows)
+        numbers = (
+            D**-0.5 * np.log2(np.e),
+            0.0,
+            team.rank,
+            team.size,
+            self.case.m,
+            own,
+            own,
+            self.pitch,
+            team.size * self.pitch,
+            self.bands,
+            self.band_rows,
+        )
         constants = {
             "HQ": hq,
             "HKV": hkv,

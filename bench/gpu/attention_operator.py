@@ -1,6 +1,5 @@
 """The operator for attention against PyTorch's SDPA by cuDNN: drawn options checked against float64, then drawn and fixed shapes timed,
 forward, backward and in fp8.
-backward and in fp8.
 
 torchrun --nproc-per-node 1 bench/gpu/attention_operator.py [--seed 0] [--json FILE]
 """

@@ -139,25 +139,38 @@ std::optional<StridedAccess> StrideAnalysis::of(Value pointer, Value mask) const
   return access;
 }
 
-std::optional<StridedAccess> StrideAnalysis::of(tile::BlockLoadOp load) const {
-  AffineReader reader(&axes_);
-  std::optional<AffineTile> base = reader.read(load.getBase());
+namespace {
+
+template <typename Access>
+std::optional<StridedAccess> ofBlock(Access block, RankedTensorType tile, const AxisInfoAnalysis& axes) {
+  AffineReader reader(&axes);
+  std::optional<AffineTile> base = reader.read(block.getBase());
   if (!base || !base->base) return std::nullopt;
   StridedAccess access;
   access.base = base->base;
   access.baseOffset = base->rest;
-  ArrayRef<int64_t> sizes = cast<RankedTensorType>(load.getResult().getType()).getShape();
+  ArrayRef<int64_t> sizes = tile.getShape();
   for (auto [d, size] : llvm::enumerate(sizes)) {
     DimAccess& dim = access.dims.emplace_back();
     dim.size = size;
-    dim.stride = reader.scalar(load.getStrides()[d]);
-    dim.offset = reader.scalar(load.getOffsets()[d]);
-    dim.nonNegative = dim.offset.isNonNegative(axes_);
-    if (!llvm::is_contained(load.getBoundaryCheck(), int32_t(d))) continue;
-    dim.bound = reader.scalar(load.getShape()[d]);
+    dim.stride = reader.scalar(block.getStrides()[d]);
+    dim.offset = reader.scalar(block.getOffsets()[d]);
+    dim.nonNegative = dim.offset.isNonNegative(axes);
+    if (!llvm::is_contained(block.getBoundaryCheck(), int32_t(d))) continue;
+    dim.bound = reader.scalar(block.getShape()[d]);
     dim.lowerBound = ScalarExpr();
   }
   return access;
+}
+
+}  // namespace
+
+std::optional<StridedAccess> StrideAnalysis::of(tile::BlockLoadOp load) const {
+  return ofBlock(load, cast<RankedTensorType>(load.getResult().getType()), axes_);
+}
+
+std::optional<StridedAccess> StrideAnalysis::of(tile::BlockStoreOp store) const {
+  return ofBlock(store, cast<RankedTensorType>(store.getValue().getType()), axes_);
 }
 
 }  // namespace tandem::analysis

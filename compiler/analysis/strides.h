@@ -40,6 +40,7 @@ class StrideAnalysis {
   std::optional<StridedAccess> of(mlir::Value pointer, mlir::Value mask) const;
   // The block as it says of itself: bounds where it is checked.
   std::optional<StridedAccess> of(tile::BlockLoadOp load) const;
+  std::optional<StridedAccess> of(tile::BlockStoreOp store) const;
 
  private:
   const AxisInfoAnalysis& axes_;

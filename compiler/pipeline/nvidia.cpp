@@ -13,6 +13,7 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   // Code that goes away is not counted, split or recognised.
   addCleanUp(passes);
   passes.addPass(createAwaitArrivals());  // While accesses are those of the author; later passes see waits and tokens.
+  passes.addPass(createTellDepartures());
   // Before passes whose time grows faster than the kernel.
   passes.addPass(createLimitSize());
   // Later passes know one block.

@@ -8,6 +8,7 @@ namespace tandem::pipeline {
 void addSimPasses(mlir::OpPassManager& passes) {
   transform::gpu::addCleanUp(passes);
   passes.addPass(transform::gpu::createAwaitArrivals());
+  passes.addPass(transform::gpu::createTellDepartures());
 }
 
 }  // namespace tandem::pipeline

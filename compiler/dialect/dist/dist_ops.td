@@ -88,6 +88,15 @@ def Dist_ArrivingOp : Dist_PureOp<"arriving", [Tile_DerivesPointer, AllTypesMatc
   let assemblyFormat =
     "$value `by` $words `[` $chunk `x` $chunks `]` `at` $epoch attr-dict `:` type($value) `,` type($words) `,` type($epoch)";
 }
+def Dist_LeavingOp : Dist_PureOp<"leaving", [Tile_DerivesPointer, AllTypesMatch<["value", "result"]>]> {
+  let summary =
+    "a pointer to memory that leaves in chunks of `chunk` elements: behind its last store to the i-th, a program adds 1 to the i-th of the "
+    "`chunks` words; the compiler puts these signals there. `counted`: the kernel does nothing but signal";
+  let arguments = (ins Tile_Ptr:$value, Tile_Ptr:$words, I64:$chunk, I64:$chunks, UnitAttr:$counted);
+  let results = (outs Tile_Ptr:$result);
+  let assemblyFormat =
+    "$value `by` $words `[` $chunk `x` $chunks `]` (`counted` $counted^)? attr-dict `:` type($value) `,` type($words)";
+}
 def Dist_NotifyOp : Dist_EffectOp<"notify"> {
   let summary =
     "signals `peer` after releasing all earlier writes of the whole program at `scope` (M5); happens once "

@@ -89,6 +89,19 @@ static Value consumeTokenRow(Context& c, const Arguments& a) {
   return eachPointer(c, a["value"], consumed, "consume_token");
 }
 
+static Value leavingRow(Context& c, const Arguments& a) {
+  Tensor words = writableSignal(c, a["words"], "words");
+  mlir::Value chunk = integer(c, a["chunk"], Scalar::Int64, "chunk"),
+              chunks = integer(c, a["chunks"], Scalar::Int64, "chunks");
+  bool counted = constexprBool(c, a["counted"], "counted");
+  if (a["value"].isTensor()) pointer(c, a["value"], "value");
+  auto leaving = [&](mlir::Value value) -> mlir::Value {
+    if (!mlir::isa<tile::PtrType>(value.getType())) return value;  // where a block pointer is
+    return dist::LeavingOp::create(c.builder, c.loc(), value, words.value, chunk, chunks, counted);
+  };
+  return eachPointer(c, a["value"], leaving, "leaving");
+}
+
 static Value arrivingRow(Context& c, const Arguments& a) {
   Tensor words = pointer(c, a["words"], "words");
   DType element = words.type.dtype.pointee();
@@ -149,6 +162,14 @@ void addDistributedRows(Rows& rows) {
         "elements: the i-th is there when `words[i]` is at least `epoch`. Each load waits for what it reads.",
         Caller::Block, "M6"},
        arrivingRow});
+  rows.push_back(
+      {"dl.leaving",
+       "value, words, chunk, chunks, counted=False",
+       {"`value`, a pointer or a descriptor to memory that leaves while the kernel runs, in `chunks` pieces of `chunk` "
+        "elements: a program adds 1 to this rank's `words[i]` when it has stored its part of the i-th. With `counted` "
+        "it does nothing else.",
+        Caller::Block, "M5"},
+       leavingRow});
   rows.push_back({"dl.notify",
                   "ptr, rank, signal=1, sig_op='set', comm_scope='inter_node'",
                   {"Releases all earlier writes of the program, then sets the signal at `ptr` of `rank` to `signal`, "

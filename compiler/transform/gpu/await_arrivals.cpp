@@ -1,13 +1,11 @@
 // Waits for what loads read of memory that arrives, and an order of programs in which they wait little.
-#include "compiler/analysis/affine_reader.h"
-#include "compiler/analysis/strides.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/remark/remark.h"
 #include "compiler/transform/gpu/footprint.h"
 #include "compiler/transform/gpu/passes.h"
+#include "compiler/transform/gpu/program_order.h"
 #include "compiler/transform/gpu/waits.h"
 #include <llvm/ADT/MapVector.h>
-#include <llvm/ADT/SmallSet.h>
 #include <mlir/IR/IRMapping.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
@@ -32,19 +30,6 @@ void tellOfWait(const Load& load, Operation* place) {
 }
 
 bool isPointer(Type type) { return isa<tile::PtrType>(getElementTypeOrSelf(type)); }
-
-// A mask that cannot be read only makes the access smaller.
-std::optional<StridedAccess> accessOf(Operation* op, const analysis::AxisInfoAnalysis& axes) {
-  analysis::StrideAnalysis strides(axes);
-  if (auto block = dyn_cast<tile::BlockLoadOp>(op)) return strides.of(block);
-  auto load = cast<tile::LoadOp>(op);
-  if (!isa<RankedTensorType>(load.getPointer().getType())) {
-    std::optional<analysis::AffineTile> place = analysis::AffineReader(&axes).read(load.getPointer());
-    return place ? std::optional(StridedAccess{place->base, place->rest, {}, {}}) : std::nullopt;
-  }
-  std::optional<StridedAccess> access = strides.of(load.getPointer(), load.getMask());
-  return access ? access : strides.of(load.getPointer(), {});
-}
 
 // A loop from which a wait may go: it changes nothing that others see.
 bool onlyReads(scf::ForOp loop) {
@@ -127,15 +112,8 @@ class Arrival {
 
  private:
   Value awaitRange(OpBuilder& builder, Location where, const ElementRange& range, Value token) {
-    Value zero = arith::ConstantIntOp::create(builder, where, 0, 64),
-          one = arith::ConstantIntOp::create(builder, where, 1, 64);
-    auto chunkOf = [&](Value element) {
-      Value inside = arith::MaxSIOp::create(builder, where, element, zero);
-      return arith::DivSIOp::create(builder, where, inside, op_.getChunk()).getResult();
-    };
-    Value first = chunkOf(range.first);
-    Value end = arith::AddIOp::create(builder, where, chunkOf(range.last), one);
-    end = arith::MinSIOp::create(builder, where, end, op_.getChunks());
+    Value one = arith::ConstantIntOp::create(builder, where, 1, 64);
+    auto [first, end] = chunksOf(builder, where, range, op_.getChunk(), op_.getChunks());
     if (range.exists) end = arith::SelectOp::create(builder, where, range.exists, end, first);
     auto loop = scf::ForOp::create(builder, where, first, end, one, ValueRange{token});
     OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
@@ -150,89 +128,6 @@ class Arrival {
   dist::ArrivingOp op_;
   llvm::SetVector<Value>& decided_;
 };
-
-// What decides the order in which memory is read: axes of the launch, and loops that deal tiles out to programs.
-struct Orders {
-  llvm::SmallSet<unsigned, 3> axes;
-  llvm::SetVector<scf::ForOp> dealers;
-};
-
-// Returns true for a loop over tiles from the program's number on, which carries nothing from one tile to the next. Nothing else may know
-// the number: a program that keeps something for itself must keep its tiles.
-bool dealsTiles(scf::ForOp loop) {
-  auto id = loop.getLowerBound().getDefiningOp<tile::ProgramIdOp>();
-  if (!id || !id->hasOneUse() || !loop.getInitArgs().empty() || !loop.getInductionVar().getType().isInteger(32))
-    return false;
-  auto isAnother = [&](tile::ProgramIdOp other) {
-    return other != id && other.getAxis() == id.getAxis() ? WalkResult::interrupt() : WalkResult::advance();
-  };
-  return !loop->getParentOfType<func::FuncOp>().walk(isAnother).wasInterrupted();
-}
-
-Orders ordersBehind(const llvm::SetVector<Value>& values) {
-  Orders orders;
-  llvm::DenseSet<Value> seen;
-  SmallVector<Value> left(values.begin(), values.end());
-  while (!left.empty()) {
-    Value value = left.pop_back_val();
-    if (!seen.insert(value).second) continue;
-    Operation* op = value.getDefiningOp() ? value.getDefiningOp() : value.getParentBlock()->getParentOp();
-    if (auto id = dyn_cast<tile::ProgramIdOp>(op)) orders.axes.insert(id.getAxis());
-    auto loop = dyn_cast<scf::ForOp>(op);
-    if (loop && loop.getInductionVar() == value && dealsTiles(loop))
-      orders.dealers.insert(loop);
-    else if (!isa<func::FuncOp>(op))
-      left.append(op->operand_begin(), op->operand_end());
-  }
-  return orders;
-}
-
-// (number + rank * count / ranks) mod count: all numbers below `count`, beginning at the rank's own share.
-Value fromOwnShare(OpBuilder& builder, Location where, Value number, Value count) {
-  Value rank = dist::RankOp::create(builder, where, Value()), ranks = dist::NumRanksOp::create(builder, where, Value());
-  Value product = arith::MulIOp::create(builder, where, rank, count);
-  Value share = arith::DivSIOp::create(builder, where, product, ranks);
-  Value moved = arith::AddIOp::create(builder, where, number, share);
-  return arith::RemSIOp::create(builder, where, moved, count);
-}
-
-void turnAxis(func::FuncOp kernel, unsigned axis) {
-  SmallVector<tile::ProgramIdOp> ids;
-  kernel.walk([&](tile::ProgramIdOp id) {
-    if (id.getAxis() == axis) ids.push_back(id);
-  });
-  Location where = ids.front().getLoc();
-  remark::passed(
-      ids.front(), kRemarks,
-      "programs along axis " + Twine(axis) + " begin at this rank's share of what arrives, and go on as it arrives");
-  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  Value id = tile::ProgramIdOp::create(builder, where, axis), count = tile::NumProgramsOp::create(builder, where, axis);
-  Value turned = fromOwnShare(builder, where, id, count);
-  for (tile::ProgramIdOp old : ids) {
-    old.getResult().replaceAllUsesWith(turned);
-    old.erase();
-  }
-}
-
-// All programs together go through all tiles if the step is their number; then they may do so in another order.
-void turnDealer(scf::ForOp loop) {
-  Location where = loop.getLoc();
-  remark::passed(loop, kRemarks,
-                 "tiles of this loop begin at this rank's share of what arrives, and go on as it arrives");
-  OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
-  unsigned axis = loop.getLowerBound().getDefiningOp<tile::ProgramIdOp>().getAxis();
-  Value programs = tile::NumProgramsOp::create(builder, where, axis);
-  Value areAll = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::eq, programs, loop.getStep());
-  Value none = arith::ConstantIntOp::create(builder, where, 0, 32);
-  Value count =
-      arith::MaxSIOp::create(builder, where, loop.getUpperBound(), none);  // the loop's bound is positive here
-  Value turned = fromOwnShare(builder, where, loop.getInductionVar(), count);
-  Value tile = arith::SelectOp::create(builder, where, areAll, turned, loop.getInductionVar());
-  loop.getInductionVar().replaceUsesWithIf(tile, [&](OpOperand& use) {
-    Operation* user = use.getOwner();
-    return user != tile.getDefiningOp() && !turned.getDefiningOp()->getOperand(0).getDefiningOp()->isAncestor(user);
-  });
-}
 
 struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
   using Base::Base;
@@ -263,9 +158,9 @@ struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
       arrival.getResult().replaceAllUsesWith(arrival.getValue());
       arrival.erase();
     }
-    Orders orders = anyOrder ? ordersBehind(decided) : Orders();
-    for (unsigned axis : orders.axes) turnAxis(kernel, axis);
-    for (scf::ForOp loop : orders.dealers) turnDealer(loop);
+    if (anyOrder)
+      turnPrograms(kernel, decided,
+                   {kRemarks, 0, "begin at this rank's share of what arrives, and go on as it arrives"});
     cleanUp(true);
   }
 

@@ -1,5 +1,6 @@
 // Interval arithmetic over sums of products, in the kernel's own ops.
 #include "compiler/transform/gpu/footprint.h"
+#include "compiler/analysis/affine_reader.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 
 namespace tandem::transform::gpu {
@@ -29,6 +30,33 @@ bool isKnown(Operation* place, const ScalarExpr& sum) {
 }
 
 }  // namespace
+
+std::optional<StridedAccess> accessOf(Operation* op, const analysis::AxisInfoAnalysis& axes) {
+  analysis::StrideAnalysis strides(axes);
+  if (auto block = dyn_cast<tile::BlockLoadOp>(op)) return strides.of(block);
+  if (auto block = dyn_cast<tile::BlockStoreOp>(op)) return strides.of(block);
+  auto load = dyn_cast<tile::LoadOp>(op);
+  Value pointer = op->getOperand(0), mask = load ? load.getMask() : cast<tile::StoreOp>(op).getMask();
+  if (!isa<RankedTensorType>(pointer.getType())) {
+    std::optional<analysis::AffineTile> place = analysis::AffineReader(&axes).read(pointer);
+    return place ? std::optional(StridedAccess{place->base, place->rest, {}, {}}) : std::nullopt;
+  }
+  std::optional<StridedAccess> access = strides.of(pointer, mask);
+  return access ? access : strides.of(pointer, {});
+}
+
+std::pair<Value, Value> chunksOf(OpBuilder& builder, Location where, const ElementRange& range, Value chunk,
+                                 Value chunks) {
+  Value zero = arith::ConstantIntOp::create(builder, where, 0, 64),
+        one = arith::ConstantIntOp::create(builder, where, 1, 64);
+  auto chunkOf = [&](Value element) {
+    Value inside = arith::MaxSIOp::create(builder, where, element, zero);
+    return arith::DivSIOp::create(builder, where, inside, chunk).getResult();
+  };
+  Value first = chunkOf(range.first);
+  Value end = arith::AddIOp::create(builder, where, chunkOf(range.last), one);
+  return {first, arith::MinSIOp::create(builder, where, end, chunks)};
+}
 
 bool Footprint::isKnownAt(Operation* place, const StridedAccess& access) {
   auto known = [&](const std::optional<ScalarExpr>& sum) { return !sum || isKnown(place, *sum); };

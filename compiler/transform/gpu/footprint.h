@@ -10,6 +10,13 @@ struct ElementRange {
   mlir::Value first, last, exists;
 };
 
+// What a load or a store touches at most; none: it is no strided access. A mask that cannot be read only makes the access smaller.
+std::optional<analysis::StridedAccess> accessOf(mlir::Operation* op, const analysis::AxisInfoAnalysis& axes);
+
+// The first of the `chunks` chunks of `chunk` elements that the range touches, and the one behind the last.
+std::pair<mlir::Value, mlir::Value> chunksOf(mlir::OpBuilder& builder, mlir::Location where, const ElementRange& range,
+                                             mlir::Value chunk, mlir::Value chunks);
+
 class Footprint {
  public:
   // Every value that decides the access is there before `place`, or counts a loop at it or inside of it.

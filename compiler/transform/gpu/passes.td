@@ -46,6 +46,19 @@ def AwaitArrivals : KernelPass<"await-arrivals"> {
   let dependentDialects = ["::tandem::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TellDepartures : KernelPass<"tell-departures"> {
+  let summary = "put signals behind the stores of memory that leaves while the kernel runs";
+  let description = [{
+    1. Reads each store through a `dist.leaving` pointer as a strided access; fails at a store that is none, at one that loaded values
+       place, and at a load or an atomic there.
+    2. Finds the outermost loop, short of one that deals tiles out, before which the access is known; behind it the program tells of each
+       chunk that the access touches in all iterations. A mask that loaded values decide only makes the access smaller.
+    3. Lets the share of the rank behind this one in the ring come first, and the rank's own last, as `await-arrivals` orders programs.
+    4. Where `counted`, takes everything else out of the kernel: what is left counts the signals of each chunk.
+  }];
+  let dependentDialects = ["::tandem::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def AccumulateProducts : KernelPass<"accumulate-products"> {
   let summary = "let products add to what their results are added to";
   let description = [{

@@ -1,0 +1,98 @@
+// RUN: tandem-opt --tell-departures %s --split-input-file --verify-diagnostics | FileCheck %s
+
+// The program behind this rank's comes first. One signal behind the loop, to each chunk that its stores touch.
+// CHECK-LABEL: func.func @rows
+// CHECK-DAG:   %[[ID:.*]] = tile.program_id 0
+// CHECK-DAG:   %[[RANK:.*]] = dist.rank
+// CHECK-DAG:   %[[NEXT:.*]] = arith.addi %[[RANK]], %{{.*}}
+// CHECK-DAG:   arith.muli %[[NEXT]]
+// CHECK:       arith.remsi
+// CHECK:       scf.for
+// CHECK-NOT:     dist.notify
+// CHECK:         tile.store
+// CHECK:       }
+// CHECK:       scf.for %[[CHUNK:.*]] =
+// CHECK:         %[[WORD:.*]] = tile.addptr %{{.*}}, %[[CHUNK]]
+// CHECK-NEXT:    dist.notify add intra_node %[[WORD]], %{{.*}} on %{{.*}} : !tile.ptr<i64>
+func.func @rows(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks: i64, %stride: i32, %k: i32) {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 16 : i32
+  %a = dist.leaving %x by %words[%chunk x %chunks] : !tile.ptr<f32>, !tile.ptr<i64>
+  %id = tile.program_id 0
+  %start = arith.muli %id, %stride : i32
+  %range = tile.make_range 0 to 16 : tensor<16xi32>
+  %base = tile.splat %a : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  %none = arith.constant dense<0.0> : tensor<16xf32>
+  scf.for %i = %zero to %k step %step : i32 {
+    %at = arith.addi %start, %i : i32
+    %tile = tile.splat %at : i32 -> tensor<16xi32>
+    %offsets = arith.addi %tile, %range : tensor<16xi32>
+    %p = tile.addptr %base, %offsets : tensor<16x!tile.ptr<f32>>, tensor<16xi32>
+    tile.store %p, %none : tensor<16x!tile.ptr<f32>>, tensor<16xf32>
+  }
+  return
+}
+
+// -----
+
+// What is counted stores nothing and reads nothing, but signals as often; programs keep their order.
+// CHECK-LABEL: func.func @counted
+// CHECK-NOT:   tile.load
+// CHECK-NOT:   tile.store
+// CHECK-NOT:   arith.remsi
+// CHECK:       dist.notify
+// CHECK-NOT:   tile.store
+// CHECK:       return
+func.func @counted(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %from: !tile.ptr<f32>, %other: !tile.ptr<f32>) {
+  %a = dist.leaving %x by %words[%n x %n] counted : !tile.ptr<f32>, !tile.ptr<i64>
+  %id = tile.program_id 0
+  %v = tile.load %from : !tile.ptr<f32> -> f32
+  %p = tile.addptr %a, %id : !tile.ptr<f32>, i32
+  tile.store %p, %v : !tile.ptr<f32>, f32
+  tile.store %other, %v : !tile.ptr<f32>, f32
+  return
+}
+
+// -----
+
+func.func @read_again(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %other: !tile.ptr<f32>) {
+  // expected-note @+1 {{it is this memory}}
+  %a = dist.leaving %x by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>
+  // expected-error @+1 {{only stores, and no loads or atomics, may use memory that leaves}}
+  %v = tile.load %a : !tile.ptr<f32> -> f32
+  tile.store %other, %v : !tile.ptr<f32>, f32
+  return
+}
+
+// -----
+
+func.func @scattered(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %rows: tensor<16x!tile.ptr<i32>>, %v: tensor<16xf32>) {
+  // expected-note @+1 {{it is this memory}}
+  %a = dist.leaving %x by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>
+  %offsets = tile.load %rows : tensor<16x!tile.ptr<i32>> -> tensor<16xi32>
+  %base = tile.splat %a : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  %p = tile.addptr %base, %offsets : tensor<16x!tile.ptr<f32>>, tensor<16xi32>
+  // expected-error @+1 {{what this store writes of leaving memory is not a box with sides affine in the program's numbers}}
+  tile.store %p, %v : tensor<16x!tile.ptr<f32>>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @from_a_table(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %table: !tile.ptr<i32>, %v: f32) {
+  // expected-note @+1 {{it is this memory}}
+  %a = dist.leaving %x by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>
+  %row = tile.load %table : !tile.ptr<i32> -> i32
+  %p = tile.addptr %a, %row : !tile.ptr<f32>, i32
+  // expected-error @+1 {{what this store writes of leaving memory depends on what the kernel loads}}
+  tile.store %p, %v : !tile.ptr<f32>, f32
+  return
+}
+
+// -----
+
+func.func @returned(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64) -> !tile.ptr<f32> {
+  // expected-error @+1 {{which stores write leaving memory cannot be told}}
+  %a = dist.leaving %x by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>
+  return %a : !tile.ptr<f32>
+}

@@ -1,0 +1,157 @@
+"""Kernels that write a matrix of parts, overlapped with its reduction: equal to the run before it, silent under the checker,
+and each signal needed."""
+
+import pathlib
+
+import numpy as np
+import plain_producers
+import pytest
+
+import tandem
+import tandem.language as tl
+
+NAMES = [kernel.__name__ for kernel, _ in plain_producers.ALL]
+
+
+def operands(rank, calls, m, n, k, seed):
+    random = np.random.default_rng(1000 * seed + rank)
+    return [tuple(random.standard_normal(shape).astype(np.float32) for shape in ((m, k), (k, n))) for _ in range(calls)]
+
+
+def run(kernel, grid, collective, ranks, rows, n, k, seed, bands=3, calls=2, alone=None):
+    """What each rank has after each call: its rows of the sum, or all, and the second output. With `alone`, a number of ranks: what
+    each of their kernels writes by itself."""
+    m = (alone or ranks) * rows
+    kernel = kernel if alone else tandem.overlap(collective=collective, producer=kernel, over="c_ptr", bands=bands)
+
+    def main(team):
+        c, d = team.zeros((m, n), "float32", name="c"), team.local_empty(m, "float32")
+        own = slice(team.rank * rows, (team.rank + 1) * rows) if collective == "reduce_scatter" else slice(0, m)
+        results = []
+        for of in range(alone or 1):
+            for left, right in operands(of if alone else team.rank, calls, m, n, k, seed):
+                d[:] = 0
+                kernel[grid(-(-m // 16), -(-n // 16))](team.local_from_array(left), team.local_from_array(right), c, d, m, n, k, B=16)
+                results.append((np.array(c)[own].copy() if not alone else np.array(c).copy(), np.array(d).copy()))
+        return results
+
+    return tandem.launch(main, ranks=1 if alone else ranks, seed=seed, check=True)
+
+
+def expected(kernel, grid, ranks, rows, n, k, seed, calls=2):
+    """The sums over the ranks, and the second output of each rank, for each call."""
+    plain = run(kernel, grid, None, 1, rows, n, k, seed, calls=calls, alone=ranks).values[0]
+    sums = []
+    for call in range(calls):
+        total = np.zeros((ranks * rows, n), np.float32)
+        for rank in range(ranks):
+            total += plain[rank * calls + call][0]
+        sums.append(total)
+    return sums, [[plain[rank * calls + call][1] for call in range(calls)] for rank in range(ranks)]
+
+
+def check(kernel, grid, collective, ranks, seed, rows, n, k):
+    result = run(kernel, grid, collective, ranks, rows, n, k, seed)
+    assert result.reports == []
+    sums, others = expected(kernel, grid, ranks, rows, n, k, seed)
+    for rank, values in enumerate(result.values):
+        own = slice(rank * rows, (rank + 1) * rows) if collective == "reduce_scatter" else slice(None)
+        for (value, other), want, want_other in zip(values, sums, others[rank]):
+            assert (value == want[own]).all()
+            assert (other == want_other).all()
+
+
+@pytest.mark.parametrize("ranks, seed", [(2, 0), (3, 1)])
+@pytest.mark.parametrize("collective", ["reduce_scatter", "all_reduce"])
+@pytest.mark.parametrize("kernel, grid", plain_producers.ALL, ids=NAMES)
+def test_equal_to_the_run_before_the_reduction(kernel, grid, collective, ranks, seed):
+    check(kernel, grid, collective, ranks, seed, *[(32, 32, 48), (21, 20, 28)][seed])
+
+
+@pytest.mark.parametrize("ranks, seeds", [(1, 2), (2, 20), (3, 6), (4, 6), (8, 2)])
+@pytest.mark.parametrize("collective", ["reduce_scatter", "all_reduce"])
+def test_on_many_schedules(collective, ranks, seeds):
+    for seed in range(seeds):
+        check(*plain_producers.ALL[seed % 8], collective, ranks, seed, 18, 20, 16)
+
+
+@pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.parametrize("missing, words", [(1, "race: .*`c`"), (-1, "deadlock: ")])
+@pytest.mark.parametrize("kernel, grid", plain_producers.ALL, ids=NAMES)
+def test_each_signal_is_needed(kernel, grid, missing, words, chunk, monkeypatch):
+    """`missing` signals of a chunk are not waited for, or do not come."""
+    whole = tandem.overlapping._Summing.count
+
+    def count(summing, *launch):
+        counts = list(whole(summing, *launch))
+        counts[chunk] -= missing
+        return counts
+
+    monkeypatch.setattr(tandem.overlapping._Summing, "count", count)
+    with pytest.raises(tandem.SimulationError, match=f"(?s){words}"):
+        run(kernel, grid, "reduce_scatter", 2, 32, 32, 16, 0, bands=2, calls=1)
+
+
+@tandem.jit
+def split_k(c_ptr, x_ptr):
+    tl.atomic_add(c_ptr + tl.arange(0, 16), tl.load(x_ptr + tl.arange(0, 16)))  # THE ATOMIC
+
+
+@tandem.jit
+def read_again(c_ptr, x_ptr):
+    tl.store(c_ptr + tl.arange(0, 16), 1.0)
+    tl.debug_barrier()
+    tl.store(x_ptr + tl.arange(0, 16), tl.load(c_ptr + 15 - tl.arange(0, 16)))  # THE LOAD
+
+
+@tandem.jit
+def scattered(c_ptr, x_ptr):
+    tl.store(c_ptr + tl.load(x_ptr + tl.arange(0, 16)).to(tl.int32), 1.0)  # THE SCATTERED
+
+
+@tandem.jit
+def from_a_table(c_ptr, x_ptr):
+    tl.store(c_ptr + tl.load(x_ptr).to(tl.int32) * 16 + tl.arange(0, 16), 1.0)  # THE TABLE
+
+
+@tandem.jit
+def if_loaded(c_ptr, x_ptr):
+    if tl.load(x_ptr) > 0:
+        tl.store(c_ptr + tl.arange(0, 16), 1.0)  # THE CONDITION
+
+
+@tandem.jit
+def added_by_descriptor(c_ptr, x_ptr):
+    c = tl.make_tensor_descriptor(c_ptr, [2, 16], [16, 1], [2, 16])
+    c.atomic_add([0, 0], tl.zeros((2, 16), tl.float32))  # THE SUM
+
+
+@pytest.mark.parametrize(
+    "kernel, words, mark",
+    [
+        (split_k, "only stores, and no loads or atomics", "# THE ATOMIC"),
+        (read_again, "only stores, and no loads or atomics", "# THE LOAD"),
+        (scattered, "not a box with sides affine", "# THE SCATTERED"),
+        (from_a_table, "depends on what the kernel loads", "# THE TABLE"),
+        (if_loaded, "depends on what the kernel loads", "# THE CONDITION"),
+        (added_by_descriptor, "only stores, and no loads or atomics", "# THE SUM"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_refused_at_the_line(kernel, words, mark):
+    derived = tandem.overlap(collective="reduce_scatter", producer=kernel, over="c_ptr")
+
+    def main(team):
+        derived[(1,)](team.zeros((2, 16), "float32"), team.local_empty(32, "float32"))
+
+    with pytest.raises(tandem.CompileError, match=words) as caught:
+        tandem.launch(main, ranks=2)
+    line = next(i for i, text in enumerate(pathlib.Path(__file__).read_text().split("\n"), 1) if text.endswith(mark))
+    assert f"test_producing.py:{line}:" in str(caught.value)
+
+
+def test_wrong_arguments():
+    with pytest.raises(ValueError, match="reduce_scatter has a `producer`, and no `consumer`"):
+        tandem.overlap(collective="reduce_scatter", consumer=split_k, over="c_ptr")
+    with pytest.raises(TypeError, match="`producer` must be a kernel"):
+        tandem.overlap(collective="all_reduce", producer=len, over="c_ptr")

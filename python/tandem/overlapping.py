@@ -42,44 +42,56 @@ def _elements(matrix, rows):
     return max(rows * (matrix.numel() // max(matrix.shape[0], 1)), 1)
 
 
+def _part(matrix, chunk, rows):
+    return matrix[chunk * rows : (chunk + 1) * rows]
+
+
 class _Gathering:
     """What the ranks of one team tell each other of one matrix: words that are never reset, as each call waits for its own number."""
 
-    def __init__(self, team, matrix, bands):
+    def __init__(self, team, matrix, bands, collective):
         ranks = team.size
         self.team, self.matrix, self.call = team, matrix, 0
+        apart = collective == "all_to_all"  # what this rank sends must stay until it is sent
+        self.arriving = team.empty(matrix.shape, matrix.dtype, name="arriving") if apart else matrix
         self.bands, self.rows = _chunks(matrix, ranks, bands)
         self.words = team.zeros(ranks * self.bands, "int64", name="arrivals")
         self.begun = team.zeros(ranks, "int64", name="begun")  # calls that a peer has begun: it reads no rows of those before
         self.stream = team.new_stream()
         own = range(team.rank * self.bands, (team.rank + 1) * self.bands)
         self.own_words = self.words[own.start : own.stop]
+        rows = slice(own.start * self.rows, own.stop * self.rows)
+        self.kept = (self.arriving[rows], matrix[rows]) if apart else None
         self.sends = []  # for each peer: this rank's word there, its word here, and for each chunk the copy and the word that tells of it
         for distance in range(1, ranks):
             # The rank before this one in the ring comes to this rank's rows first.
             peer = (team.rank - distance) % ranks
-            there, words = matrix.peer(peer), self.words.peer(peer)
-            parts = [slice(word * self.rows, (word + 1) * self.rows) for word in own]
-            chunks = [(there[part], matrix[part], words[word : word + 1]) for part, word in zip(parts, own)]
+            there, words = self.arriving.peer(peer), self.words.peer(peer)
+            sources = range(peer * self.bands, (peer + 1) * self.bands) if apart else own
+            chunks = []
+            for word, source in zip(own, sources):
+                chunks.append((_part(there, word, self.rows), _part(matrix, source, self.rows), words[word : word + 1]))
             self.sends.append((self.begun.peer(peer)[team.rank : team.rank + 1], self.begun[peer : peer + 1], chunks))
 
     @property
     def arguments(self):
         return dict(zip(_OWN, (self.words, _elements(self.matrix, self.rows), self.words.numel(), self.call)))
 
-    def run(self, kernels, grid, kwargs):
+    def run(self, kernels, over, grid, kwargs):
         self.begin()
-        compiled = kernels[0].run(grid=grid, **self.arguments, **kwargs)
+        compiled = kernels[0].run(grid=grid, **self.arguments, **(kwargs | {over: self.arriving}))
         self.end()
         return compiled
 
     def begin(self):
-        """Own rows go to all peers."""
+        """Own rows go to all peers, or to each its share."""
         main, stream = self.team.stream, self.stream
         self.call += 1
         for there, _, _ in self.sends:
             main.signal_write(there, self.call)
         stream.wait_event(main.record_event())
+        if self.kept:
+            stream.copy(*self.kept)
         stream.signal_write(self.own_words, self.call)
         for _, here, chunks in self.sends:
             stream.signal_wait(here, self.call, "ge")
@@ -122,13 +134,13 @@ def _add_parts(matrix_ptr, parts_ptr, ready_ptr, summed_ptr, call, chunk, EVERYW
         tl.store(own_ptr + inside, value, mask=inside < chunk)
 
 
-class _Summing:
-    """Of a matrix that each rank writes whole: words that count the programs that have written a chunk, the peers' parts of this rank's
-    rows, and what the ranks tell each other. No word is ever reset."""
+class _Sending:
+    """Of a matrix that each rank writes whole: words that count the programs that have written a chunk, what peers have written of this
+    rank's rows, and what the ranks tell each other. No word is ever reset."""
 
-    def __init__(self, team, matrix, bands, everywhere):
+    def __init__(self, team, matrix, bands, collective):
         ranks, rank = team.size, team.rank
-        self.team, self.matrix, self.everywhere, self.call = team, matrix, everywhere, 0
+        self.team, self.matrix, self.collective, self.call = team, matrix, collective, 0
         self.bands, self.rows = _chunks(matrix, ranks, bands)
         self.told = team.zeros(ranks * self.bands, "int64", name="told")
         self.own = slice(rank * self.bands, (rank + 1) * self.bands)
@@ -148,11 +160,8 @@ class _Summing:
             chunks = []
             for band in range(self.bands):
                 there, here = rank * self.bands + band, peer * self.bands + band
-                chunks.append((here, self._part(parts, there), self._part(matrix, here), ready[there : there + 1]))
+                chunks.append((here, _part(parts, there, self.rows), _part(matrix, here, self.rows), ready[there : there + 1]))
             self.sends.append((begun[rank : rank + 1], self.begun[peer : peer + 1], chunks))
-
-    def _part(self, matrix, chunk):
-        return matrix[chunk * self.rows : (chunk + 1) * self.rows]
 
     @property
     def arguments(self):
@@ -170,7 +179,7 @@ class _Summing:
             self.counts[key] = [now - then for now, then in zip(self.counted.numpy().tolist(), before)]
         return self.counts[key]
 
-    def run(self, kernels, grid, kwargs):
+    def run(self, kernels, over, grid, kwargs):
         main, stream, derived = self.team.stream, self.stream, kernels[0]
         counts = self.count(kernels[1], grid, kwargs)
         self.targets = [target + count for target, count in zip(self.targets, counts)]
@@ -185,30 +194,41 @@ class _Summing:
                 stream.signal_wait(self.told[chunk : chunk + 1], self.targets[chunk], "ge")
                 stream.copy(dest, source)
                 stream.signal_write(word, self.call)
-        if self.sends:
+        if self.sends and self.collective != "all_to_all":
             self._sum(main)
-            main.wait_event(stream.record_event())  # the next kernel may write what peers have had
+        main.wait_event(stream.record_event())  # what peers have had may be written again
+        if self.collective == "all_to_all":
+            self._take(main)
         return compiled
+
+    def _take(self, main):
+        share = self.bands * self.rows
+        for peer in range(self.team.size):
+            if peer != self.team.rank:
+                main.signal_wait(_part(self.ready, peer, self.bands), self.call, "ge")
+                main.copy(_part(self.matrix, peer, share), _part(self.parts, peer, share))
 
     def _sum(self, main):
         elements = _elements(self.matrix, self.rows)
         block = min(4096, 1 << (elements - 1).bit_length())
         programs = -(-elements // block), self.bands
+        everywhere = self.collective == "all_reduce"
         _add_parts[programs](
-            self.matrix, self.parts, self.ready, self.summed, self.call, elements, EVERYWHERE=self.everywhere, BLOCK=block, num_warps=8
+            self.matrix, self.parts, self.ready, self.summed, self.call, elements, EVERYWHERE=everywhere, BLOCK=block, num_warps=8
         )
-        if self.everywhere:
+        if everywhere:
             main.signal_wait(self.summed, self.call * self.team.size * programs[0] * programs[1], "ge")
 
 
 class Overlap(KernelInterface):
     """`overlap[grid](...)` launches like the kernel. All ranks call it, in the same order, with the matrix `over` in symmetric memory.
-    all_gather: each has filled its own rows; afterwards it holds those of all. reduce_scatter, all_reduce: the kernel writes all
-    rows; afterwards this rank's own, or all, are the sum over the ranks."""
+    Ahead of a consumer, all_gather: each has filled its own rows; afterwards it holds those of all; all_to_all: each has filled all
+    rows, a share for each rank, and the kernel reads the ranks' shares for its own. Behind a producer, which writes all rows:
+    afterwards this rank's own, or all, are the sum over the ranks, or each share is what that rank has written for this one."""
 
-    def __init__(self, kernel, over, collective, bands):
-        self.kernel, self.over, self.collective, self.bands = kernel, over, collective, bands
-        if collective == "all_gather":
+    def __init__(self, kernel, over, collective, consumes, bands):
+        self.kernel, self.over, self.collective, self.consumes, self.bands = kernel, over, collective, consumes, bands
+        if consumes:
             self.derived = [_derived(kernel, over, "arriving", _OWN)]
         else:
             self.derived = [_derived(kernel, over, "leaving", _TOLD), _derived(kernel, over, "leaving", _TOLD, "True")]
@@ -220,10 +240,7 @@ class Overlap(KernelInterface):
             raise TypeError(f"`{self.over}` must be symmetric memory of the team, with all ranks' rows")
         key = team, matrix.address, tuple(matrix.shape)
         if key not in self._exchanges:
-            if self.collective == "all_gather":
-                self._exchanges[key] = _Gathering(team, matrix, self.bands)
-            else:
-                self._exchanges[key] = _Summing(team, matrix, self.bands, self.collective == "all_reduce")
+            self._exchanges[key] = (_Gathering if self.consumes else _Sending)(team, matrix, self.bands, self.collective)
         return self._exchanges[key]
 
     def run(self, *args, grid, warmup=False, **kwargs):
@@ -237,24 +254,23 @@ class Overlap(KernelInterface):
                 raise ValueError(f"`{name}` and `{self.over}` are the same memory, which travels while the kernel runs")
         if warmup:
             return self.derived[0].run(grid=grid, warmup=True, **exchange.arguments, **kwargs)
-        return exchange.run(self.derived, grid, kwargs)
+        return exchange.run(self.derived, self.over, grid, kwargs)
 
 
 def overlap(*, collective, over, consumer=None, producer=None, bands=4):
     """A kernel that computes while a collective exchanges the rows of its argument `over`, derived from an unchanged plain kernel.
-    all_gather brings what `consumer` reads: waits stand before its loads. reduce_scatter and all_reduce sum what `producer` writes:
-    signals stand behind its stores. Programs are in the order in which rows arrive, or in which peers need them. `bands`: at most
-    so many pieces of a rank's rows travel on their own. A kernel of which the compiler cannot tell what it accesses there is an
-    error at the line."""
-    sides = {"all_gather": "consumer", "reduce_scatter": "producer", "all_reduce": "producer"}
-    if collective not in sides:
-        raise ValueError(f"`collective` is {collective!r}; it is one of {', '.join(map(repr, sides))}")
-    side, other = sides[collective], ({"consumer", "producer"} - {sides[collective]}).pop()
-    kernel, unused = (consumer, producer) if side == "consumer" else (producer, consumer)
-    if unused is not None:
-        raise ValueError(f"{collective} has a `{side}`, and no `{other}`")
+    all_gather or all_to_all brings what `consumer` reads: waits stand before its loads. reduce_scatter and all_reduce sum what
+    `producer` writes, all_to_all exchanges it: signals stand behind its stores. Programs are in the order in which rows arrive, or
+    in which peers need them. `bands`: at most so many pieces of a rank's rows travel on their own. A kernel of which the compiler
+    cannot tell what it accesses there is an error at the line."""
+    if (consumer is None) == (producer is None):
+        raise ValueError("one kernel is overlapped: a `consumer` or a `producer`")
+    side, kernel = ("consumer", consumer) if producer is None else ("producer", producer)
+    collectives = {"consumer": ["all_gather", "all_to_all"], "producer": ["reduce_scatter", "all_reduce", "all_to_all"]}[side]
+    if collective not in collectives:
+        raise ValueError(f"`collective` is {collective!r}; with a `{side}` it is one of {', '.join(map(repr, collectives))}")
     if not isinstance(kernel, JITFunction):
         raise TypeError(f"`{side}` must be a kernel under `tandem.jit`, not `{type(kernel).__name__}`")
     if over not in kernel.arg_names:
         raise ValueError(f"`{kernel.__name__}` has no argument `{over}`")
-    return Overlap(kernel, over, collective, bands)
+    return Overlap(kernel, over, collective, side == "consumer", bands)

@@ -176,6 +176,35 @@ def test_plain_kernels(kernel, grid, ranks, seed):
         assert all((value == want).all() for value, want in zip(values, plain))
 
 
+@pytest.mark.parametrize("ranks, seed", [(2, 0), (3, 1), (8, 2)])
+@pytest.mark.parametrize("kernel, grid", plain_kernels.ALL, ids=[kernel.__name__ for kernel, _ in plain_kernels.ALL])
+def test_shares_of_all_ranks(kernel, grid, ranks, seed):
+    """all_to_all: each rank reads what all have for it; what it has for them stays."""
+    rows, n, k = [(32, 32, 48), (21, 20, 28), (16, 16, 16)][seed]
+    m = ranks * rows
+    random = np.random.default_rng(seed)
+    lefts, right = random.integers(-2, 3, (2, ranks, m, k)).astype(np.float32), random.integers(-2, 3, (k, n)).astype(np.float32)
+
+    def main(team, of=None):
+        a, b = team.empty((m, k), "float32", name="a"), team.local_from_array(right)
+        launched = tandem.overlap(collective="all_to_all", consumer=kernel, over="a_ptr", bands=3) if of is None else kernel
+        results = []
+        for left in lefts:
+            a[...] = left[team.rank] if of is None else np.concatenate([part[of * rows : (of + 1) * rows] for part in left])
+            c, d = team.zeros((m, n), "float32"), team.zeros(m, "float32")
+            launched[grid(-(-m // 16), -(-n // 16))](a, b, c, d, m, n, k, B=16)
+            results.append((np.array(c), np.array(d)))
+            assert of is not None or (np.array(a) == left[team.rank]).all()
+        return results
+
+    result = tandem.launch(main, ranks=ranks, seed=seed, check=True)
+    assert result.reports == []
+    for rank, values in enumerate(result.values):
+        plain = tandem.launch(main, ranks=1, seed=seed, check=True, args=(rank,)).values[0]
+        for got, want in zip(values, plain):
+            assert all((value == wanted).all() for value, wanted in zip(got, want))
+
+
 FAULTS = {
     "too_early": (dict(arrivals_epoch=-1), "(race|uninitialised-read): .*`a`"),  # each wait passes
     "one_less": (dict(arrivals_chunks=-1), "(race|uninitialised-read): .*`a`"),  # of the last chunk
@@ -278,7 +307,7 @@ def test_the_same_memory_by_another_name_is_refused():
 
 
 def test_wrong_arguments():
-    with pytest.raises(ValueError, match="`collective` is 'gossip'"):
+    with pytest.raises(ValueError, match="`collective` is 'gossip'; with a `consumer`"):
         tandem.overlap(collective="gossip", consumer=grouped, over="a_ptr")
     with pytest.raises(ValueError, match="has no argument `x`"):
         tandem.overlap(collective="all_gather", consumer=grouped, over="x")

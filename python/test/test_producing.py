@@ -51,6 +51,8 @@ def expected(kernel, grid, ranks, rows, n, k, seed, calls=2):
 
 
 def check(kernel, grid, collective, ranks, seed, rows, n, k):
+    if collective == "all_to_all":
+        return check_exchange(kernel, grid, ranks, seed, rows, n, k)
     result = run(kernel, grid, collective, ranks, rows, n, k, seed)
     assert result.reports == []
     sums, others = expected(kernel, grid, ranks, rows, n, k, seed)
@@ -61,15 +63,25 @@ def check(kernel, grid, collective, ranks, seed, rows, n, k):
             assert (other == want_other).all()
 
 
+def check_exchange(kernel, grid, ranks, seed, rows, n, k):
+    result = run(kernel, grid, "all_to_all", ranks, rows, n, k, seed)
+    assert result.reports == []
+    plain = run(kernel, grid, None, 1, rows, n, k, seed, alone=ranks).values[0]
+    for rank, values in enumerate(result.values):
+        own = slice(rank * rows, (rank + 1) * rows)
+        for call, (value, _) in enumerate(values):
+            assert (value == np.concatenate([plain[source * 2 + call][0][own] for source in range(ranks)])).all()
+
+
 @pytest.mark.parametrize("ranks, seed", [(2, 0), (3, 1)])
-@pytest.mark.parametrize("collective", ["reduce_scatter", "all_reduce"])
+@pytest.mark.parametrize("collective", ["reduce_scatter", "all_reduce", "all_to_all"])
 @pytest.mark.parametrize("kernel, grid", plain_producers.ALL, ids=NAMES)
 def test_equal_to_the_run_before_the_reduction(kernel, grid, collective, ranks, seed):
     check(kernel, grid, collective, ranks, seed, *[(32, 32, 48), (21, 20, 28)][seed])
 
 
 @pytest.mark.parametrize("ranks, seeds", [(1, 2), (2, 20), (3, 6), (4, 6), (8, 2)])
-@pytest.mark.parametrize("collective", ["reduce_scatter", "all_reduce"])
+@pytest.mark.parametrize("collective", ["reduce_scatter", "all_reduce", "all_to_all"])
 def test_on_many_schedules(collective, ranks, seeds):
     for seed in range(seeds):
         check(*plain_producers.ALL[seed % 8], collective, ranks, seed, 18, 20, 16)
@@ -80,14 +92,14 @@ def test_on_many_schedules(collective, ranks, seeds):
 @pytest.mark.parametrize("kernel, grid", plain_producers.ALL, ids=NAMES)
 def test_each_signal_is_needed(kernel, grid, missing, words, chunk, monkeypatch):
     """`missing` signals of a chunk are not waited for, or do not come."""
-    whole = tandem.overlapping._Summing.count
+    whole = tandem.overlapping._Sending.count
 
-    def count(summing, *launch):
-        counts = list(whole(summing, *launch))
+    def count(sending, *launch):
+        counts = list(whole(sending, *launch))
         counts[chunk] -= missing
         return counts
 
-    monkeypatch.setattr(tandem.overlapping._Summing, "count", count)
+    monkeypatch.setattr(tandem.overlapping._Sending, "count", count)
     with pytest.raises(tandem.SimulationError, match=f"(?s){words}"):
         run(kernel, grid, "reduce_scatter", 2, 32, 32, 16, 0, bands=2, calls=1)
 
@@ -151,7 +163,9 @@ def test_refused_at_the_line(kernel, words, mark):
 
 
 def test_wrong_arguments():
-    with pytest.raises(ValueError, match="reduce_scatter has a `producer`, and no `consumer`"):
+    with pytest.raises(ValueError, match="one kernel is overlapped"):
+        tandem.overlap(collective="all_to_all", over="c_ptr")
+    with pytest.raises(ValueError, match="with a `consumer` it is one of 'all_gather', 'all_to_all'"):
         tandem.overlap(collective="reduce_scatter", consumer=split_k, over="c_ptr")
     with pytest.raises(TypeError, match="`producer` must be a kernel"):
         tandem.overlap(collective="all_reduce", producer=len, over="c_ptr")

@@ -12,6 +12,7 @@ from .. import _tandem
 from ..errors import CompileError, OutOfResources
 from ..host.call import grid_sizes
 from ..host.current import rank_team
+from .ahead import capsule_of
 from .arguments import words_of
 from .streams import stream_handle
 
@@ -170,6 +171,6 @@ def prepare(handle, device):
 def compile_request(request):
     """The capsule of a compiled kernel. Raises CompileError."""
     try:
-        return _tandem.gpu_compile(request)
+        return capsule_of(request)
     except RuntimeError as error:
         raise CompileError(str(error).rstrip("\n")) from None

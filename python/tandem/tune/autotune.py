@@ -12,6 +12,7 @@ import time
 
 from .. import _tandem, testing
 from ..errors import AutotunerError, CompileError, OutOfResources
+from ..gpu.ahead import compiled_ahead
 from ..host.arrays import Tensor
 from ..host.current import is_simulating
 from ..jit import JITFunction, KernelInterface
@@ -20,7 +21,8 @@ from .tuning_cache import TuningCache
 
 
 class Config:
-    """One choice of constants and launch options. `pre_hook` gets all arguments by name before each launch."""
+    """One choice of constants and launch options. `pre_hook` gets all arguments by name before each launch, and
+    before the compilation of a configuration that will be timed."""
 
     def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None):
         self.kwargs, self.num_warps, self.num_stages, self.num_ctas, self.maxnreg = dict(kwargs), num_warps, num_stages, num_ctas, maxnreg
@@ -211,7 +213,8 @@ class Autotuner(_Wrapper):
         best = candidates[0]
         if len(candidates) > 1:
             start = time.monotonic()
-            self.configs_timings = {c: self._bench(*args, config=c, **kwargs) for c in candidates}
+            with compiled_ahead([functools.partial(self._warmup_of, c, args, kwargs) for c in candidates]):
+                self.configs_timings = {c: self._bench(*args, config=c, **kwargs) for c in candidates}
             self.bench_time = time.monotonic() - start
             best = min(candidates, key=lambda c: milliseconds(self.configs_timings[c]))
             if not math.isfinite(milliseconds(self.configs_timings[best])):
@@ -242,6 +245,13 @@ class Autotuner(_Wrapper):
             return self.do_bench(lambda: self.launch_once(config, args, kwargs), quantiles=(0.5, 0.2, 0.8))
         except (OutOfResources, CompileError):
             return [math.inf] * 3
+
+    def _warmup_of(self, config, args, kwargs):
+        """The compiled kernel of a configuration."""
+        given = {**kwargs, **config.all_kwargs()}
+        if config.pre_hook:
+            config.pre_hook({**self.nargs, **given})
+        return self.fn.run(*args, **{**given, "warmup": True})
 
     def launch_once(self, config, args, kwargs):
         """Launches between the hooks."""

@@ -14,6 +14,7 @@ from . import library  # noqa: F401  registers torch.ops.tandem
 from .experts_apart import ep_combine as _ep_combine
 from .experts_apart import ep_dispatch as _ep_dispatch
 from .functions import FUNCTIONS
+from .fused import overlap_products
 from .gathered_attention import ag_attention as _ag_attention
 from .linear import LAYERS
 from .mixture import MixtureOfExperts
@@ -27,4 +28,4 @@ globals().update(LAYERS)
 # In front of the functions that their tables make.
 attention, ag_attention, ep_dispatch, ep_combine = _attention, _ag_attention, _ep_dispatch, _ep_combine
 
-__all__ = ["MixtureOfExperts", "attention_varlen", "init", "prepare", "rank", "release", "size", *LAYERS, *FUNCTIONS]
+__all__ = ["MixtureOfExperts", "attention_varlen", "init", "overlap_products", "prepare", "rank", "release", "size", *LAYERS, *FUNCTIONS]

@@ -1,0 +1,140 @@
+"""A pass over the graphs of torch.compile: a collective beside a product becomes the operator that overlaps both."""
+
+import torch
+import torch.distributed as dist
+
+from . import world as worlds
+
+_aten = torch.ops.aten
+_TYPES = (torch.float16, torch.bfloat16, torch.float32)
+_VIEWS = (_aten.view.default, _aten._unsafe_view.default, _aten.reshape.default)
+
+
+def _collective(wait):
+    """The functional collective that a node waits for, if nothing else uses it."""
+    if wait.op == "call_function" and wait.target is torch.ops._c10d_functional.wait_tensor.default:
+        node = wait.args[0]
+        if node.op == "call_function" and len(node.users) == 1:
+            return node
+    return None
+
+
+def _is_world(group, world):
+    resolved = dist.distributed_c10d._resolve_process_group(group) if isinstance(group, str) else group
+    return dist.get_process_group_ranks(resolved) == list(range(world.size))
+
+
+def _shape(node):
+    return tuple(node.meta["val"].shape)
+
+
+def _behind_view(node):
+    """What a node shows in another shape with the same last dimension, if it is a view that alone uses it."""
+    if (
+        node.op == "call_function"
+        and node.target in _VIEWS
+        and len(node.args[0].users) == 1
+        and _shape(node)[-1:] == _shape(node.args[0])[-1:]
+    ):
+        return node.args[0]
+    return node
+
+
+def _is_matrix(node):
+    """Whether operators take the node as their right operand: contiguous, or the transpose of what is."""
+    value = node.meta["val"]
+    return value.dtype in _TYPES and (value.is_contiguous() or value.t().is_contiguous())
+
+
+def _product(node):
+    """The operands of a product that only `node`, or the view that it is, shows."""
+    node = _behind_view(node)
+    if node.op == "call_function" and node.target is _aten.mm.default and _is_matrix(node.args[1]):
+        return node.args
+    return None
+
+
+class _Rewriter:
+    def __init__(self, graph, world):
+        self.graph, self.world, self.count = graph, world, 0
+
+    def _made(self, value, target, *args):
+        node = self.graph.call_function(target, args)
+        node.meta["val"] = value
+        return node
+
+    def _rows(self, node):
+        """The node as a matrix of its rows."""
+        value = node.meta["val"]
+        if value.dim() == 2:
+            return node
+        flat = value.reshape(-1, value.shape[-1])
+        return self._made(flat, _aten.reshape.default, node, list(flat.shape))
+
+    def _replace(self, node, result):
+        if _shape(result) != _shape(node):
+            result = self._made(node.meta["val"], _aten.reshape.default, result, list(_shape(node)))
+        node.replace_all_uses_with(result)
+        self.count += 1
+
+    def gathered(self, product):
+        """mm(all_gather(x), b), also in another shape, and also with a bias."""
+        with_bias = product.target is _aten.addmm.default
+        if with_bias and (len(product.args) != 3 or product.kwargs):
+            return
+        left, right = product.args[-2:]
+        wait = _behind_view(left)
+        gather = _collective(wait)
+        if gather is None or gather.target is not torch.ops._c10d_functional.all_gather_into_tensor.default:
+            return
+        x, _, group = gather.args
+        if len(wait.users) > 1 or len(left.users) > 1 or not _is_world(group, self.world) or not _is_matrix(right):
+            return
+        with self.graph.inserting_before(product):
+            value = product.meta["val"]
+            result = self._made(value, torch.ops.tandem.ag_gemm.default, self._rows(x), right)
+            if with_bias:
+                result = self._made(value, _aten.add.Tensor, result, product.args[0])
+            self._replace(product, result)
+
+    def summed(self, wait):
+        """reduce_scatter(mm(a, b)) or all_reduce(mm(a, b)), also of the product in another shape."""
+        collective = _collective(wait)
+        names = {"reduce_scatter_tensor": "gemm_rs", "all_reduce": "gemm_ar"}
+        kinds = {getattr(torch.ops._c10d_functional, name).default: made for name, made in names.items()}
+        if collective is None or collective.target not in kinds:
+            return
+        y, reduction, *_, group = collective.args
+        operands = _product(y)
+        if operands is None or len(y.users) > 1 or reduction != "sum" or not _is_world(group, self.world):
+            return
+        with self.graph.inserting_before(wait):
+            value = wait.meta["val"].reshape(-1, _shape(wait)[-1])
+            self._replace(wait, self._made(value, getattr(torch.ops.tandem, kinds[collective.target]).default, *operands))
+
+
+def overlap_products(graph):
+    """Replaces, in a graph of PyTorch's functional collectives over all ranks, all_gather -> mm, mm -> reduce_scatter and
+    mm -> all_reduce by `ag_gemm`, `gemm_rs` and `gemm_ar`, where nothing else uses what is between. Returns how many. A pass for
+    torch.compile: `torch.compile(model, options={"post_grad_custom_pre_pass": tandem.torch.overlap_products})`."""
+    rewriter = _Rewriter(graph, worlds.current())
+    for node in list(graph.nodes):
+        if node.op != "call_function" or "val" not in node.meta:
+            continue
+        if node.target in (_aten.mm.default, _aten.addmm.default):
+            rewriter.gathered(node)
+        elif node.target is torch.ops._c10d_functional.wait_tensor.default:
+            rewriter.summed(node)
+    if rewriter.count:
+        _drop_unused(graph)
+        graph.lint()
+    return rewriter.count
+
+
+def _drop_unused(graph):
+    """Collectives and waits are impure to the graph, but nobody sees those without users."""
+    ours = torch.ops._c10d_functional
+    collectives = {o.default for o in (ours.wait_tensor, ours.all_gather_into_tensor, ours.reduce_scatter_tensor, ours.all_reduce)}
+    for node in reversed(graph.nodes):
+        if not node.users and node.op == "call_function" and (node.target in collectives or not node.is_impure()):
+            graph.erase_node(node)

@@ -1,0 +1,111 @@
+"""tandem.torch.overlap_products: what it replaces in graphs of PyTorch's functional collectives, and what it leaves."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.distributed as dist
+import torch.distributed._functional_collectives as collectives
+from functorch.compile import make_boxed_func
+from test_torch import SIZE, PlainWorld, on_ranks, random, shard
+from torch._dynamo.backends.common import aot_autograd
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+import tandem.torch as tt
+from tandem.torch import world as worlds
+
+
+@pytest.fixture(autouse=True)
+def group():
+    """A process group whose collectives can be traced; what runs are the operators of `on_ranks`."""
+    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=SIZE)
+    yield dist.group.WORLD
+    dist.destroy_process_group()
+
+
+def gather(x):
+    return collectives.all_gather_tensor(x, 0, dist.group.WORLD)
+
+
+def scatter(x, kind="sum"):
+    return collectives.reduce_scatter_tensor(x, kind, 0, dist.group.WORLD)
+
+
+def reduce(x):
+    return collectives.all_reduce(x, "sum", dist.group.WORLD)
+
+
+def rewritten(function, *args):
+    """The function's graph behind the pass, and how many operations of each kind it has."""
+    traced = make_fx(function)(*args)
+    on_ranks(lambda rank: tt.overlap_products(traced.graph) if rank == 0 else None)
+    traced.recompile()
+    names = [str(node.target) for node in traced.graph.nodes if node.op == "call_function"]
+    return traced, {name: sum(f"tandem.{name}." in n for n in names) for name in ("ag_gemm", "gemm_rs", "gemm_ar")}, names
+
+
+def mlp(x, up, bias, down):
+    """A transformer's MLP with its sequence over the ranks, [sequence, batch, features]."""
+    hidden = torch.nn.functional.gelu(torch.nn.functional.linear(gather(x), up, bias))
+    return scatter(torch.nn.functional.linear(hidden, down))
+
+
+def test_an_mlp():
+    x, up, bias, down = random(16, 2, 8), random(24, 8, seed=1), random(24, seed=2), random(8, 24, seed=3)
+    parts = [(shard(x, r), shard(up, r), shard(bias, r), shard(down, r, 1)) for r in range(SIZE)]
+    traced, counts, names = rewritten(mlp, *parts[0])
+    assert counts == {"ag_gemm": 1, "gemm_rs": 1, "gemm_ar": 0}
+    assert not [name for name in names if "c10d" in name or "mm.default" in name and "aten" in name]
+    want = torch.nn.functional.linear(torch.nn.functional.gelu(torch.nn.functional.linear(x, up, bias)), down)
+    torch.testing.assert_close(torch.cat(on_ranks(lambda rank: traced(*parts[rank]))), want)
+
+
+def test_sums_on_all_ranks():
+    x, up, down = random(5, 8), random(24, 8, seed=1), random(8, 24, seed=3)
+
+    def whole(x, up, down):
+        return reduce((x @ up.t()).relu() @ down.t()) + x
+
+    traced, counts, _ = rewritten(whole, x, shard(up, 0), shard(down, 0, 1))
+    assert counts == {"ag_gemm": 0, "gemm_rs": 0, "gemm_ar": 1}
+    for got in on_ranks(lambda rank: traced(x, shard(up, rank), shard(down, rank, 1))):
+        torch.testing.assert_close(got, (x @ up.t()).relu() @ down.t() + x)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, w: (lambda whole: whole @ w + whole.sum())(gather(x)),  # the gathered rows are wanted, too
+        lambda x, w: scatter(x @ w, "avg"),
+        lambda x, w: scatter((x @ w).relu()),
+        lambda x, w: (lambda y: scatter(y) + y.sum())(x @ w),
+        lambda x, w: gather(x) @ torch.as_strided(w, (8, 4), (8, 2)),  # operators take no such strides
+    ],
+)
+def test_left_alone(function):
+    _, counts, names = rewritten(function, random(8, 8), random(8, 8, seed=1))
+    assert not any(counts.values()) and any("c10d" in name for name in names)
+
+
+def test_groups_of_some_ranks_are_left_alone():
+    some = dist.new_group([0, 1])
+    _, counts, _ = rewritten(lambda x, w: collectives.all_gather_tensor(x, 0, some) @ w, random(8, 8), random(8, 8, seed=1))
+    assert not any(counts.values())
+
+
+def test_in_torch_compile(monkeypatch):
+    """Through Dynamo and AOTAutograd, as a backend's pass; operators are called, but do nothing."""
+    calls, counts, world = [], [], PlainWorld(1, None)
+    monkeypatch.setattr(worlds._of_thread, "world", world, raising=False)
+    monkeypatch.setattr(world.operators, "run", lambda operation, *_: calls.append(operation))
+
+    def compiler(traced, _):
+        counts.append(tt.overlap_products(traced.graph))
+        traced.recompile()
+        return make_boxed_func(traced.forward)
+
+    compiled = torch.compile(mlp, backend=aot_autograd(fw_compiler=compiler), fullgraph=True)
+    with torch.no_grad():
+        result = compiled(random(4, 2, 8), random(6, 8), random(6), random(8, 6))
+    assert counts == [2] and calls == ["ag_gemm", "gemm_rs"] and result.shape == (4, 2, 8)

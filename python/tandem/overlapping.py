@@ -62,6 +62,7 @@ class _Gathering:
         self.own_words = self.words[own.start : own.stop]
         rows = slice(own.start * self.rows, own.stop * self.rows)
         self.kept = (self.arriving[rows], matrix[rows]) if apart else None
+        self.sent = []  # peers and chunks, in their order
         self.sends = []  # for each peer: this rank's word there, its word here, and for each chunk the copy and the word that tells of it
         for distance in range(1, ranks):
             # The rank before this one in the ring comes to this rank's rows first.
@@ -70,6 +71,7 @@ class _Gathering:
             sources = range(peer * self.bands, (peer + 1) * self.bands) if apart else own
             chunks = []
             for word, source in zip(own, sources):
+                self.sent.append((peer, source))
                 chunks.append((_part(there, word, self.rows), _part(matrix, source, self.rows), words[word : word + 1]))
             self.sends.append((self.begun.peer(peer)[team.rank : team.rank + 1], self.begun[peer : peer + 1], chunks))
 
@@ -153,6 +155,7 @@ class _Sending:
         self.begun = team.zeros(ranks, "int64", name="begun")  # calls that a peer has begun: it reads no parts of those before
         self.summed = team.zeros(1, "int64", name="summed")
         self.stream = team.new_stream()
+        self.sent = []  # peers and chunks, in their order
         self.sends = []  # for each peer: this rank's word there, its word here, and for each chunk its number, the copy, the word there
         for distance in range(1, ranks):
             peer = (rank + distance) % ranks
@@ -160,6 +163,7 @@ class _Sending:
             chunks = []
             for band in range(self.bands):
                 there, here = rank * self.bands + band, peer * self.bands + band
+                self.sent.append((peer, here))
                 chunks.append((here, _part(parts, there, self.rows), _part(matrix, here, self.rows), ready[there : there + 1]))
             self.sends.append((begun[rank : rank + 1], self.begun[peer : peer + 1], chunks))
 
@@ -255,6 +259,22 @@ class Overlap(KernelInterface):
         if warmup:
             return self.derived[0].run(grid=grid, warmup=True, **exchange.arguments, **kwargs)
         return exchange.run(self.derived, self.over, grid, kwargs)
+
+    def explain(self, *args, grid, **kwargs):
+        """The plan of such a call on this rank, as text [collective]. The timeline of a run with `tandem.launch(..., machine="h200",
+        trace=True)` is its prediction."""
+        kwargs |= zip(self.kernel.arg_names, args)
+        matrix = kwargs[self.over]
+        exchange = self._exchange(matrix)
+        counts = None if self.consumes else exchange.count(self.derived[1], grid, kwargs)
+        size = _elements(matrix, exchange.rows) * matrix.itemsize
+        where = "ahead of" if self.consumes else "behind"
+        rows = f"the {matrix.shape[0]} rows of `{self.over}` in chunks of {exchange.rows}, {size} bytes"
+        lines = [f"{self.collective} {where} `{self.kernel.__name__}`: {rows}"]
+        for peer, chunk in exchange.sent:
+            behind = "" if counts is None else f", behind {counts[chunk]} signals of programs"
+            lines.append(f"rows {chunk * exchange.rows} to {(chunk + 1) * exchange.rows - 1} go to rank {peer}{behind}")
+        return "\n".join(lines)
 
 
 def overlap(*, collective, over, consumer=None, producer=None, bands=4):

@@ -162,6 +162,31 @@ def test_refused_at_the_line(kernel, words, mark):
     assert f"test_producing.py:{line}:" in str(caught.value)
 
 
+def test_the_plan_is_explained():
+    kernel, grid = plain_producers.ALL[0]
+    scatters = tandem.overlap(collective="reduce_scatter", producer=kernel, over="c_ptr", bands=2)
+    shares = tandem.overlap(collective="all_to_all", consumer=kernel, over="a_ptr", bands=1)
+
+    def main(team):
+        a, b = team.zeros((96, 16), "float32"), team.local_from_array(np.zeros((16, 32), np.float32))
+        c, d = team.zeros((96, 32), "float32"), team.local_empty(96, "float32")
+        return [f.explain(a, b, c, d, 96, 32, 16, B=16, grid=grid(6, 2)) for f in (scatters, shares)]
+
+    ahead, behind = tandem.launch(main, ranks=3, check=True).values[1][::-1]
+    assert behind.split("\n") == [
+        "reduce_scatter behind `bias_and_activation`: the 96 rows of `c_ptr` in chunks of 16, 2048 bytes",
+        "rows 64 to 79 go to rank 2, behind 2 signals of programs",
+        "rows 80 to 95 go to rank 2, behind 2 signals of programs",
+        "rows 0 to 15 go to rank 0, behind 2 signals of programs",
+        "rows 16 to 31 go to rank 0, behind 2 signals of programs",
+    ]
+    assert ahead.split("\n") == [
+        "all_to_all ahead of `bias_and_activation`: the 96 rows of `a_ptr` in chunks of 32, 2048 bytes",
+        "rows 0 to 31 go to rank 0",
+        "rows 64 to 95 go to rank 2",
+    ]
+
+
 def test_wrong_arguments():
     with pytest.raises(ValueError, match="one kernel is overlapped"):
         tandem.overlap(collective="all_to_all", over="c_ptr")

@@ -3,18 +3,23 @@
 import tandem
 import tandem.language as tl
 
-ALL = []
+
+def collected():
+    """A list, and a decorator that adds a kernel and its grid to it: a function of the numbers of row blocks and column blocks."""
+    kernels = []
+
+    def plain(grid):
+        def add(function):
+            kernel = tandem.jit(function)
+            kernels.append((kernel, grid))
+            return kernel
+
+        return add
+
+    return kernels, plain
 
 
-def plain(grid):
-    """The grid as a function of the numbers of row blocks and column blocks."""
-
-    def add(function):
-        kernel = tandem.jit(function)
-        ALL.append((kernel, grid))
-        return kernel
-
-    return add
+ALL, plain = collected()
 
 
 @plain(lambda rows, columns: (rows, columns))

@@ -1,20 +1,11 @@
 """Plain kernels that write a matrix C (M x N) of products or rows, of many forms. None knows of ranks."""
 
+from plain_kernels import collected
+
 import tandem
 import tandem.language as tl
 
-ALL = []
-
-
-def plain(grid):
-    """The grid as a function of the numbers of row blocks and column blocks."""
-
-    def add(function):
-        kernel = tandem.jit(function)
-        ALL.append((kernel, grid))
-        return kernel
-
-    return add
+ALL, plain = collected()
 
 
 @tandem.jit

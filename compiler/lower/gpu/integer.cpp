@@ -17,8 +17,8 @@ struct Division {
     isMinusOne_ = isSigned ? b.CreateICmpEQ(y, number(-1)) : b.getFalse();
     divisor_ = b.CreateSelect(b.CreateOr(isZero_, isMinusOne_), number(1), y);
   }
-  // What depends on the divisor alone is computed once where a tile's elements share it, so that each of them pays one
-  // multiply-add; a number keeps no such values in registers.
+  // Of a tile, each element pays one multiply-add: the factor and the summand depend on the divisor alone, and LLVM
+  // computes them once where all elements have the same one. A single number selects, which needs fewer registers.
   llvm::Value* quotient() {
     llvm::Value* q = isSigned_ ? b_.CreateSDiv(x_, divisor_) : b_.CreateUDiv(x_, divisor_);
     if (!isTile_) return select(isZero_, number(-1), select(isMinusOne_, b_.CreateNeg(x_), q));

@@ -10,7 +10,7 @@ namespace tandem::transform::gpu {
 using namespace mlir;
 namespace {
 
-// What decides the order in which memory is accessed: axes of the launch, and loops that deal tiles out to programs.
+// The axes of the launch and the loops that deal tiles out to programs: they decide the order in which memory is accessed.
 struct Orders {
   llvm::SmallSet<unsigned, 3> axes;
   llvm::SetVector<scf::ForOp> dealers;

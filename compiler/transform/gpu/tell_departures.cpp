@@ -52,7 +52,7 @@ bool isFixed(const std::optional<ScalarExpr>& sum) {
   return areFixed(symbols);
 }
 
-// Whether the op runs is decided by arguments and the program's number.
+// Returns true if arguments and the program's number decide whether the op runs, and how often.
 bool runsFixed(Operation* op) {
   for (Operation* parent = op->getParentOp(); !isa<func::FuncOp>(parent); parent = parent->getParentOp()) {
     SmallVector<Value> control;
@@ -67,7 +67,7 @@ bool runsFixed(Operation* op) {
   return true;
 }
 
-// A bound that is not fixed only makes the access smaller.
+// Drops bounds that are not fixed, without which the access is only larger. Returns false if anything else is not.
 bool makeFixed(StridedAccess& access) {
   return isFixed(access.baseOffset) && llvm::all_of(access.dims, [](DimAccess& dim) {
            if (!isFixed(dim.bound)) dim.bound.reset();
@@ -162,7 +162,7 @@ class Departure {
   llvm::DenseSet<Operation*>& signals_;
 };
 
-// What only reads goes when nothing uses it any more.
+// Erases all that has other effects than signals and loads; the clean-up behind it erases loads that nothing uses then.
 void keepOnly(const llvm::DenseSet<Operation*>& signals, func::FuncOp kernel) {
   SmallVector<Operation*> others;
   kernel.walk([&](Operation* op) {

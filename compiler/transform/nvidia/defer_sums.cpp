@@ -94,7 +94,7 @@ class Deferral {
     addParts(s, carried);
   }
 
-  // As much each: a power of two takes nothing from the value.
+  // Each part gets the same share of the value; the number of parts is a power of two, so nothing of it is lost.
   static Value shared(const RowSum& s, Value whole, OpBuilder& b) {
     Location loc = whole.getLoc();
     Value part = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1.0f / float(s.parts())));

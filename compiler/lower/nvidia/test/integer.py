@@ -1,5 +1,6 @@
 # Integer ops are defined for all operands: division by zero, long shifts, floats that no integer holds.
 # RUN: tandemc %s:divides --emit=llvm --target sm_90a --signature '*i32, *i32' | FileCheck %s --check-prefix=DIVIDE
+# RUN: tandemc %s:by_one_number --emit=ptx --target sm_90a --signature '*i32, i32' | FileCheck %s --check-prefix=ONE
 # RUN: tandemc %s:by_constant --emit=ptx --target sm_80 --signature '*i32' | FileCheck %s --check-prefix=CONSTANT
 # RUN: tandemc %s:shifts --emit=ptx --target sm_89 --signature '*i32, *i32' | FileCheck %s --check-prefix=SHIFT
 # RUN: tandemc %s:converts --emit=ptx --target sm_90a --signature '*fp32, *i64' | FileCheck %s --check-prefix=CONVERT
@@ -16,8 +17,22 @@ def divides(x, y):
     # DIVIDE: icmp eq i32 {{.*}}, 0
     # DIVIDE: icmp eq i32 {{.*}}, -1
     # DIVIDE: sdiv i32
-    # DIVIDE: select i1 {{.*}}, i32 -1, i32
+    # DIVIDE: sext i1 {{.*}} to i32
+    # DIVIDE: mul i32
+    # DIVIDE: add i32
     tl.store(x + i, tl.load(x + i) // tl.load(y + i))
+
+
+# Divisors of 0 and -1 are told apart once for the four elements, by four selections; each element has a multiply-add.
+# ONE-COUNT-4: selp
+# ONE-NOT: selp
+# ONE-COUNT-4: mad.lo.s32
+# ONE-NOT: selp
+# ONE: st.global
+@triton.jit
+def by_one_number(x, n):
+    i = tl.arange(0, 512)
+    tl.store(x + i, tl.load(x + i) // n)
 
 
 # Both halves of a product by one instruction; one half alone as LLVM has it.

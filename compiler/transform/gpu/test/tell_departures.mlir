@@ -35,7 +35,7 @@ func.func @rows(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks
 
 // -----
 
-// What is counted stores nothing and reads nothing, but signals as often; programs keep their order.
+// A kernel that only counts has no loads and no stores left, but signals as often; its programs keep their order.
 // CHECK-LABEL: func.func @counted
 // CHECK-NOT:   tile.load
 // CHECK-NOT:   tile.store

@@ -58,7 +58,7 @@ func.func @dependent(%a: tensor<64x64xf16>, %n: i32) -> tensor<64x64xf32> attrib
   return %r : tensor<64x64xf32>
 }
 
-// What one product adds to another's result is waited for once, and both come first. An operand in registers is waited for.
+// Two products, of which the second adds to the first one's result, have one wait, and both come first. With an operand in registers each has its own.
 // CHECK-LABEL: func.func @chained
 // CHECK: tile.load
 // CHECK: %[[S:.*]] = tgpu.wgmma

@@ -71,8 +71,8 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, int level) {
 }
 
 // Straight-line strength reduction compares every address with those before it, so its time grows by the square of a
-// function's length and more: one or two seconds at this many instructions, most of a minute at eight times as many. A thread that
-// holds so much keeps most of it in local memory, beside which a multiplication saved is nothing.
+// function's length and more: one or two seconds at this many instructions, most of a minute at eight times as many. A
+// thread that holds so much keeps most of it in local memory, beside which a multiplication saved is nothing.
 constexpr unsigned kLongFunction = 5500;
 
 class WithoutStrengthReduction : public llvm::OptPassGate {

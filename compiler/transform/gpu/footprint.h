@@ -10,8 +10,8 @@ struct ElementRange {
   mlir::Value first, last, exists;
 };
 
-// Returns what a load or a store touches at most, or nothing if it is no strided access. A mask that cannot be read is left out: with it the access
-// would only be smaller.
+// Returns what a load or a store touches at most, or nothing if it is no strided access. A mask that cannot be read is
+// left out: with it the access would only be smaller.
 std::optional<analysis::StridedAccess> accessOf(mlir::Operation* op, const analysis::AxisInfoAnalysis& axes);
 
 // The first of the `chunks` chunks of `chunk` elements that the range touches, and the one behind the last.

@@ -10,7 +10,8 @@ namespace tandem::transform::gpu {
 using namespace mlir;
 namespace {
 
-// The axes of the launch and the loops that deal tiles out to programs: they decide the order in which memory is accessed.
+// The axes of the launch and the loops that deal tiles out to programs: they decide the order in which memory is
+// accessed.
 struct Orders {
   llvm::SmallSet<unsigned, 3> axes;
   llvm::SetVector<scf::ForOp> dealers;

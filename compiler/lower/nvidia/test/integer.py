@@ -17,8 +17,10 @@ def divides(x, y):
     # DIVIDE: icmp eq i32 {{.*}}, 0
     # DIVIDE: icmp eq i32 {{.*}}, -1
     # DIVIDE: sdiv i32
-    # DIVIDE: sext i1 {{.*}} to i32
+    # DIVIDE: select i1 {{.*}}, i32 -1, i32 1
+    # DIVIDE: select i1 {{.*}}, i32 0, i32
     # DIVIDE: mul i32
+    # DIVIDE: sext i1 {{.*}} to i32
     # DIVIDE: add i32
     tl.store(x + i, tl.load(x + i) // tl.load(y + i))
 

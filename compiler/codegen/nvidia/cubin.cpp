@@ -5,7 +5,9 @@
 #include "compiler/target/occupancy.h"
 #include <algorithm>
 #include <fstream>
+#include <future>
 #include <iterator>
+#include <map>
 #include <regex>
 
 namespace tandem::codegen {
@@ -67,6 +69,35 @@ std::string withBlocks(std::string_view ptx, int blocks) {
   return std::string(ptx.substr(0, end)) + "\n.minnctapersm " + std::to_string(blocks) + std::string(ptx.substr(end));
 }
 
+constexpr int kItsChoice = 0;  // ptxas is told no number of blocks
+
+// Runs ptxas for several numbers of blocks at the same time.
+class Attempts {
+ public:
+  Attempts(std::string_view ptx, const target::TargetInfo& target, const CubinOptions& options)
+      : ptx_(ptx), target_(target), options_(options) {}
+
+  void begin(int blocks) {
+    if (begun_.contains(blocks)) return;
+    begun_[blocks] =
+        std::async(std::launch::async, [this, blocks] {
+          return *toCubin(blocks == kItsChoice ? std::string(ptx_) : withBlocks(ptx_, blocks), target_, options_);
+        }).share();
+  }
+
+  // Returns the code for so many blocks, which may not have been begun. Throws what `toCubin` throws.
+  const Cubin& result(int blocks) {
+    begin(blocks);
+    return begun_.at(blocks).get();
+  }
+
+ private:
+  std::string_view ptx_;
+  const target::TargetInfo& target_;
+  const CubinOptions& options_;
+  std::map<int, std::shared_future<Cubin>> begun_;  // last: the threads use the others, and end first
+};
+
 }  // namespace
 
 std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const CubinOptions& options) {
@@ -95,28 +126,32 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
   std::optional<Cubin> first = toCubin(isBound ? std::string(ptx) : withBlocks(ptx, 1), target, options);
   if (!first) return std::nullopt;
   Assembled out{*first, {}, 0};
-  // What spills with all registers spills more with fewer, and is what ptxas takes longest for.
-  if (isBound || isLong(ptx) || first->spillBytes) return out;
   auto occupancy = [&](const Cubin& c) {
     return target::occupancyOf(target, block.threads, c.registers, block.sharedBytes);
   };
+  // What spills with all registers spills more with fewer, and is what ptxas takes longest for.
+  if (isBound || isLong(ptx) || first->spillBytes || !areFew(occupancy(*first), target, block)) return out;
+
+  Attempts attempts(ptx, target, options);
+  int blocks = occupancy(*first).blocks;
   // Takes the result if it leaves room for more blocks and spills no more.
-  auto consider = [&](const std::string& text) {
-    std::optional<Cubin> other = toCubin(text, target, options);
-    if (occupancy(*other).blocks <= occupancy(out.cubin).blocks || other->spillBytes > out.cubin.spillBytes) return;
-    out.cubin = *other;
-    out.roomy = first;
-    out.roomyBlocks = occupancy(*first).blocks;
+  auto consider = [&](const Cubin& other) {
+    if (occupancy(other).blocks <= occupancy(out.cubin).blocks || other.spillBytes > out.cubin.spillBytes) return;
+    out.cubin = other;
+    out.roomyBlocks = blocks;
+    if (blocks) out.roomy = first;
   };
-  if (areFew(occupancy(out.cubin), target, block)) consider(std::string(ptx));
+  attempts.begin(kItsChoice);
+  if (blocks && blocks < kMostBlocks) attempts.begin(blocks + 1);
+  consider(attempts.result(kItsChoice));
   target::Occupancy now = occupancy(out.cubin);
-  if (now.blocks && now.blocks < kMostBlocks && areFew(now, target, block)) consider(withBlocks(ptx, now.blocks + 1));
   // ptxas' own choice may leave registers that so many blocks have, and wait for loads one by one for want of them.
+  if (out.roomyBlocks) attempts.begin(now.blocks);
+  if (now.blocks && now.blocks < kMostBlocks && areFew(now, target, block)) consider(attempts.result(now.blocks + 1));
   if (out.roomyBlocks && occupancy(out.cubin).blocks == now.blocks) {
-    std::optional<Cubin> spent = toCubin(withBlocks(ptx, now.blocks), target, options);
-    if (occupancy(*spent).blocks == now.blocks && spent->spillBytes <= out.cubin.spillBytes) out.cubin = *spent;
+    const Cubin& spent = attempts.result(now.blocks);
+    if (occupancy(spent).blocks == now.blocks && spent.spillBytes <= out.cubin.spillBytes) out.cubin = spent;
   }
-  if (!out.roomyBlocks) out.roomy.reset();
   return out;
 }
 

@@ -1,7 +1,6 @@
 """Compiles kernels on all cores before they are launched one after another."""
 
 import concurrent.futures
-import contextlib
 import os
 import threading
 
@@ -16,7 +15,7 @@ class _Asked(Exception):
 
 
 def capsule_of(request):
-    """The capsule of a compiled kernel, from `compiled_ahead` when it is there. Raises RuntimeError."""
+    """The capsule of a compiled kernel, from `CompiledAhead` when it is there. Raises RuntimeError."""
     if getattr(_asking, "on", False):
         raise _Asked(request)
     begun = _begun.pop(request, None)
@@ -37,15 +36,16 @@ def _request_of(launch):
     return None
 
 
-@contextlib.contextmanager
-def compiled_ahead(launches):
-    """Compiles what these launches would, on as many threads as the process has cores. A launch inside finds its kernel. `launches` are
-    called here, and have to be such that compile and launch nothing else."""
-    requests = set(map(_request_of, launches)) - {None}
-    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        _begun.update({request: pool.submit(_tandem.gpu_compile, request) for request in requests})
-    try:
-        yield
-    finally:
-        for request in requests:
+class CompiledAhead:
+    """Compiles what these launches would, on as many threads as the process has cores, before it is there. Until `forget` a launch finds
+    its kernel. `launches` are called here, and have to be such that compile and launch nothing else."""
+
+    def __init__(self, launches):
+        self.requests = set(map(_request_of, launches)) - {None}
+        with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            _begun.update({request: pool.submit(_tandem.gpu_compile, request) for request in self.requests})
+
+    def forget(self):
+        """Drops what no launch has taken."""
+        for request in self.requests:
             _begun.pop(request, None)

@@ -12,7 +12,7 @@ import time
 
 from .. import _tandem, testing
 from ..errors import AutotunerError, CompileError, OutOfResources
-from ..gpu.ahead import compiled_ahead
+from ..gpu.ahead import CompiledAhead
 from ..host.arrays import Tensor
 from ..host.current import is_simulating
 from ..jit import JITFunction, KernelInterface
@@ -213,8 +213,7 @@ class Autotuner(_Wrapper):
         best = candidates[0]
         if len(candidates) > 1:
             start = time.monotonic()
-            with compiled_ahead([functools.partial(self._warmup_of, c, args, kwargs) for c in candidates]):
-                self.configs_timings = {c: self._bench(*args, config=c, **kwargs) for c in candidates}
+            self.configs_timings = {c: self._bench(*args, config=c, **kwargs) for c in candidates}
             self.bench_time = time.monotonic() - start
             best = min(candidates, key=lambda c: milliseconds(self.configs_timings[c]))
             if not math.isfinite(milliseconds(self.configs_timings[best])):
@@ -236,15 +235,25 @@ class Autotuner(_Wrapper):
             if len(candidates) > keep:
                 estimate = {c: self.perf_model(**{**self.nargs, **kwargs, **c.all_kwargs()}) for c in candidates}
                 candidates = sorted(candidates, key=estimate.get)[: max(1, keep)]
+        self._call.to_compile = candidates
         return candidates
 
     def _bench(self, *args, config, **kwargs):
         """Milliseconds of a configuration, a number or a sequence that begins with the one that counts; infinite if it does not compile
         or does not fit."""
+        self._compile_ahead(config, args, kwargs)
         try:
             return self.do_bench(lambda: self.launch_once(config, args, kwargs), quantiles=(0.5, 0.2, 0.8))
         except (OutOfResources, CompileError):
             return [math.inf] * 3
+
+    def _compile_ahead(self, config, args, kwargs):
+        """Before the first configuration of those worth timing is timed, compiles them all."""
+        candidates, self._call.to_compile = getattr(self._call, "to_compile", ()), ()
+        if len(candidates) > 1 and config in candidates:
+            if earlier := getattr(self._call, "ahead", None):
+                earlier.forget()
+            self._call.ahead = CompiledAhead([functools.partial(self._warmup_of, c, args, kwargs) for c in candidates])
 
     def _warmup_of(self, config, args, kwargs):
         """The compiled kernel of a configuration."""

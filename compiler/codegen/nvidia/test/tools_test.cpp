@@ -142,6 +142,22 @@ echo "ptxas info    : Used 255 registers")");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(log), {}), "run\n");
 }
 
+TEST_F(Occupying, ItsOwnChoiceAndOneBlockMoreAreAssembledAtOnce) {
+  // Each of the two runs waits for the other to begin, and fails if it does not.
+  std::string ptxas = script(folder_, "ptxas", R"(
+while [ "$1" != -o ]; do shift; done; echo code > "$2"
+blocks=$(sed -n 's/^.minnctapersm //p' "$3"); used=160
+if [ "$blocks" != 1 ]; then
+  used=128; here=)" + folder_.file("met") + R"(; mkdir -p $here; touch $here/run-$blocks; tries=0
+  while [ $(ls $here | wc -l) -lt 2 ]; do sleep 0.02; tries=$((tries + 1)); [ $tries -lt 500 ] || exit 1; done
+fi
+echo "ptxas info    : Used $used registers")");
+  std::optional<Assembled> code = codegen::assemble(".entry k()\n.reqntid 256, 1, 1\n{\n}\n", hopper(),
+                                                    BlockNeeds{256, 0}, {.paths = {.ptxas = ptxas}});
+  EXPECT_EQ(code->cubin.registers, 128);
+  EXPECT_EQ(code->roomyBlocks, 1);
+}
+
 TEST_F(Occupying, OneBlockMoreIsMadeRoomFor) {
   EXPECT_EQ(assembled(160, 157, {256, 0})->cubin.registers, 128) << "two blocks of 256 threads";
   EXPECT_EQ(assembled(240, 200, {128, 0})->cubin.registers, 168) << "three blocks of 128 threads";

@@ -1,7 +1,8 @@
 """Measures the corpus on one GPU: python bench/corpus/run.py [--libraries FOLDER] [--backends triton,tandem] [--only TEXT] OUT.json
 
-First every case compiles, in several processes at once; then each is checked and timed, one after another. What is in OUT.json already
-stays unless it is measured again. The table and the picture are made from it by table.py.
+First every case compiles, in several processes at once, each with cores of its own, so that first calls are those of a machine of so many
+cores; then each is checked and timed, one after another. What is in OUT.json already stays unless it is measured again. The table and the
+picture are made from it by table.py.
 """
 
 import argparse
@@ -32,11 +33,13 @@ class Workers:
         self.backend, self.folder, self.patience = backend, folder, patience
         self.environment = {**os.environ, "TRITON_CACHE_DIR": f"{caches}/triton", "TANDEM_CACHE_DIR": f"{caches}/tandem"}
 
-    def run(self, step, names, keep):
+    def run(self, step, names, keep, cores=()):
+        """Runs a step for these cases, on `cores` only, if any are named."""
         left = list(names)
         while left:
             process = subprocess.Popen(
                 [sys.executable, str(HERE / "worker.py"), self.backend, str(self.folder), step, *left],
+                preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -91,9 +94,14 @@ def measure(options, target, names, results):
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as caches:
         workers = Workers(target, options.libraries, caches, options.patience)
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            list(pool.map(lambda i: workers.run("compile", names[i :: options.jobs], keep), range(options.jobs)))
-        workers.run("measure", names, keep)
+        cores = sorted(os.sched_getaffinity(0))
+        jobs = max(1, len(cores) // options.cores)
+        shares = [(names[i::jobs], cores[i * options.cores : (i + 1) * options.cores]) for i in range(jobs)]
+        if "compile" in options.steps:
+            with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+                list(pool.map(lambda share: workers.run("compile", share[0], keep, share[1]), shares))
+        if "measure" in options.steps:
+            workers.run("measure", names, keep)
 
 
 def main():
@@ -102,7 +110,8 @@ def main():
     parser.add_argument("--libraries", type=pathlib.Path, default=HERE / ".libraries")
     parser.add_argument("--backends", default="triton,tandem")
     parser.add_argument("--only", default="", help="texts, one of which a case's name must hold, between commas")
-    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="processes that compile at once")
+    parser.add_argument("--cores", type=int, default=4, help="for each process that compiles; all cores are used")
+    parser.add_argument("--steps", default="compile,measure")
     parser.add_argument("--patience", type=float, default=240, help="seconds for a case")
     options = parser.parse_args()
     results = json.loads(options.out.read_text())["rows"] if options.out.exists() else {}

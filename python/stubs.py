@@ -1,6 +1,7 @@
-"""Writes stubs of the kernel language, for editors and type checkers, into a built package: python/stubs.py BUILD/python/tandem.
+"""Writes stubs for editors and type checkers into a built package: python/stubs.py BUILD/python/tandem.
 
-They are made from the compiler's table. Nothing of the package runs but the reader of the table, so NumPy is not needed.
+They are of the kernel language, from the compiler's table, and of the operators' classes, from theirs. Nothing of the package runs but what
+reads tables, so NumPy is not needed.
 """
 
 import ast
@@ -103,14 +104,36 @@ def text_of(names, package, module):
     return "\n".join([*first, *kinds, *Stub(names, MODULES[module]).lines()]) + "\n"
 
 
+def text_of_operators(signature, tables):
+    """The stub of `tandem.ops`' classes, which no source file has."""
+    yield '"""One class for each operator of the library."""\n'
+    yield "from typing import Any\n\nfrom .host.team import Team\nfrom .ops.operator import Operator, Tuned\n"
+    yield f"__all__ = {[table['class'] for table in tables]}"
+    said = lambda text, indent: textwrap.indent(f'"""{text}"""', indent).replace("\\", "\\\\")
+    for table in tables:
+        sizes = [size["name"] for size in table["sizes"]]
+        parameters, _ = signature.call(table)
+        yield f"\nclass {table['class']}(Operator):\n{said(signature.description(table), '    ')}\n"
+        yield from [f"    {name}: int" for name in sizes]
+        made_for = ", ".join(f"{name}: int" for name in sizes)
+        options = "".join(f", {option['name']}: Any = None" for option in table["options"])
+        yield f"    def __init__(self, team: Team, {made_for}, dtype: Any{options}, **others: Any) -> None: ..."
+        yield f"    def __call__({parameters}) -> Any:\n{said(signature.description_of_call(table), ' ' * 8)}\n        ..."
+        if table["tunes"]:
+            yield f"    def tune({parameters}) -> Tuned:\n{said(signature.OF_TUNE, ' ' * 8)}\n        ..."
+
+
 def main():
     package = pathlib.Path(sys.argv[1])
-    root = sys.modules["tandem"] = types.ModuleType("tandem")
-    root.__path__ = [str(package)]
+    for name in ("tandem", "tandem.ops"):
+        root = sys.modules[name] = types.ModuleType(name)
+        root.__path__ = [str(package.parent / name.replace(".", "/"))]
     from tandem.kernel import names
+    from tandem.ops import signature, table
 
     for module in MODULES:
         (package / f"{module}.pyi").write_text(text_of(names, package, module))
+    (package / "operator_classes.pyi").write_text("\n".join(text_of_operators(signature, table.TABLES.values())) + "\n")
 
 
 if __name__ == "__main__":

@@ -135,6 +135,7 @@ class JITFunction(Source, KernelInterface[_Kernel]):
             raise error.with_traceback(users_traceback(error)) from None  # frames of this package would hide the caller's
 
     def is_constexpr(self, parameter):
+        """True if the parameter is a `tl.constexpr`."""
         return is_constexpr(parameter)
 
     def specialize(self, arguments, options, builder=None):
@@ -145,6 +146,7 @@ class JITFunction(Source, KernelInterface[_Kernel]):
             return specialized(self._specializations, key, builder, lambda: self.request(arguments, options, builder), self._compile)[0]
 
     def request(self, arguments, options, builder, **more):
+        """The compile request of a call, as JSON: docs/guide/compile_request.md."""
         kernel = builder.add(self)
         return json.dumps({"kernel": kernel, "functions": builder.functions, "arguments": arguments, "options": options, **more})
 

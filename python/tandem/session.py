@@ -49,6 +49,7 @@ class Result:
 
     @property
     def counters(self):
+        """What a simulated run counted, by name: operations, and for transfers bytes."""
         if self._session.is_gpu:
             raise RuntimeError("only a simulated run has counters")
         return json.loads(_tandem.counters(self._session.handle))
@@ -59,6 +60,7 @@ class Result:
         return json.loads(_tandem.trace_summary(self._session.handle))
 
     def timeline(self, width=80):
+        """Who computed, waited and moved data when, as text of `width` columns; of a run with `trace=True`."""
         return _tandem.timeline(self._session.handle, width)
 
     def write_trace(self, path):

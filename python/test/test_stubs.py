@@ -1,6 +1,7 @@
 """The stubs that editors read name every function of the kernel language, with what it does."""
 
 import ast
+import inspect
 import pathlib
 
 import tandem
@@ -9,6 +10,7 @@ import tandem.language
 import tandem.libdevice
 import tandem.shmem
 import tandem.simt
+from tandem import ops
 from tandem.kernel.names import Builtin
 
 PACKAGE = pathlib.Path(tandem.__file__).parent
@@ -34,3 +36,36 @@ def test_a_stub_has_defaults_and_the_package_is_typed():
     assert ast.unparse(load.args).startswith("pointer, mask=None, other=None, boundary_check=()")
     assert ast.unparse(functions_of("language")["dot"].args).endswith("out_dtype=...")
     assert (PACKAGE / "py.typed").is_file()
+
+
+def test_operators_classes_have_stubs_with_their_signatures_and_docstrings():
+    tree = ast.parse((PACKAGE / "operator_classes.pyi").read_text())
+    stubbed = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    assert stubbed.keys() == {made.__name__ for made in ops.CLASSES.values()}
+    for made in ops.CLASSES.values():
+        stub = stubbed[made.__name__]
+        assert ast.get_docstring(stub) == inspect.getdoc(made)
+        functions = {node.name: node for node in stub.body if isinstance(node, ast.FunctionDef)}
+        assert functions.keys() == {"__init__", "__call__"} | ({"tune"} & vars(made).keys())
+        for name, function in functions.items():
+            names = list(inspect.signature(vars(made)[name]).parameters)
+            arguments = [*function.args.args, *function.args.kwonlyargs, *filter(None, [function.args.kwarg])]
+            assert [argument.arg for argument in arguments] == names, (made.__name__, name)
+
+
+def test_signatures_have_the_defaults_themselves():
+    default = lambda function, name: inspect.signature(function).parameters[name].default
+    assert default(tandem.language.load, "boundary_check") == ()
+    assert default(tandem.language.load, "mask") is None
+    assert default(tandem.dist.symm_at, "team") == -1
+    assert str(inspect.signature(tandem.language.dot)).endswith("out_dtype=float32)")
+
+
+def test_what_hosts_use_has_docstrings():
+    classes = [thing for name in tandem.__all__ if inspect.isclass(thing := getattr(tandem, name))]
+    for thing in [*classes, *(thing for name in tandem.__all__ if inspect.isfunction(thing := getattr(tandem, name)))]:
+        assert inspect.getdoc(thing), thing
+    for owner in classes:
+        for name, member in inspect.getmembers(owner):
+            if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
+                assert inspect.getdoc(member), f"{owner.__name__}.{name}"

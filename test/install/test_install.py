@@ -82,7 +82,15 @@ def test_tag_size_and_version(wheel):
         entries = archive.read(f"tandem-{VERSION}.dist-info/entry_points.txt").decode()
     assert "tandem_pytest.py" in names and "[pytest11]\ntandem = tandem_pytest" in entries
     assert "Provides-Extra: torch" in metadata and "Provides-Extra: plots" in metadata and "## A kernel" in metadata
-    held = ["py.typed", "language.pyi", "memory_model.md", "bin/tandemc", "bin/tandem-opt", "include/tandem/tandem.h"]
+    held = [
+        "py.typed",
+        "language.pyi",
+        "operator_classes.pyi",
+        "memory_model.md",
+        "bin/tandemc",
+        "bin/tandem-opt",
+        "include/tandem/tandem.h",
+    ]
     held += ["include/tandem/ops/ag_gemm.h", "lib/cmake/Tandem/TandemConfig.cmake", "lib/pkgconfig/tandem.pc", "gradients/ag_gemm.py"]
     assert [name for name in held if f"tandem/{name}" not in names] == []
     assert [name for name in names if "/test" in name.replace("testing.py", "") or name.endswith(".so")] == ["tandem/_tandem.abi3.so"]

@@ -31,6 +31,7 @@ class Exploration:
 
     @property
     def deterministic(self):
+        """True if no schedule left other bits in memory, failed or raised."""
         return self.difference is None and self.failure is None and self.exception is None
 
 

@@ -42,6 +42,7 @@ class Tensor:
 
     @staticmethod
     def size_of(shape):
+        """The elements of a shape."""
         n = 1
         for d in shape:
             n *= d
@@ -49,33 +50,42 @@ class Tensor:
 
     @property
     def ndim(self):
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def itemsize(self):
+        """The bytes of an element."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self):
+        """The bytes of all elements."""
         return self.numel() * self.itemsize
 
     def numel(self):
+        """The number of elements."""
         return self.size_of(self.shape)
 
     def size(self, axis=None):
+        """The shape in elements, or its size along one axis."""
         return self.shape if axis is None else self.shape[axis]
 
     def stride(self, axis=None):
+        """The distances of neighbours along the axes, or along one, in elements; `strides` has them in bytes."""
         elements = tuple(s // self.itemsize for s in self.strides)
         return elements if axis is None else elements[axis]
 
     def element_size(self):
+        """The bytes of an element."""
         return self.itemsize
 
     def data_ptr(self):
+        """The address, in bytes, of the first element."""
         return self.address
 
     def is_contiguous(self):
+        """True if the elements lie one behind the other, the last axis fastest."""
         return self.strides == row_major(self.shape, self.itemsize)
 
     def _raw(self, writable):
@@ -90,6 +100,7 @@ class Tensor:
         return self._raw(writable)
 
     def numpy(self):
+        """The memory as a NumPy array, without a copy, when the work queued before is done."""
         view = self._view(True)
         self._note(view, VIEW)
         if all(self.team._call(_tandem.is_written, address, count) for address, count in runs_of(view)):
@@ -151,10 +162,12 @@ class Tensor:
         )
 
     def fill_(self, value):
+        """Sets every element; returns the tensor."""
         self[...] = value
         return self
 
     def copy_(self, source):
+        """Copies an array of this shape, or of one that broadcasts to it; returns the tensor."""
         self[...] = source
         return self
 

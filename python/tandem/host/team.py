@@ -30,6 +30,7 @@ class Stream:
         return self.team._call(function, self.index, *args)
 
     def synchronize(self):
+        """Waits until all that this stream was given is done."""
         self.team._call(_tandem.synchronize, self.index)
         self.pending = False
 
@@ -45,6 +46,7 @@ class Stream:
         self._queue(_tandem.copy, dest.address, source.address, source.nbytes)
 
     def memset(self, dest, value=0):
+        """Sets every byte of a contiguous tensor, which may be a peer's, to `value`, in stream order."""
         self._queue(_tandem.set, dest.address, value, dest.nbytes)
 
     def signal_write(self, signal, value, add=False):
@@ -62,6 +64,7 @@ class Stream:
         self._queue(_tandem.barrier_on_stream, self.team.id)
 
     def record_event(self):
+        """An event that is reached when all queued so far is done; `wait_event` takes it."""
         return self.team._call(_tandem.record_event, self.index)
 
     def record_time(self):
@@ -73,6 +76,7 @@ class Stream:
         return self.team._call(_tandem.microseconds, begin, end)
 
     def wait_event(self, event):
+        """What is queued from here on waits for an event of this rank's streams."""
         self._queue(_tandem.wait_event, event)
 
 
@@ -111,6 +115,7 @@ class Team:
         return result
 
     def world_rank_of(self, rank):
+        """The world's number of the team's rank `rank`."""
         if not 0 <= rank < self.size:
             raise IndexError(f"rank {rank} is not one of the team's {self.size} ranks")
         return self.members[rank]
@@ -147,9 +152,11 @@ class Team:
         return self._allocate(shape, dtype, True, False, name)
 
     def zeros(self, shape, dtype="float32", name=None):
+        """Symmetric memory of zeros; `shape` counts elements, and is the same on all ranks [collective]."""
         return self._allocate(shape, dtype, True, True, name)
 
     def full(self, shape, value, dtype="float32", name=None):
+        """Symmetric memory with this rank's `value` in every element; one shape on all ranks [collective]."""
         tensor = self._allocate(shape, dtype, True, True, name)
         tensor[...] = value
         return tensor
@@ -163,9 +170,11 @@ class Team:
         return self._allocate(shape, dtype, False, False, name)
 
     def local_from_array(self, array, name=None):
+        """This rank's own memory holding the array, which no peer reaches. Shapes may differ from rank to rank."""
         return self._filled(array, False, name)
 
     def new_stream(self):
+        """A stream of this rank, beside the team's own one `team.stream`."""
         return self._session.new_stream(self)
 
     def adopt(self, stream):

@@ -17,6 +17,7 @@ class TensorDescriptor:
 
     @staticmethod
     def from_tensor(tensor, block_shape, padding="zero"):
+        """Of all of a tensor. `block_shape`: elements of a block along each axis; what it has outside reads as `padding`."""
         itemsize = tensor.itemsize if hasattr(tensor, "itemsize") else tensor.element_size()
         strides = tensor.stride() if callable(getattr(tensor, "stride", None)) else [s // itemsize for s in tensor.strides]
         return TensorDescriptor(tensor, list(tensor.shape), list(strides), block_shape, padding)

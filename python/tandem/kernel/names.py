@@ -11,9 +11,17 @@ import types
 from .. import _tandem
 
 
-def _shown(value):
-    """A default as a signature shows it."""
-    return value if isinstance(value, ast.Constant) else ast.Constant(ast.unparse(value))
+class _Text(str):
+    """A default that is no literal, as a signature shows it."""
+
+    __repr__ = str.__str__
+
+
+def _default(node):
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return _Text(ast.unparse(node))
 
 
 class Builtin:
@@ -29,12 +37,17 @@ class Builtin:
     def __signature__(self):
         """For inspect.signature: names, kinds and defaults; a default that is no literal shows as its text."""
         arguments = ast.parse(f"def f({self._parameters}): pass").body[0].args
-        arguments.defaults = [_shown(value) for value in arguments.defaults]
-        arguments.kw_defaults = [value and _shown(value) for value in arguments.kw_defaults]
+        nodes = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
+        arguments.defaults = [ast.Constant(i) for i in range(len(arguments.defaults))]
+        numbers = iter(range(len(arguments.defaults), len(nodes)))
+        arguments.kw_defaults = [value and ast.Constant(next(numbers)) for value in arguments.kw_defaults]
         function = ast.Expression(ast.Lambda(arguments, ast.Constant(None)))
         for argument in [*arguments.args, *arguments.kwonlyargs]:
             argument.annotation = None
-        return inspect.signature(eval(compile(ast.fix_missing_locations(function), "<signature>", "eval")))
+        shape = inspect.signature(eval(compile(ast.fix_missing_locations(function), "<signature>", "eval")))
+        has_default = lambda parameter: parameter.default is not inspect.Parameter.empty
+        with_default = lambda p: p.replace(default=_default(nodes[p.default])) if has_default(p) else p
+        return shape.replace(parameters=[with_default(p) for p in shape.parameters.values()])
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError(f"`{self.canonical}` can be called only inside a kernel (a function under @tandem.jit)")

@@ -68,14 +68,17 @@ class Source:
 
     @property
     def file(self):
+        """The file that the text is of, or the name of a notebook's cell."""
         return self._load()[0]
 
     @property
     def line(self):
+        """The first line of the text in its file, decorators included."""
         return self._load()[1]
 
     @property
     def source(self):
+        """The text, decorators included."""
         return self._load()[2]
 
     @property
@@ -96,6 +99,7 @@ class Source:
         return self.target.__globals__ | inspect.getclosurevars(self.target).nonlocals
 
     def functions(self):
+        """The Python functions that the text defines."""
         return [self.target]
 
     @functools.cached_property
@@ -131,6 +135,7 @@ class Aggregate(Source):
     kind = "aggregate"
 
     def functions(self):
+        """The methods of the class."""
         members = (m.target if isinstance(m, Source) else getattr(m, "__func__", m) for m in vars(self.target).values())
         return [m for m in members if inspect.isfunction(m)]
 
@@ -139,4 +144,5 @@ class Aggregate(Source):
 
 
 def aggregate(cls):
+    """A class whose members kernels may use: its fields are values, its methods functions of the kernel language."""
     return Aggregate(cls)

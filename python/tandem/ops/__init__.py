@@ -1,6 +1,7 @@
 """Operators over ranks for NumPy arrays and tensors of a team: one class for each operator of the library, made from its table."""
 
 import json
+from typing import TYPE_CHECKING
 
 from .. import _tandem
 from ..kernel.element_types import as_dtype, type_word
@@ -8,6 +9,9 @@ from ..tune.machine_profile import Profile
 from .operator import NUMBER, Operator, Tuned, made
 from .routes import RouteParts, route_parts, route_words
 from .table import TABLES, number, rows_of_rank, shard_rows  # noqa: F401
+
+if TYPE_CHECKING:  # a stub alone, which the build writes from the same tables
+    from ..operator_classes import *  # noqa: F403
 
 CLASSES = {name: made(table) for name, table in TABLES.items()}
 globals().update({made.__name__: made for made in CLASSES.values()})

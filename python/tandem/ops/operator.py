@@ -10,7 +10,8 @@ from .. import _tandem
 from ..host.arrays import Tensor
 from ..host.team import Stream
 from ..kernel.element_types import ELEMENT_TYPES, as_dtype, type_word
-from .table import check_given, counts_of, extras, flags_of, inputs, is_free, shape_of, type_of, words_of
+from .signature import OF_TUNE, call, description, description_of_call
+from .table import check_given, counts_of, flags_of, inputs, is_free, shape_of, type_of
 
 NUMBER = {e.word: i for i, e in enumerate(ELEMENT_TYPES)}  # of tandem::DType, for the types that it has
 # The kernel language's words, which NumPy reads otherwise: its "i8" has 8 bytes.
@@ -180,33 +181,9 @@ class Operator:
         self.team._call(lambda *_: _tandem.op_close(self._op))
 
 
-def _call(table):
-    """Parameters of a call, and how they become `_run`'s arguments. Without `out` one is made; `stream` is the team's or a CUDA stream."""
-    names, given = [t["name"] for t in inputs(table)], [n for n in table["numbers"] if n["kind"] not in ("elements", "type")]
-    needed = [n["name"] for n in given if n["kind"] != "flag"]
-    flags = [f"{n['name']}=False" for n in given if n["kind"] == "flag"]
-    numbers = ", ".join(f'"{n["name"]}": {n["name"]}' for n in given)
-    more = [t["name"] for t in extras(table)]
-    parameters = ["self", *names, *needed, "out=None", "stream=None", *flags, *(f"{name}=None" for name in more)]
-    return ", ".join(parameters), f"[{', '.join(names + more)}], {{{numbers}}}, out, stream"
-
-
-def _described(rows):
-    return "\n".join(f"    {row['name']}: {row['what']}" for row in rows)
-
-
-def _tensors(table):
-    return ", ".join(
-        f"{t['name']}: "
-        + ("any shape" if is_free(t) else f"[{', '.join(t['shape'])}]")
-        + (f" ({t['transposed_by']}: [{', '.join(t['shape'][::-1])}])" if t["transposed_by"] else "")
-        for t in table["tensors"]
-    )
-
-
 def made(table):
     """The class of a table's operator."""
-    sizes, parameters, passed = [s["name"] for s in table["sizes"]], *_call(table)
+    sizes, parameters, passed = [s["name"] for s in table["sizes"]], *call(table)
     chosen = ", ".join(f"{o['name']}=None" for o in table["options"])
     options = ", ".join(f'"{o["name"]}": {o["name"]}' for o in table["options"])
     text = f"""
@@ -223,15 +200,8 @@ def __call__({parameters}):
     # Compiled, so that signatures and their errors are Python's own; as of this folder, whose frames are in no report.
     exec(compile(text, str(pathlib.Path(__file__).with_name(f"{table['class']}.py")), "exec"), members)
     members.pop("__builtins__")
-    members["__doc__"] = (
-        f"{table['what']}\n\nMade for sizes\n{_described(table['sizes'])}\nand a type: {table['type_words']}. A call "
-        f"takes {_tensors(table)} and\n{_described(table['numbers'])}\nOptions, which the operator else chooses "
-        f"itself:\n{words_of(table)}"
-    )
-    members["__call__"].__doc__ = f"Queues a call and gives `out`: {_tensors(table)}."
+    members["__doc__"] = description(table)
+    members["__call__"].__doc__ = description_of_call(table)
     if table["tunes"]:
-        members["tune"].__doc__ = (
-            "Times what the model finds quickest on all ranks together, and keeps the best for calls with this m, "
-            "on disk too. Arguments as a call's. Returns Tuned [collective]."
-        )
+        members["tune"].__doc__ = OF_TUNE
     return type(table["class"], (Operator,), {**members, "table": table, "__module__": "tandem.ops"})

@@ -29,6 +29,7 @@ class Config:
         self.pre_hook, self.ir_override = pre_hook, ir_override
 
     def all_kwargs(self):
+        """What the kernel is called with: the constants and those options that are set."""
         options = {
             "num_warps": self.num_warps,
             "num_ctas": self.num_ctas,

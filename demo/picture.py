@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 from matplotlib.collections import PolyCollection
 
 COLOURS = {"compute": "#2a78b8", "wait": "#f0c75e", "put": "#d1495b", "get": "#d1495b", "copy": "#d1495b", "barrier": "#c9c9c9"}
-LEGEND = {"compute": "compute", "wait": "wait for a signal", "put": "move data"}
+LEGEND = {"compute": "compute", "wait": "wait for a signal", "put": "move data", "barrier": "barrier of the host"}
 
 PROGRAMS = 12  # what the products use; the elementwise kernel between them fills many more for a moment
 STREAM_ROWS = 3  # the height of a stream, in programs
@@ -63,7 +63,7 @@ def draw(trace_path, picture_path, zoom=(0.0, 0.165)):
     for axis in axes[-1]:
         axis.set_xlabel("modelled time (µs)")
     handles = [plt.Rectangle((0, 0), 1, 1, color=COLOURS[k]) for k in LEGEND]
-    figure.legend(handles, LEGEND.values(), loc="upper center", ncol=3, frameon=False)
+    figure.legend(handles, LEGEND.values(), loc="upper center", ncol=len(LEGEND), frameon=False)
     figure.tight_layout(rect=(0, 0, 1, 0.94))
     figure.savefig(picture_path, dpi=100)
     plt.close(figure)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from demo.minilm import Model
-from demo.picture import draw
+from demo.picture import COLOURS, LEGEND, draw
 from demo.tensor_parallel import embed
 
 SENTENCES = ["A man is eating food.", "A man is eating a piece of bread."]
@@ -25,3 +25,7 @@ def test_embeddings(ranks, dtype, bound, tmp_path):
     assert {e["pid"] for e in json.loads((tmp_path / "t.json").read_text())["traceEvents"]} == set(range(ranks))
     draw(tmp_path / "t.json", tmp_path / "t.png")
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_pictures_legend_names_every_colour():
+    assert {COLOURS[kind] for kind in LEGEND} == set(COLOURS.values())

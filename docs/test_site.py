@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("mkdocs")
 
 import tandem
+import tandem.ops
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs"))
@@ -39,6 +40,15 @@ def test_the_reference_has_the_names_of_the_stubs(site):
     for name in ("tandem.language.load", "tandem.dist.wait", "tandem.shmem.putmem_signal_block", "tandem.simt.tid"):
         assert f'id="{name}"' in page
     assert 'id="tandem.launch"' in (site / "reference" / "host.html").read_text()
+
+
+def test_the_reference_has_every_operator_with_its_options_as_a_list(site):
+    page = (site / "reference" / "operators.html").read_text()
+    for made in tandem.ops.CLASSES.values():
+        assert f'id="tandem.operator_classes.{made.__name__}"' in page
+    assert "<li><code>block_m</code>: rows of a tile</li>" in page and 'id="tandem.tilelink.tile_push_data"' in page
+    assert 'id="tandem.ops.operator.Tuned"' in page
+    assert "<code>out: [64 + 10*experts + 4*m*top_k]</code>" in page, "a star is no emphasis"
 
 
 def test_the_reference_has_every_public_header(site):

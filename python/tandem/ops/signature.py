@@ -20,24 +20,23 @@ def call(table):
 
 
 def _described(rows):
-    return "\n".join(f"    {row['name']}: {row['what']}" for row in rows)
+    return "\n".join(f"- `{row['name']}`: {row['what']}" for row in rows)
 
 
 def _tensors(table):
-    return ", ".join(
-        f"{t['name']}: "
-        + ("any shape" if is_free(t) else f"[{', '.join(t['shape'])}]")
-        + (f" ({t['transposed_by']}: [{', '.join(t['shape'][::-1])}])" if t["transposed_by"] else "")
-        for t in table["tensors"]
-    )
+    def shape(t):
+        turned = f" ({t['transposed_by']}: [{', '.join(t['shape'][::-1])}])" if t["transposed_by"] else ""
+        return "any shape" if is_free(t) else f"[{', '.join(t['shape'])}]{turned}"
+
+    return ", ".join(f"`{t['name']}: {shape(t)}`" for t in table["tensors"])
 
 
 def description(table):
     """The docstring of the class."""
     return (
-        f"{table['what']}\n\nMade for sizes\n{_described(table['sizes'])}\nand a type: {table['type_words']}. A call "
-        f"takes {_tensors(table)} and\n{_described(table['numbers'])}\nOptions, which the operator else chooses "
-        f"itself:\n{words_of(table)}"
+        f"{table['what']}\n\nMade for sizes\n\n{_described(table['sizes'])}\n\nand a type: {table['type_words']}. A call "
+        f"takes {_tensors(table)} and\n\n{_described(table['numbers'])}\n\nOptions, which the operator else chooses "
+        f"itself:\n\n{words_of(table)}"
     )
 
 

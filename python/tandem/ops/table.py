@@ -116,4 +116,4 @@ def shape_of(argument, values, ranks, rank, options=(), rows=rows_of_rank):
 
 def words_of(table):
     """Describes the options of an operator for people."""
-    return "\n".join(f"    {o['name']}: {o['what']}" + (f" ({', '.join(o['words'])})" if o["words"] else "") for o in table["options"])
+    return "\n".join(f"- `{o['name']}`: {o['what']}" + (f" ({', '.join(o['words'])})" if o["words"] else "") for o in table["options"])

@@ -138,7 +138,7 @@ def made_solved(operation):
     exec(compile(f"def {operation.name}({', '.join(parameters)}):\n    return _queue({passed})", f"<{operation.name}>", "exec"), members)
     function = members[operation.name]
     function.__module__ = __name__
-    function.__doc__ = f"{operation.table['what']} [collective], on the current stream.\n\nOptions:\n{words_of(operation.table)}"
+    function.__doc__ = f"{operation.table['what']} [collective], on the current stream.\n\nOptions:\n\n{words_of(operation.table)}"
     return function
 
 

@@ -1,4 +1,4 @@
-"""Brings the libraries of libraries.txt, their Python files only, into a folder: python bench/corpus/fetch.py [FOLDER].
+"""Brings the libraries of libraries.txt, their Python files and settings, into a folder: python bench/corpus/fetch.py [FOLDER].
 
 Triton's wheel has no tutorials: copy `python/tutorials/*.py` of Triton's repository, at the release that is measured, into
 FOLDER/python/tutorials.
@@ -17,7 +17,7 @@ DEFAULT = HERE / ".libraries"
 def unpack(wheel, folder):
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
-            if name.endswith((".py", ".json")) and ".dist-info/" not in name and ".data/" not in name:
+            if name.endswith((".py", ".json", ".yaml")) and ".dist-info/" not in name and ".data/" not in name:
                 archive.extract(name, folder)
 
 

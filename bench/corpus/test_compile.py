@@ -1,17 +1,26 @@
 """What counts as worse than the record, and that launches without a GPU become requests."""
 
+import builtins
 import importlib.util
 import json
 import pathlib
 import subprocess
 import sys
+import time
 
 import pytest
 
 HERE = pathlib.Path(__file__).parent
-spec = importlib.util.spec_from_file_location("corpus_compile", HERE / "compile.py")
-corpus = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(corpus)
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"corpus_{name}", HERE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+corpus, worker = load("compile"), load("worker")
 
 RECORDED = {"registers": 128, "spill_bytes": 40, "shared_bytes": 1024, "units": ["wgmma", "tma"]}
 
@@ -45,6 +54,19 @@ def test_a_record_has_a_line_for_each_kernel():
 def test_without_libraries_nothing_is_checked(tmp_path):
     done = subprocess.run([sys.executable, HERE / "compile.py", "--libraries", tmp_path / "none", tmp_path / "r.json"], capture_output=True)
     assert done.returncode == corpus.SKIPPED and done.stdout.startswith(b"skipped")
+
+
+def test_imports_are_not_of_the_first_call(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "slow_outer.py").write_text("import slow_inner\n")
+    (tmp_path / "slow_inner.py").write_text("import time\ntime.sleep(0.2)\n")
+    real = builtins.__import__
+    with worker.Imports() as imports:
+        import slow_outer  # noqa: F401
+
+        time.sleep(0.3)
+    assert 0.2 <= imports.seconds < 0.3, "the nested import counts once, the sleep does not"
+    assert builtins.__import__ is real
 
 
 LIBRARY = """

@@ -42,6 +42,8 @@ if [ ${#missing[@]} -gt 0 ]; then
   echo "setup: installing ${missing[*]}"
   log=$(mktemp)
   $as_root apt-get update >"$log" 2>&1 || fail "apt-get update failed (is there a network?): $(grep -m1 -E '^(E|Err|W):' "$log")"
+  apt-cache show clang-22 >/dev/null 2>&1 ||
+    fail "no source of apt has clang-22, which Debian has in its suite $VERSION_CODENAME-security: add that suite to apt's sources"
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1 ||
     fail "apt-get install failed: $(grep -m1 -E '^E:' "$log")"
   rm -f "$log"

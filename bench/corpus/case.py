@@ -140,6 +140,7 @@ def load(folder):
         _enter(name.replace("/", "."), folder / name)
     for name in ("sglang.srt.utils", "sglang.srt.utils.common", "sglang.kernels.jit.utils"):
         sys.modules[name] = _Answers(name)
+    sys.modules["sglang.srt.utils.common"].torch_release = tuple(map(int, torch.__version__.split("+")[0].split(".")))
     sys.modules["xformers"]._is_triton_available = lambda: True
     typing_names = sys.modules["jaxtyping"] = types.ModuleType("jaxtyping")
     typing_names.Float = typing_names.Int = typing_names.Bool = list

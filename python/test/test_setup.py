@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ def run_with(tmp_path, **stubs):
     return subprocess.run([ROOT / "scripts/setup.sh"], capture_output=True, text=True, env={**os.environ, "PATH": path})
 
 
+CODENAME = platform.freedesktop_os_release().get("VERSION_CODENAME")
 PLENTY = 'echo "h"; echo "d 9 9 99999 9 /"'
 
 
@@ -29,6 +31,10 @@ PLENTY = 'echo "h"; echo "d 9 9 99999 9 /"'
         (
             dict(dpkg_query="exit 1", df=PLENTY, apt_get='echo "E: Failed to fetch" ; exit 100'),
             "apt-get update failed (is there a network?): E: Failed to fetch",
+        ),
+        (
+            dict(dpkg_query="exit 1", df=PLENTY, apt_get="exit 0", apt_cache="exit 100"),
+            f"no source of apt has clang-22, which Debian has in its suite {CODENAME}-security: add that suite to apt's sources",
         ),
         (
             dict(dpkg_query="exit 1", df='echo "h"; echo "d 9 9 12 9 /"', apt_get="exit 0"),

@@ -31,10 +31,10 @@ wheel: setup
 	  { echo "error: the wheel needs more than $(PLATFORM) has:"; .venv/bin/auditwheel show $(WHEELS)/tandem-*-$(PLATFORM).whl; exit 1; }
 	@ls -l $(WHEELS)/tandem-*-$(PLATFORM).whl | awk '{print $$NF ": " int($$5 / 1e6) " MB"}'
 
-# This target makes the checks of the tests `rooms`, `unity`, `links`, `ruff` and `format`, in seconds and without a build; `make format`
-# rewrites what is formatted otherwise.
+# This target makes the checks of the tests `rooms`, `links`, `ruff` and `format`, in seconds and without a build; `make format` rewrites
+# what is formatted otherwise.
 lint: setup
-	@python3 test/rooms.py && python3 test/unity.py && python3 test/links.py && .venv/bin/ruff check --no-cache --quiet && scripts/format.sh --check
+	@python3 test/rooms.py && python3 test/links.py && .venv/bin/ruff check --no-cache --quiet && scripts/format.sh --check
 
 # clang-tidy over all C++ files, twenty minutes on two cores; a test does the same with those that the last commit changed.
 tidy: build

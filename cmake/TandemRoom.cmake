@@ -22,6 +22,8 @@ find_package(nlohmann_json REQUIRED)
 # A first build takes half the time when a room's files are compiled some at a time, and each change after it takes longer.
 option(TANDEM_UNITY "compile the files of a room together, eight at a time" OFF)
 
+file(WRITE ${CMAKE_BINARY_DIR}/unity.txt "")  # what is compiled together, for test/unity.py
+
 # tandem_room(NAME SOURCES a.cpp ... LINK other_room ... [MLIR] [ALONE b.cpp ...])
 # NAME becomes the static library tandem_NAME; MLIR rooms share precompiled headers (StaticMLIR.cmake). ALONE names sources whose local
 # names clash with those of other sources of the room, so that TANDEM_UNITY compiles them by themselves.
@@ -32,6 +34,7 @@ function(tandem_room name)
   if(R_ALONE)
     set_source_files_properties(${R_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
+  file(APPEND ${CMAKE_BINARY_DIR}/unity.txt "${CMAKE_CURRENT_SOURCE_DIR}|${R_SOURCES}|${R_ALONE}\n")
   list(TRANSFORM R_LINK PREPEND tandem_ REGEX "^[a-z_]+$")
   target_link_libraries(tandem_${name} PUBLIC ${R_LINK})
   if(R_MLIR)

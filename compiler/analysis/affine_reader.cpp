@@ -1,5 +1,6 @@
 // Arithmetic and shapes as sums over dimensions; loop-carried values as their first value and a step.
 #include "compiler/analysis/affine_reader.h"
+#include "compiler/analysis/zeros.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/dialect/tile/tile.h"
 #include <llvm/ADT/TypeSwitch.h>
@@ -240,6 +241,8 @@ Reading AffineReader::readArithmetic(Operation* op) {
       .Case<arith::ShLIOp>([&](auto) { return shiftedLeft(operand(0), operand(1)); })
       .Case<arith::DivSIOp>([&](auto) { return quotient(operand(0), operand(1)); })
       .Case<arith::RemSIOp, arith::RemUIOp>([&](auto) { return readRemainder(op); })
+      .Case<arith::MinSIOp>([&](auto o) { return clamped(o.getLhs(), read(o.getRhs()), 1); })
+      .Case<arith::SelectOp>([&](auto o) { return readChoice(o); })
       .Case<arith::ExtSIOp>([&](auto o) { return isWideInteger(o.getIn().getType()) ? operand(0) : Reading(); })
       .Case<arith::ExtUIOp>([&](auto o) {
         return isWideInteger(o.getIn().getType()) && isNonNegative(o.getIn()) ? operand(0) : Reading();
@@ -260,6 +263,51 @@ Reading AffineReader::readRemainder(Operation* op) {
   if (!plain || !isNonNegative(op->getOperand(0)) || divisor->rest.constant().value_or(1) <= 0) return std::nullopt;
   dim.wrap = divisor->rest;
   return dividend;
+}
+
+// The index, where it is below `limit` + `more`, and elsewhere the first or the last one that is.
+Reading AffineReader::clamped(Value index, Reading limit, int64_t more) {
+  if (!isa<ShapedType>(index.getType())) return std::nullopt;
+  Reading reading = read(index);
+  if (!reading || !limit || !limit->isUniform() || !reading->onlyDim() || !isNonNegative(index)) return std::nullopt;
+  AffineDim& dim = *reading->dims[*reading->onlyDim()];
+  if (dim.wrap || dim.stride.constant() != 1 || !reading->rest.isZero()) return std::nullopt;
+  dim.wrap = limit->rest + more;
+  dim.clamps = true;
+  return reading;
+}
+
+// The predicate of the same comparison with its sides exchanged, for those that bound an index.
+static arith::CmpIPredicate exchanged(arith::CmpIPredicate predicate) {
+  using enum arith::CmpIPredicate;
+  switch (predicate) {
+    case slt: return sgt;
+    case sle: return sge;
+    case sgt: return slt;
+    case sge: return sle;
+    default: return eq;
+  }
+}
+
+// `index < limit ? index : 0`, however it is written.
+Reading AffineReader::readChoice(arith::SelectOp choice) {
+  auto compare = choice.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!compare) return std::nullopt;
+  using arith::CmpIPredicate;
+  Value index = choice.getTrueValue(), other = choice.getFalseValue(), left = compare.getLhs(),
+        right = compare.getRhs();
+  CmpIPredicate predicate = compare.getPredicate();
+  if (right == choice.getTrueValue() || right == choice.getFalseValue()) {
+    std::swap(left, right);
+    predicate = exchanged(predicate);
+  }
+  if (left == other) {
+    std::swap(index, other);
+    predicate = arith::invertPredicate(predicate);
+  }
+  bool isBelow = predicate == CmpIPredicate::slt || predicate == CmpIPredicate::sle;
+  if (left != index || !isBelow || !isZero(other)) return std::nullopt;
+  return clamped(index, read(right), predicate == CmpIPredicate::sle);
 }
 
 Reading AffineReader::readShape(Operation* op) {

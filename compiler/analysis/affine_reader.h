@@ -5,11 +5,13 @@
 
 namespace tandem::analysis {
 
-// stride * (offset + index), or stride * ((offset + index) mod wrap); both sums are then non-negative.
+// stride * (offset + index), or stride * ((offset + index) mod wrap); both sums are then non-negative. With `clamps` an
+// index that is not below `wrap` becomes 0, or wrap - 1.
 struct AffineDim {
   ScalarExpr stride;
   ScalarExpr offset;
   std::optional<ScalarExpr> wrap;
+  bool clamps = false;
 };
 
 // base (for pointers) + rest + the sum of the dimensions that have an AffineDim.
@@ -45,6 +47,8 @@ class AffineReader {
   Reading readArithmetic(mlir::Operation* op);
   Reading readShape(mlir::Operation* op);
   Reading readRemainder(mlir::Operation* op);
+  Reading readChoice(mlir::arith::SelectOp choice);
+  Reading clamped(mlir::Value index, Reading limit, int64_t more);
   Reading readCarried(mlir::BlockArgument argument);
   std::optional<ScalarExpr> stepOf(mlir::BlockArgument carried, mlir::scf::ForOp loop);
   Reading itself(mlir::Value value) const;

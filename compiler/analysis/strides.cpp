@@ -20,6 +20,7 @@ StridedAccess withoutMask(const AffineTile& pointer) {
     to.stride = dim->stride;
     to.offset = dim->offset;
     to.wrap = dim->wrap;
+    to.clamps = dim->clamps;
   }
   return access;
 }

@@ -13,6 +13,7 @@ struct DimAccess {
   ScalarExpr stride;                     // in elements; zero where all indices read the same place
   ScalarExpr offset;                     // where index 0 is
   std::optional<ScalarExpr> wrap;        // the place is (offset + index) mod wrap, which are all non-negative
+  bool clamps = false;                   // the place is 0 or wrap - 1 instead where the sum is not below wrap
   std::optional<ScalarExpr> bound;       // accessed only where offset + index (not wrapped) < bound
   std::optional<ScalarExpr> lowerBound;  // accessed only where offset + index (not wrapped) >= lowerBound
   bool nonNegative = false;              // offset is never negative

@@ -49,3 +49,29 @@ def described(
     for k in range(0, K, BLOCK_K):
         acc = tl.dot(a_desc.load([row, k]), b_desc.load([k, column]), acc)
     c_desc.store([row, column], acc.to(c_ptr.dtype.element_ty))
+
+
+@tandem.jit
+def clamped(
+    a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr,
+):  # fmt: skip
+    """Programs of several tiles, which are counted twice; rows behind the end become the first, columns the last."""
+    columns = tl.cdiv(N, BLOCK_N)
+    stored = tl.program_id(0) - tl.num_programs(0)
+    for tile in range(tl.program_id(0), tl.cdiv(M, BLOCK_M) * columns, tl.num_programs(0)):
+        m = tile // columns * BLOCK_M + tl.arange(0, BLOCK_M)
+        n = tile % columns * BLOCK_N + tl.arange(0, BLOCK_N)
+        m = tl.where(m < M, m, 0)
+        n = tl.minimum(n, N - 1)
+        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        for start in range(0, K, BLOCK_K):
+            k = start + tl.arange(0, BLOCK_K)
+            a = tl.load(a_ptr + m[:, None] * stride_am + k[None, :] * stride_ak, mask=k[None, :] < K, other=0.0)
+            b = tl.load(b_ptr + k[:, None] * stride_bk + n[None, :] * stride_bn, mask=k[:, None] < K, other=0.0)
+            acc = tl.dot(a, b, acc)
+        stored += tl.num_programs(0)
+        m = stored // columns * BLOCK_M + tl.arange(0, BLOCK_M)
+        n = stored % columns * BLOCK_N + tl.arange(0, BLOCK_N)
+        c_ptrs = c_ptr + m[:, None] * stride_cm + n[None, :] * stride_cn
+        tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N))

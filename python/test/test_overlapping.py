@@ -6,7 +6,7 @@ import pathlib
 import numpy as np
 import plain_kernels
 import pytest
-from plain_products import described, grouped
+from plain_products import clamped, described, grouped
 
 import tandem
 import tandem.language as tl
@@ -65,7 +65,7 @@ BLOCKS = dict(BLOCK_M=16, BLOCK_N=16, BLOCK_K=16, GROUP=2)
 def grid_of(kernel, m, n):
     if kernel is transposed:
         return -(-n // 16), -(-m // 16)
-    return (3,) if kernel is persistent else (-(-m // 16) * -(-n // 16),)
+    return (3,) if kernel in (persistent, clamped) else (-(-m // 16) * -(-n // 16),)
 
 
 def run(kernel, ranks, rows, n, k, seed, overlapped=True, bands=4, calls=2):
@@ -90,7 +90,7 @@ def run(kernel, ranks, rows, n, k, seed, overlapped=True, bands=4, calls=2):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
-@pytest.mark.parametrize("kernel", [grouped, described, persistent, transposed], ids=lambda k: k.__name__)
+@pytest.mark.parametrize("kernel", [grouped, described, persistent, transposed, clamped], ids=lambda k: k.__name__)
 def test_equal_to_the_run_after_the_gathering(kernel, ranks, seed):
     rows, n, k = [(32, 32, 48), (20, 24, 40), (13, 16, 24)][seed]
     result = run(kernel, ranks, rows, n, k, seed)
@@ -167,7 +167,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("kernel", [grouped, described, persistent, transposed], ids=lambda k: k.__name__)
+@pytest.mark.parametrize("kernel", [grouped, described, persistent, transposed, clamped], ids=lambda k: k.__name__)
 def test_each_wait_is_needed(kernel, fault, monkeypatch):
     amounts, words = FAULTS[fault]
     whole = tandem.overlapping._Gathering.arguments.fget
@@ -192,9 +192,9 @@ def test_plain_kernels_without_waits(kernel, grid, epochs, words, monkeypatch):
 
 
 @tandem.jit
-def clamped(a_ptr, out_ptr):
-    rows = tl.minimum(tl.program_id(0) * 16 + tl.arange(0, 16), 20)
-    tl.store(out_ptr + tl.arange(0, 16), tl.load(a_ptr + rows))  # THE CLAMPED
+def crossed(a_ptr, out_ptr):
+    rows = (tl.program_id(0) * 16 + tl.arange(0, 16)) ^ 5
+    tl.store(out_ptr + tl.arange(0, 16), tl.load(a_ptr + rows))  # THE CROSSED
 
 
 @tandem.jit
@@ -223,7 +223,7 @@ def adding_to(a_ptr, out_ptr):
     [
         (gathering_rows, "not a box with sides affine", "# THE LOAD"),
         (adding_to, "only loads may use memory that arrives", "# THE STORE"),
-        (clamped, "not a box with sides affine", "# THE CLAMPED"),
+        (crossed, "not a box with sides affine", "# THE CROSSED"),
     ],
 )
 def test_refused_at_the_line(kernel, words, mark):

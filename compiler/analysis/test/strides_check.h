@@ -46,7 +46,7 @@ inline std::string text(const std::optional<StridedAccess>& access) {
   if (!access->baseOffset.isZero()) all += " + " + text(access->baseOffset);
   for (const DimAccess& d : access->dims) {
     all += "; " + std::to_string(d.size) + " from " + text(d.offset);
-    if (d.wrap) all += " mod " + text(*d.wrap);
+    if (d.wrap) all += (d.clamps ? " below " : " mod ") + text(*d.wrap);
     all += " by " + text(d.stride);
     if (d.lowerBound) all += " >= " + text(*d.lowerBound);
     if (d.bound) all += " < " + text(*d.bound);

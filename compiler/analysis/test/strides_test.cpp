@@ -103,6 +103,28 @@ TEST(Strides, WrapAround) {
   EXPECT_EQ(at("%w", inTile("%w = arith.remsi %offs, %range")), "none");
 }
 
+// What a clamp makes of an index behind the limit is another one below it, which nobody may look at for TMA to be used.
+TEST(Strides, Clamps) {
+  auto chosen = [&](const std::string& compare, const std::string& values) {
+    return at("%w", "%zs = arith.constant dense<0> : tensor<32xi32>\n" + inTile("%c = arith.cmpi " + compare) +
+                        "\n%w = arith.select %c, " + values);
+  };
+  const std::string clamps = "ptr; 32 from 32*pid below n by 1";
+  EXPECT_EQ(at("%w", inTile("%w = arith.minsi %offs, %ns")), "ptr; 32 from 32*pid below 1 + n by 1");
+  EXPECT_EQ(chosen("slt, %offs, %ns", "%offs, %zs : tensor<32xi1>, tensor<32xi32>"), clamps);
+  EXPECT_EQ(chosen("sgt, %ns, %offs", "%offs, %zs : tensor<32xi1>, tensor<32xi32>"), clamps);
+  EXPECT_EQ(chosen("sge, %offs, %ns", "%zs, %offs : tensor<32xi1>, tensor<32xi32>"), clamps);
+  EXPECT_EQ(chosen("sle, %ns, %offs", "%zs, %offs : tensor<32xi1>, tensor<32xi32>"), clamps);
+  EXPECT_EQ(chosen("sle, %offs, %ns", "%offs, %zs : tensor<32xi1>, tensor<32xi32>"),
+            "ptr; 32 from 32*pid below 1 + n by 1");
+  EXPECT_EQ(chosen("sge, %offs, %ns", "%offs, %zs : tensor<32xi1>, tensor<32xi32>"), "none");
+  EXPECT_EQ(chosen("slt, %offs, %ns", "%zs, %offs : tensor<32xi1>, tensor<32xi32>"), "none");
+  EXPECT_EQ(chosen("slt, %range, %ns", "%offs, %zs : tensor<32xi1>, tensor<32xi32>"), "none");
+  EXPECT_EQ(chosen("slt, %offs, %range", "%offs, %zs : tensor<32xi1>, tensor<32xi32>"), "none");
+  EXPECT_EQ(chosen("ult, %offs, %ns", "%offs, %zs : tensor<32xi1>, tensor<32xi32>"), "none");
+  EXPECT_EQ(chosen("slt, %offs, %ns", "%offs, %c32s : tensor<32xi1>, tensor<32xi32>"), "none");
+}
+
 TEST(Strides, Bounds) {
   EXPECT_EQ(compare("slt, %offs, %ns"), "ptr; 32 from 32*pid by 1 < n");
   EXPECT_EQ(compare("sle, %offs, %ns"), "ptr; 32 from 32*pid by 1 < 1 + n");

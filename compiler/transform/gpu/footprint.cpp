@@ -156,13 +156,21 @@ SmallVector<ElementRange, 2> Footprint::wrapped(Interval places, const ScalarExp
           {constant(0), arith::MinSIOp::create(builder_, where_, over, end), exists}};
 }
 
+// Places behind the limit become the first or the last below it.
+SmallVector<ElementRange, 2> Footprint::clamped(Interval places, const ScalarExpr& limit) {
+  Value end = arith::SubIOp::create(builder_, where_, ofSum(limit).high, constant(1));
+  auto below = [&](Value place) { return arith::MinSIOp::create(builder_, where_, place, end).getResult(); };
+  Value exists = arith::CmpIOp::create(builder_, where_, arith::CmpIPredicate::sgt, places.high, end);
+  return {{below(places.low), below(places.high), {}}, {constant(0), constant(0), exists}};
+}
+
 SmallVector<ElementRange, 2> Footprint::of(const StridedAccess& access) {
   Interval base = ofSum(access.baseOffset);
   SmallVector<ElementRange, 2> ranges = {{base.low, base.high, {}}};
   for (const DimAccess& dim : access.dims) {
     Interval places = ofPlaces(dim), stride = ofSum(dim.stride);
     SmallVector<ElementRange, 2> pieces = {{places.low, places.high, {}}};
-    if (dim.wrap) pieces = wrapped(places, *dim.wrap);
+    if (dim.wrap) pieces = dim.clamps ? clamped(places, *dim.wrap) : wrapped(places, *dim.wrap);
     SmallVector<ElementRange, 2> next;
     for (const ElementRange& range : ranges)
       for (const ElementRange& piece : pieces) {

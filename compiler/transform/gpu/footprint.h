@@ -25,7 +25,7 @@ class Footprint {
 
   Footprint(mlir::Operation* place, mlir::Location where) : place_(place), builder_(place), where_(where) {}
 
-  // The ranges together hold all elements that the access may touch. A dimension that wraps around makes two of one.
+  // The ranges together hold all elements that the access may touch. A dimension that wraps around or is clamped makes two of one.
   llvm::SmallVector<ElementRange, 2> of(const analysis::StridedAccess& access);
 
  private:
@@ -40,6 +40,7 @@ class Footprint {
   Interval multiplied(Interval a, Interval b);
   Interval ofPlaces(const analysis::DimAccess& dim);
   llvm::SmallVector<ElementRange, 2> wrapped(Interval places, const analysis::ScalarExpr& wrap);
+  llvm::SmallVector<ElementRange, 2> clamped(Interval places, const analysis::ScalarExpr& limit);
   mlir::Value constant(int64_t value);
 
   mlir::Operation* place_;

@@ -24,6 +24,14 @@ def SplitProgram : KernelPass<"split-program"> {
   let dependentDialects = ["::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect"];
 }
 
+def ShareCounters : KernelPass<"share-counters"> {
+  let summary = "take the index of a loop for what the loop counts beside it in the same way";
+  let description = [{
+    Persistent kernels count their tiles twice, for loads and for stores. A sum of integers that is the loop's index in every iteration is
+    replaced by it, and what both were used for becomes one, so that rows loaded and rows stored are known to be the same.
+  }];
+}
+
 def CarryOffsets : KernelPass<"carry-offsets"> {
   let summary = "let loops that move a tile of addresses on carry how far, not the tile";
   let description = [{

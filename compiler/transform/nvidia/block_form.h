@@ -19,7 +19,7 @@ struct BlockForm {
   llvm::SmallVector<analysis::ScalarExpr, 2>
       extents;                             // by the tile's dimensions, as `offsets` and `strides` in `access` are
   llvm::SmallVector<int64_t, 2> divisors;  // powers of two that divide the extents
-  llvm::SmallVector<bool, 2> wraps;        // behind the extent it begins again from the front, not with zeros
+  llvm::SmallVector<bool, 2> wraps;        // behind the extent come other places of it, not zeros
   bool isFlipped = false;                  // the first dimension is the contiguous one
   llvm::SmallVector<OuterDim, 3> outer;    // the offset that programs add to the base
   analysis::ScalarExpr shift;              // the offset that arguments add to it, in elements

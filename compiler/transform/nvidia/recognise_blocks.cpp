@@ -101,7 +101,8 @@ class Recognition {
     for (unsigned d : {0u, 1u})
       if (form.wraps[d] &&
           !isUnobservedFrom(load->getResult(0), d, form.extents[d] - form.access.dims[d].offset, axes_))
-        return {"its indices wrap around, and what they read twice is looked at", "a mask instead of the remainder"};
+        return {"its indices wrap around or are clamped, and what they read twice is looked at",
+                "a mask instead of the remainder"};
     return {};
   }
 

@@ -50,6 +50,12 @@
 # RUN:   --constexpr 'WHAT="other rows"' | FileCheck %s --check-prefix=ENDS
 # RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="summed"' \
 # RUN:   | FileCheck %s --check-prefix=ENDS
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'WHAT="left out", HOW="where"' | FileCheck %s --check-prefix=STORE
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'WHAT="left out", HOW="minimum"' | FileCheck %s --check-prefix=STORE
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'WHAT="all", HOW="where"' | FileCheck %s --check-prefix=ENDS
 # RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="c"' \
 # RUN:   | FileCheck %s --check-prefix=ROUNDS
 # RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="a"' \
@@ -158,14 +164,20 @@ def bounded(a_ptr, b_ptr, c_ptr, M, N, K, WHAT: tl.constexpr):
 # ADDED: tgpu.tma_load
 # ADDED: tgpu.tma_load
 @triton.jit
-def wrapped(a_ptr, b_ptr, c_ptr, M, N, K, WHAT: tl.constexpr):
+def wrapped(a_ptr, b_ptr, c_ptr, M, N, K, WHAT: tl.constexpr, HOW: tl.constexpr = "remainder"):
     m = tl.program_id(0) * 128 + tl.arange(0, 128)
     n = tl.program_id(1) * 128 + tl.arange(0, 128)
+    if HOW == "where":
+        rows, columns = tl.where(m < M, m, 0), tl.where(n >= N, 0, n)
+    elif HOW == "minimum":
+        rows, columns = tl.minimum(m, M - 1), tl.minimum(n, N - 1)
+    else:
+        rows, columns = m % M, n % N
     acc = tl.zeros((128, 128), dtype=tl.float32)
     for start in range(0, K, 64):
         k = start + tl.arange(0, 64)
-        a = tl.load(a_ptr + (m % M)[:, None] * 4096 + k[None, :], mask=k[None, :] < K, other=0.0)
-        b = tl.load(b_ptr + k[:, None] * 4096 + (n % N)[None, :], mask=k[:, None] < K, other=0.0)
+        a = tl.load(a_ptr + rows[:, None] * 4096 + k[None, :], mask=k[None, :] < K, other=0.0)
+        b = tl.load(b_ptr + k[:, None] * 4096 + columns[None, :], mask=k[:, None] < K, other=0.0)
         acc = tl.dot(a, b, acc)
     c_at = c_ptr + m[:, None] * 4096 + n[None, :]
     if WHAT == "all":

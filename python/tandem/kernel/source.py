@@ -69,7 +69,7 @@ class Source:
     @property
     def file(self):
         """The file that the text is of, or the name of a notebook's cell."""
-        return self._load()[0]
+        return self._load()[0] or inspect.getsourcefile(self.target)
 
     @property
     def line(self):
@@ -87,10 +87,26 @@ class Source:
         text = textwrap.dedent(self.source)
         return text[re.search(r"^(def|class)\s", text, re.MULTILINE).start() :]
 
-    def _unsafe_update_src(self, text):
-        """Replaces the text that compilations from now on read (Triton's name). What is compiled already stays as it is."""
-        file, line, _ = self._load()
+    @functools.cached_property
+    def raw_src(self):
+        """The lines of the function in its file, decorators included (Triton's name); a library may say others."""
+        return self.source.splitlines(keepends=True)
+
+    @property
+    def starting_line_number(self):
+        """`line` under Triton's name; libraries that write kernels set it to the place of their template."""
+        return self.line
+
+    @starting_line_number.setter
+    def starting_line_number(self, line):
+        file, _, text = self._load()
         self._text = file, line, text
+        self.hash = None
+
+    def _unsafe_update_src(self, text):
+        """Replaces the text that compilations from now on read (Triton's name). What is compiled already stays as it is.
+        The file is from now on the one that the function's code names, which libraries replace, too."""
+        self._text = None, self.line, text
         self.hash = None
         self.__dict__.pop("uses", None)
 

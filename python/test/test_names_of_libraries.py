@@ -176,3 +176,19 @@ def test_there_is_one_driver():
     assert driver.active is before
     driver.reset_active()
     assert driver.active is before
+
+
+def test_a_kernel_written_from_a_template_names_the_templates_place():
+    @tandem.jit
+    def template(x_ptr):
+        tl.store(x_ptr, 1)
+
+    def empty():
+        pass
+
+    made = tandem.jit(empty)
+    made._unsafe_update_src("def empty(x_ptr):\n    tl.store(x_ptr, 2)\n")
+    made.raw_src, made.starting_line_number = list(template.raw_src), 1234
+    made.fn.__code__ = made.fn.__code__.replace(co_filename="template.py")
+    assert template.raw_src[0].strip() == "@tandem.jit" and template.starting_line_number == template.fn.__code__.co_firstlineno
+    assert made.line == 1234 and made.file.endswith("template.py")

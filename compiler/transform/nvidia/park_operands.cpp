@@ -1,4 +1,4 @@
-// Counts what a block of operations has in registers between a load and the products that read it.
+// Counts what a block of operations has in registers between a load and what reads it.
 #include "compiler/analysis/boxes.h"
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/tgpu.h"
@@ -19,6 +19,9 @@ using namespace mlir;
 namespace {
 
 constexpr remark::Source kRemarks{remark::RemarkKind::Product, "park-operands"};
+
+// Forms of a tile that a thread makes anew from what it has read: the same elements, in another order or wider.
+bool isForm(Operation* op) { return isa<tile::PermuteOp, tile::ReshapeOp, tile::FpToFpOp>(op); }
 
 // The tile whose registers hold the elements of `value` too.
 Value held(Value value) {
@@ -41,20 +44,21 @@ class Parking {
  public:
   Parking(func::FuncOp kernel, const target::TargetInfo& target)
       : kernel_(kernel), target_(target), numWarps_(tile::numWarps(kernel)) {
-    room_ = roomForSlots(kernel, {}, target) - roomOf(target.maxSharedBytes()) + roomOf(sharedOfBlock());
+    int64_t left = roomForSlots(kernel, {}, target);
+    for (int64_t blocks = blocksOf(); blocks > 0 && room_ <= 0; --blocks)
+      room_ = left - roomOf(target.maxSharedBytes()) + roomOf(sharedOf(blocks));
   }
 
   bool run() {
-    SmallVector<tile::DotOp> dots;
-    kernel_.walk([&](tile::DotOp dot) {
-      if (planDot(dot, numWarps_, target_).mma) dots.push_back(dot);
-    });
     SmallVector<Operation*> loads;
+    SmallVector<tgpu::LocalLoadOp> slots;
     kernel_.walk([&](Operation* op) {
-      if (isa<tile::LoadOp, tile::BlockLoadOp>(op) && isCandidate(op->getResult(0), dots)) loads.push_back(op);
+      if (isa<tile::LoadOp, tile::BlockLoadOp>(op) && isCandidate(op->getResult(0))) loads.push_back(op);
+      if (auto slot = dyn_cast<tgpu::LocalLoadOp>(op)) slots.push_back(slot);
     });
     bool changed = false;
     for (Operation* load : loads) changed |= park(load);
+    for (tgpu::LocalLoadOp slot : slots) changed |= readAgain(slot);
     return changed;
   }
 
@@ -62,27 +66,36 @@ class Parking {
   static constexpr int64_t kLeast = 32;  // registers of a thread that are worth it
 
   // Where registers are short, no more blocks share a multiprocessor than have all of them.
-  int64_t sharedOfBlock() const {
+  int64_t blocksOf() const {
     int64_t threads = threadsOf(numWarps_).count();
-    int64_t blocks = std::max<int64_t>(1, target_.registersPerMultiprocessor() / (kRegistersOfThread * threads));
-    return target_.sharedBytesPerMultiprocessor() / blocks - target_.sharedBytesReserved();
+    return std::max<int64_t>(1, target_.registersPerMultiprocessor() / (kRegistersOfThread * threads));
   }
 
-  bool isCandidate(Value tile, ArrayRef<tile::DotOp> dots) const {
+  int64_t sharedOf(int64_t blocks) const {
+    return std::min<int64_t>(target_.maxSharedBytes(),
+                    target_.sharedBytesPerMultiprocessor() / blocks - target_.sharedBytesReserved());
+  }
+
+  bool isCandidate(Value tile) const {
     auto type = dyn_cast<RankedTensorType>(tile.getType());
     if (!type || type.getRank() < 2 || !type.getElementType().isIntOrFloat()) return false;
     unsigned bits = type.getElementTypeBitWidth();
-    return (bits == 8 || bits == 16) && registersOf(tile, numWarps_) >= kLeast && analysis::panelSwizzle(type) &&
-           onlyProductsRead(tile.getDefiningOp(), dots);
+    return (bits == 8 || bits == 16) && registersOf(tile, numWarps_) >= kLeast && analysis::panelSwizzle(type);
+  }
+
+  // Returns true if the op multiplies, or stores a tile where wgmma reads it.
+  bool isProduct(Operation* op) const {
+    auto dot = dyn_cast<tile::DotOp>(op);
+    return dot ? planDot(dot, numWarps_, target_).mma : isa<tgpu::WgmmaOp, tgpu::LocalStoreOp>(op);
   }
 
   bool park(Operation* load) {
     SmallVector<OpOperand*> reads;
-    if (!collectReads(load->getResult(0), load->getBlock(), reads)) return false;
-    auto isEarlier = [](OpOperand* a, OpOperand* b) { return a->getOwner()->isBeforeInBlock(b->getOwner()); };
-    Operation* last = (*llvm::max_element(reads, isEarlier))->getOwner();
-    Operation* first = load->getNextNode();
-    while (!isa<tile::DotOp>(first)) first = first->getNextNode();
+    if (!collectReads(load->getResult(0), load->getBlock(), reads) || reads.empty() ||
+        !llvm::all_of(reads, [&](OpOperand* read) { return isProduct(read->getOwner()); }))
+      return false;
+    Operation *first = load->getNextNode(), *last = reads.back()->getOwner();
+    while (!isProduct(first)) first = first->getNextNode();
     auto type = cast<RankedTensorType>(load->getResult(0).getType());
     // All threads meet where they store.
     if (bytesOf(type) > room_ || gpu::isDivergent(load) || !isCrowded(first, last)) return false;
@@ -99,14 +112,51 @@ class Parking {
     return true;
   }
 
-  // Returns false if a product reads the tile in another block.
+  // What lies in a slot or a buffer is read from there when it is used, not kept in registers until then.
+  bool readAgain(tgpu::LocalLoadOp slot) {
+    SmallVector<OpOperand*> reads;
+    if (!collectReads(slot.getResult(), slot->getBlock(), reads)) return false;
+    bool changed = false;
+    for (size_t i = reads.size(); i-- > 0;) {
+      Operation *before = i ? reads[i - 1]->getOwner() : slot.getOperation(), *reader = reads[i]->getOwner();
+      if (before == reader || registersOf(reads[i]->get(), numWarps_) < kLeast || !staysUntil(slot, reader) ||
+          !isCrowded(before, reader))
+        continue;
+      readAnew(slot.getResult(), *reads[i], [&](OpBuilder& b) { return b.clone(*slot)->getResult(0); });
+      changed = true;
+    }
+    if (changed)
+      remark::passed(slot, kRemarks, "operand read from shared memory for each use, not kept in registers until then");
+    return changed;
+  }
+
+  // Returns true if nothing before `reader` lets the slot go or writes to it.
+  static bool staysUntil(tgpu::LocalLoadOp slot, Operation* reader) {
+    for (Operation* op = slot->getNextNode(); op != reader; op = op->getNextNode()) {
+      bool mayChange = op->walk([&](Operation* inner) {
+                           bool isOfSlot = llvm::is_contained(inner->getOperands(), slot.getBuffer()) ||
+                                           (slot.getRing() && llvm::is_contained(inner->getOperands(), slot.getRing()));
+                           return isOfSlot && !isa<tgpu::LocalLoadOp, tgpu::WgmmaOp>(inner) ? WalkResult::interrupt()
+                                                                                            : WalkResult::advance();
+                         }).wasInterrupted();
+      if (mayChange) return false;
+    }
+    return true;
+  }
+
+  // Collects the operands that are the tile or a form of it, in the order of their ops. Returns false if one is in another block.
   static bool collectReads(Value tile, Block* block, SmallVectorImpl<OpOperand*>& reads) {
-    return llvm::all_of(tile.getUses(), [&](OpOperand& use) {
-      Operation* user = use.getOwner();
-      if (!isa<tile::DotOp>(user)) return collectReads(user->getResult(0), block, reads);
-      reads.push_back(&use);
-      return user->getBlock() == block;
-    });
+    SmallVector<Value> forms{tile};
+    for (size_t i = 0; i < forms.size(); ++i)
+      for (OpOperand& use : forms[i].getUses()) {
+        if (use.getOwner()->getBlock() != block) return false;
+        if (isForm(use.getOwner()))
+          forms.push_back(use.getOwner()->getResult(0));
+        else
+          reads.push_back(&use);
+      }
+    llvm::sort(reads, [](OpOperand* a, OpOperand* b) { return a->getOwner()->isBeforeInBlock(b->getOwner()); });
+    return true;
   }
 
   // Returns true if between two operations from `first` up to `last` a thread's tiles need more than it has.
@@ -130,15 +180,22 @@ class Parking {
     return false;
   }
 
-  // The operand's tile again, by what made it of `tile`.
+  // The operand becomes the same form of what `buffer` holds.
   static void readFrom(Value buffer, Value tile, OpOperand& operand) {
+    readAnew(tile, operand, [&](OpBuilder& b) -> Value {
+      auto smem = cast<tile::SmemType>(buffer.getType());
+      auto rows = RankedTensorType::get(smem.getShape(), smem.getElementType());
+      Value now = tgpu::LocalLoadOp::create(b, tile.getLoc(), rows, buffer, Value());
+      return tile::ReshapeOp::create(b, tile.getLoc(), tile.getType(), now);
+    });
+  }
+
+  // The operand becomes the same form of what `read` makes before its op.
+  static void readAnew(Value tile, OpOperand& operand, llvm::function_ref<Value(OpBuilder&)> read) {
     SmallVector<Operation*> forms;
     for (Value v = operand.get(); v != tile; v = forms.back()->getOperand(0)) forms.push_back(v.getDefiningOp());
     OpBuilder b(operand.getOwner());
-    auto smem = cast<tile::SmemType>(buffer.getType());
-    Value now = tgpu::LocalLoadOp::create(
-        b, tile.getLoc(), RankedTensorType::get(smem.getShape(), smem.getElementType()), buffer, Value());
-    now = tile::ReshapeOp::create(b, tile.getLoc(), tile.getType(), now);
+    Value now = read(b);
     for (Operation* form : llvm::reverse(forms)) {
       IRMapping mapping;
       mapping.map(form->getOperand(0), now);
@@ -150,7 +207,7 @@ class Parking {
   func::FuncOp kernel_;
   const target::TargetInfo& target_;
   int numWarps_;
-  int64_t room_;  // bytes, beside what others have
+  int64_t room_ = 0;  // bytes, beside what others have
 };
 
 struct ParkOperands : impl::ParkOperandsBase<ParkOperands> {

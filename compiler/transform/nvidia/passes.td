@@ -116,12 +116,13 @@ def PipelineLoads : KernelPass<"pipeline-loads"> {
 }
 
 def ParkOperands : KernelPass<"park-operands"> {
-  let summary = "keep loaded operands of later mma.sync products in shared memory, where registers are short";
+  let summary = "keep operands of later products in shared memory, where registers are short";
   let description = [{
     A tile that is loaded early and multiplied late has registers in between; beside other large tiles, they are spilled. Where a block's
     floating-point tiles need three quarters of a thread's registers between the first product behind a load and the last one that reads it,
     the tile is stored before that first product, and each product reads it from shared memory, as many as there is room for without fewer
-    blocks on a multiprocessor.
+    blocks on a multiprocessor. What lies in shared memory anyway, in a ring's slot or a buffer, is read from there for each use instead of
+    being kept, as long as the slot is not let go. Forms that are made anew from what is read, such as wider numbers, come along.
   }];
   let options = [Target];
   let dependentDialects = ["::tandem::tgpu::TgpuDialect"];

@@ -61,8 +61,32 @@ unsigned KernelContext::bitsOf(llvm::Type* element) {
   return element->isPointerTy() ? 64 : std::max(8u, element->getScalarSizeInBits());
 }
 
+// The vector whose elements these are, all of them in order; or null.
+static llvm::Value* vectorOf(Scalars parts) {
+  llvm::Value* vector = nullptr;
+  for (auto [k, part] : llvm::enumerate(parts)) {
+    auto* taken = dyn_cast<llvm::ExtractElementInst>(part);
+    auto* index = taken ? dyn_cast<llvm::ConstantInt>(taken->getIndexOperand()) : nullptr;
+    if (!index || index->getZExtValue() != k || (vector && vector != taken->getVectorOperand())) return nullptr;
+    vector = taken->getVectorOperand();
+  }
+  auto* type = dyn_cast<llvm::FixedVectorType>(vector->getType());
+  return type && type->getNumElements() == parts.size() ? vector : nullptr;
+}
+
+// Bytes that an instruction made in pairs as these pairs, so that nobody takes them apart and puts them together again; or
+// as they are.
+static Regs inMadePairs(llvm::IRBuilderBase& b, Scalars bytes) {
+  Regs pairs;
+  for (size_t i = 0; i + 1 < bytes.size(); i += 2)
+    if (llvm::Value* pair = vectorOf(bytes.slice(i, 2))) pairs.push_back(b.CreateBitCast(pair, b.getInt16Ty()));
+  return 2 * pairs.size() == bytes.size() ? pairs : Regs(bytes.begin(), bytes.end());
+}
+
 // Integers of one width, lowest first, as words of `wordBits`.
-Regs KernelContext::pack(Scalars parts, unsigned wordBits) {
+Regs KernelContext::pack(Scalars given, unsigned wordBits) {
+  bool areBytes = given[0]->getType()->isIntegerTy(8) && wordBits == 32;
+  Regs parts = areBytes ? inMadePairs(b, given) : Regs(given.begin(), given.end());
   unsigned bits = parts[0]->getType()->getIntegerBitWidth();
   if (bits >= wordBits) {
     Regs out;

@@ -30,16 +30,19 @@ const Regs& KernelContext::use(mlir::Value value) { return values_.find(value)->
 
 void KernelContext::define(mlir::Value value, Regs regs) { values_[value] = std::move(regs); }
 
-// Between basic blocks elements of 16 bits go in pairs, as the hardware's registers hold two.
-static bool travelsInPairs(llvm::Type* element, size_t count) {
-  return count > 1 && (element->isHalfTy() || element->isBFloatTy());
+// Between basic blocks floats of 16 and 8 bits go in words, as the hardware's registers hold several.
+static bool travelsInWords(mlir::Value value, size_t count) {
+  mlir::Type element = getElementTypeOrSelf(value.getType());
+  if (count == 1 || !isa<FloatType>(element)) return false;
+  unsigned bits = element.getIntOrFloatBitWidth();
+  return bits == 8 || bits == 16;
 }
 
 llvm::SmallVector<Regs> KernelContext::useAll(mlir::ValueRange values) {
   llvm::SmallVector<Regs> out;
   for (mlir::Value v : values) {
     Regs regs = use(v);
-    if (travelsInPairs(regs[0]->getType(), regs.size())) {
+    if (travelsInWords(v, regs.size())) {
       for (llvm::Value*& r : regs) r = toBits(r);
       regs = pack(regs, 32);
     }
@@ -53,8 +56,8 @@ void KernelContext::defineAll(mlir::ValueRange values, llvm::ArrayRef<Regs> regs
     llvm::Type* element = typeOf(value.getType());
     size_t count = registersOf(value);
     Regs out = held;
-    if (travelsInPairs(element, count)) {
-      out = unpack(held, 16, count);
+    if (travelsInWords(value, count)) {
+      out = unpack(held, bitsOf(element), count);
       for (llvm::Value*& r : out) r = fromBits(r, element);
     }
     define(value, std::move(out));

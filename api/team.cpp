@@ -160,15 +160,18 @@ void Team::copy(const Tensor& dest, const Tensor& source, int stream) {
   check(td_copy(session_, rank_, stream, dest.address, source.address, bytes));
 }
 void Team::copyColumns(const Tensor& dest, const Tensor& source, int64_t first, int64_t count, int stream) {
-  if (dest.shape != source.shape || dest.shape.size() != 2 || dest.dtype != source.dtype)
-    throw Error("columns are copied between two matrices of one shape and element type");
-  int64_t columns = dest.shape[1], element = tandem::byteSize(dest.dtype);
+  if (dest.shape.size() != 2 || source.shape.size() != 2 || dest.shape[0] != source.shape[0] ||
+      dest.dtype != source.dtype)
+    throw Error("columns are copied between two matrices of as many rows and one element type");
+  int64_t columns = std::min(dest.shape[1], source.shape[1]), element = tandem::byteSize(dest.dtype);
   bytesOf(dest, "dest");
+  bytesOf(source, "source");
   if (first < 0 || count < 0 || first > columns || count > columns - first)
     throw Error(std::to_string(count) + " columns from column " + std::to_string(first) + " of a matrix of " +
                 std::to_string(columns));
-  uint64_t pitch = uint64_t(columns * element), at = uint64_t(first * element);
-  check(td_copy_rows(session_, rank_, stream, dest.address + at, pitch, source.address + at, pitch,
+  auto pitch = [&](const Tensor& t) { return uint64_t(t.shape[1] * element); };
+  uint64_t at = uint64_t(first * element);
+  check(td_copy_rows(session_, rank_, stream, dest.address + at, pitch(dest), source.address + at, pitch(source),
                      uint64_t(count * element), uint64_t(dest.shape[0])));
 }
 void Team::copyFromHost(const Tensor& dest, const void* source, int stream) {

@@ -1,6 +1,7 @@
 // A call's arguments and an operator's sizes against its table. The only checks of them in C++.
 #include "tandem/operator.h"
 #include "ops/cdiv.h"
+#include "ops/heads.h"
 #include "ops/findings.h"
 #include "ops/table.h"
 #include "ops/workspace.h"
@@ -49,6 +50,8 @@ struct Values {
 
   int64_t named(const std::string& name) const {
     if (name == "ranks") return ranks;
+    if (name == "own_hq") return headsOfRank(named("hq"), named("hkv"), ranks, rank).count;
+    if (name == "own_hkv") return headsOfRank(named("hq"), named("hkv"), ranks, rank).keyCount;
     if (name[0] == '-' || std::isdigit(static_cast<unsigned char>(name[0]))) return std::stoll(name);
     for (size_t i = 0; i < table.sizes.size(); ++i)
       if (table.sizes[i].name == name) return sizes[i];

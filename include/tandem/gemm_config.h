@@ -14,7 +14,7 @@ struct GemmConfig {
   int programs = 0;  // at most; never more than a rank has resident at once
   int numWarps = 0, numStages = 0;
   int group = 0;  // row blocks whose tiles follow one another, as they read the same columns (not products of few rows)
-  int bands = 0;  // of a shard's rows, which travel one after the other (AllGatherGemm)
+  int bands = 0;  // of a shard's rows, which travel one after the other
   int slices = 0;  // of K, in which a band travels (AllGatherGemm)
   // Of K, into which tiles left over for the last round are cut (AllGatherGemm); in a product of few rows at most so many.
   int pieces = 0;

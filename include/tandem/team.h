@@ -66,7 +66,7 @@ class TANDEM_API Team {
   // are.
   int streamBeside(int stream);
   void copy(const Tensor& dest, const Tensor& source, int stream = 0);  // copy engine; equal sizes
-  // Columns `first` to `first + count` of the matrix `source` to the same columns of the equally large matrix `dest`.
+  // Columns `first` to `first + count` of the matrix `source` to the same columns of `dest`, a matrix of as many rows.
   void copyColumns(const Tensor& dest, const Tensor& source, int64_t first, int64_t count, int stream = 0);
   // Host memory must live until the stream gets there.
   void copyFromHost(const Tensor& dest, const void* source, int stream = 0);

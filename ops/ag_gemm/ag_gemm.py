@@ -130,7 +130,8 @@ def ag_gemm(
             if shard != rank:
                 token = dl.wait(ready, 1, "sys", "acquire", waitValue=tl.cdiv(steps, SLICE_STEPS), compare="ge")
                 source = dl.consume_token(source, token)
-            acc = product_by_pointers(acc, source, row, rows, b_ptr, column, n, k, begin, end, BLOCK_K, B_TRANSPOSED)
+            b_pitch = k if B_TRANSPOSED else n
+            acc = product_by_pointers(acc, source, row, rows, k, b_ptr, column, n, b_pitch, k, begin, end, BLOCK_K, B_TRANSPOSED)
         first = shard * shard_rows + block * BLOCK_M
         if PIECES > 1:
             if item < whole:

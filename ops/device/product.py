@@ -21,19 +21,21 @@ def add_product(x, b, column, inner, acc, B_TRANSPOSED: tl.constexpr):
 
 
 @tandem.jit
-def product_by_pointers(acc, a_ptr, row, rows, b_ptr, column, n, k, begin, end, BLOCK_K: tl.constexpr, B_TRANSPOSED: tl.constexpr):
+def product_by_pointers(
+    acc, a_ptr, row, rows, a_pitch, b_ptr, column, n, b_pitch, k, begin, end, BLOCK_K: tl.constexpr, B_TRANSPOSED: tl.constexpr
+):
     """acc and the product of a's `rows` rows (at most those of acc) from `row` on with b's columns from `column` on, in steps `begin` to
-    `end` of BLOCK_K."""
+    `end` of BLOCK_K. Rows of a, and of b as it lies, stand their pitch apart."""
     in_block = tl.arange(0, acc.shape[0])
     n_range = column + tl.arange(0, acc.shape[1])
     k_range = begin * BLOCK_K + tl.arange(0, BLOCK_K)
-    a_ptrs = a_ptr + (row + in_block)[:, None].to(tl.int64) * k + k_range[None, :]
+    a_ptrs = a_ptr + (row + in_block)[:, None].to(tl.int64) * a_pitch + k_range[None, :]
     if B_TRANSPOSED:
-        b_ptrs = b_ptr + n_range[None, :].to(tl.int64) * k + k_range[:, None]
+        b_ptrs = b_ptr + n_range[None, :].to(tl.int64) * b_pitch + k_range[:, None]
         b_step = BLOCK_K
     else:
-        b_ptrs = b_ptr + k_range[:, None].to(tl.int64) * n + n_range[None, :]
-        b_step = BLOCK_K * n
+        b_ptrs = b_ptr + k_range[:, None].to(tl.int64) * b_pitch + n_range[None, :]
+        b_step = BLOCK_K * b_pitch
     for step in range(end - begin):
         a_tile = tl.load(a_ptrs, mask=(in_block[:, None] < rows) & (k_range[None, :] < k - step * BLOCK_K), other=0.0)
         b_tile = tl.load(b_ptrs, mask=(k_range[:, None] < k - step * BLOCK_K) & (n_range[None, :] < n), other=0.0)

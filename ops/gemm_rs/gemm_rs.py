@@ -105,7 +105,8 @@ def gemm_rs(
             for step in range(steps):
                 acc = add_product(a.load([first, step * BLOCK_K]), b, column, step * BLOCK_K, acc, B_TRANSPOSED)
         else:
-            acc = product_by_pointers(acc, a_ptr, first, rows, b_ptr, column, n, k, 0, steps, BLOCK_K, B_TRANSPOSED)
+            b_pitch = k if B_TRANSPOSED else n
+            acc = product_by_pointers(acc, a_ptr, first, rows, k, b_ptr, column, n, b_pitch, k, 0, steps, BLOCK_K, B_TRANSPOSED)
 
         if (tile < PROGRAMS) & (ranks > 1):  # this program's first tile
             token = dl.wait(begun_ptr, ranks, "sys", "acquire", waitValue=call, compare="ge")

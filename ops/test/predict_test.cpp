@@ -1,6 +1,8 @@
+#include "ops/a2a_o_gemm/model.h"
 #include "ops/ag_gemm/model.h"
 #include "ops/gemm_ar/model.h"
 #include "ops/gemm_rs/model.h"
+#include "ops/qkv_gemm_a2a/model.h"
 #include <gtest/gtest.h>
 
 namespace tandem::ops {
@@ -95,6 +97,23 @@ TEST(Prediction, CopiesOfPartsHideBehindTheProductUnlessTheyAreTooManyOrTheLastI
   Machine slow = kH200;
   slow.copyGbps = 1;
   EXPECT_GT(takes(3, slow), 3.0 / 4 * 8192 * 4096 * 2 / 1e3);
+}
+
+// The sizes of headsModel have the columns of one rank.
+TEST(Prediction, HeadsAndRowsChangeRanksBehindTheProductUnlessTheLinkTakesLonger) {
+  auto first = [](const GemmModel& model, const GemmSizes& sizes, const Machine& machine = kH200) {
+    return choices(model, {}, sizes, {"sm_90a", kPrograms, true}, machine).front().microseconds;
+  };
+  constexpr DType kType = DType::BFloat16;
+  double product = first(headsModel(), {8192, 6144, 4096, 1, kType});
+  EXPECT_NEAR(product, 2.0 * 8192 * 6144 * 4096 / kH200.operations(2), .1 * product);
+  EXPECT_NEAR(first(headsModel(), {16384, 3072, 4096, 2, kType}), product, .05 * product);
+  double behind = first(rowsOfHeadsModel(), {8192, 4096, 4096, 1, kType});
+  EXPECT_NEAR(first(rowsOfHeadsModel(), {16384, 4096, 4096, 2, kType}), behind, .08 * behind);
+  Machine slow = kH200;
+  slow.copyGbps = 40;
+  EXPECT_GT(first(headsModel(), {16384, 3072, 4096, 2, kType}, slow), 8192.0 * 3072 * 2 / slow.copyBytes());
+  EXPECT_GT(first(rowsOfHeadsModel(), {16384, 4096, 4096, 2, kType}, slow), 8192.0 * 2048 * 2 / slow.copyBytes());
 }
 
 TEST(Prediction, RanksWithoutRowsAreNotWaitedFor) {

@@ -8,7 +8,7 @@ from ..kernel.element_types import as_dtype, type_word
 from ..tune.machine_profile import Profile
 from .operator import NUMBER, Operator, Tuned, made
 from .routes import RouteParts, route_parts, route_words
-from .table import TABLES, number, rows_of_rank, shard_rows  # noqa: F401
+from .table import TABLES, Heads, heads_of_rank, number, rows_of_rank, shard_rows  # noqa: F401
 
 if TYPE_CHECKING:  # a stub alone, which the build writes from the same tables
     from ..operator_classes import *  # noqa: F403
@@ -53,11 +53,13 @@ def all_reduce_way(bytes, ranks):
 
 __all__ = [
     *(made.__name__ for made in CLASSES.values()),
+    "Heads",
     "Operator",
     "RouteParts",
     "Tuned",
     "all_reduce_way",
     "choices",
+    "heads_of_rank",
     "route_parts",
     "route_words",
     "rows_of_rank",

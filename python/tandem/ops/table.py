@@ -4,9 +4,11 @@ follow."""
 import json
 import math
 import operator
+import typing
 
 from .. import _tandem
 
+OF_HEADS = {"own_hq": "queries", "own_hkv": "keys"}  # names in shapes
 TABLES = {table["name"]: table for table in json.loads(_tandem.op_tables())}
 
 
@@ -19,6 +21,30 @@ def rows_of_rank(m, ranks, rank, least=min, most=max):
     """Rows of a rank's shard of m: fewer or none on the last ranks. `least`, `most`: for numbers that are symbols."""
     shard = shard_rows(m, ranks)
     return least(most(m - rank * shard, 0), shard)
+
+
+class Heads(typing.NamedTuple):
+    """The heads of an attention that a rank has, where they are dealt to ranks."""
+
+    queries: slice
+    keys: slice  # of keys, and of values
+
+
+def heads_of_rank(hq, hkv, ranks, rank):
+    """The heads of `hq` of queries and `hkv` of keys that a rank has (ops/device/heads.py)."""
+    parts = min(hkv, ranks)
+    part = parts * rank // ranks
+    first_rank, end_rank = (-(-p * ranks // parts) for p in (part, part + 1))
+    first_key, end_key = (hkv * p // parts for p in (part, part + 1))
+    group, sharers = hq // hkv, end_rank - first_rank
+    queries = group * (end_key - first_key)
+    first, end = (group * first_key + queries * nth // sharers for nth in (rank - first_rank, rank - first_rank + 1))
+    return Heads(slice(first, end), slice(first_key, end_key))
+
+
+def is_solved(table):
+    """Returns true if the sizes of a call follow from the shapes of several tensors."""
+    return any(t["type"] for t in table["tensors"]) or len(table["sizes"]) > 3
 
 
 def inputs(table):
@@ -83,6 +109,9 @@ def counts_of(given, ranks, rows=rows_of_rank):
 
 def factor(text, values, ranks, rank, rows):
     function, _, name = text.rstrip(")").rpartition("(")
+    if name in OF_HEADS:
+        heads = getattr(heads_of_rank(values["hq"], values["hkv"], ranks, rank), OF_HEADS[name])
+        return heads.stop - heads.start
     value = int(name) if name.lstrip("-").isdigit() else ranks if name == "ranks" else values[name]
     if function == "own":
         return rows(value, ranks, rank)

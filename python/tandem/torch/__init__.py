@@ -21,11 +21,27 @@ from .mixture import MixtureOfExperts
 from .prepare import prepare
 from .sdpa import attention as _attention
 from .sdpa import attention_varlen
+from .ulysses import ContextParallelAttention
+from .ulysses import a2a_o_gemm as _a2a_o_gemm
+from .ulysses import qkv_gemm_a2a as _qkv_gemm_a2a
 from .world import init, rank, release, size
 
 globals().update(FUNCTIONS)
 globals().update(LAYERS)
 # In front of the functions that their tables make.
 attention, ag_attention, ep_dispatch, ep_combine = _attention, _ag_attention, _ep_dispatch, _ep_combine
+qkv_gemm_a2a, a2a_o_gemm = _qkv_gemm_a2a, _a2a_o_gemm
 
-__all__ = ["MixtureOfExperts", "attention_varlen", "init", "overlap_products", "prepare", "rank", "release", "size", *LAYERS, *FUNCTIONS]
+__all__ = [
+    "ContextParallelAttention",
+    "MixtureOfExperts",
+    "attention_varlen",
+    "init",
+    "overlap_products",
+    "prepare",
+    "rank",
+    "release",
+    "size",
+    *LAYERS,
+    *FUNCTIONS,
+]

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from ..ops.table import TABLES, counts_of, inputs, is_free, number, output, shape_of
+from ..ops.table import TABLES, counts_of, inputs, is_free, is_solved, number, output, shape_of
 from ..ops.table import rows_of_rank as rows_of_numbers
 
 
@@ -81,4 +81,4 @@ class Operation:
         return out
 
 
-OPERATIONS = {name: Operation(table) for name, table in TABLES.items() if not any(t["type"] for t in table["tensors"])}
+OPERATIONS = {name: Operation(table) for name, table in TABLES.items() if not is_solved(table)}

@@ -1,4 +1,4 @@
-"""Operations whose sizes follow from the shapes of several inputs: those whose tables have tensors with types of their own."""
+"""Operations whose sizes follow from the shapes of several inputs."""
 
 import functools
 import json
@@ -7,7 +7,7 @@ import re
 import torch
 
 from ..kernel.element_types import element_word
-from ..ops.table import TABLES, check_given, dimension, extras, flags_of, inputs, number, output, type_of
+from ..ops.table import OF_HEADS, TABLES, check_given, dimension, extras, flags_of, inputs, is_solved, number, output, type_of
 from . import world as worlds
 from .arguments import check_contiguous, check_shape
 from .shapes import rows_of_rank
@@ -15,12 +15,16 @@ from .shapes import rows_of_rank
 _TYPES = {"i32": torch.int32, "fp32": torch.float32, "bf16": torch.bfloat16, "fp8e4nv": torch.float8_e4m3fn}
 
 
-def is_solved(table):
-    return any(t["type"] for t in table["tensors"])
-
-
 def _names(text):
-    return set(re.findall(r"[a-z_]+", text)) - {"own", "scales", "shard", "ranks"}
+    return set(re.findall(r"[a-z_]+", text)) - {"own", "scales", "shard", "ranks", *OF_HEADS}
+
+
+def _found(texts, known):
+    """The names that dimensions give one after the other, each the only unknown one of its text."""
+    found, unknown = set(), [_names(text) - known for text in texts]
+    for _ in unknown:
+        found |= set().union(*(names for names in unknown if len(names - found) == 1))
+    return found
 
 
 class Solved:
@@ -35,7 +39,7 @@ class Solved:
         self.kinds = {name: f"Tensor({name}!)" if name in in_place else "Tensor" for name in (*self.inputs, *self.more)}
         self.written = [t for t in extras(table) if t["output"]]
         of_ranks = number(table, "own_rows") is not None  # no call says how many rows the other ranks have at most
-        shown = set().union(*(_names(re.sub(r"shard\([a-z_]+\)", "", text)) for t in self.tensors for text in t["shape"]))
+        shown = _found([re.sub(r"shard\([a-z_]+\)", "", text) for t in self.tensors for text in t["shape"]], set(flags_of(table)))
         shown -= {table["sizes"][0]["name"]} if of_ranks else set()
         self.numbers = [n["name"] for n in table["numbers"] if n["kind"] in ("rows", "own_rows")]
         self.flags = [n["name"] for n in table["numbers"] if n["kind"] == "flag"]

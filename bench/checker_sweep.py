@@ -25,6 +25,7 @@ from tandem.ops import (
     AllReduce,
     AllReduceNorm,
     AllToAll,
+    AllToAllOutGemm,
     Broadcast,
     FlashDecode,
     GemmAllReduce,
@@ -36,9 +37,11 @@ from tandem.ops import (
     MoeAr,
     MoeMlp,
     MoeRs,
+    QkvGemmAllToAll,
     ReduceScatter,
     Route,
     RouteIds,
+    heads_of_rank,
     route_parts,
     rows_of_rank,
     shard_rows,
@@ -129,6 +132,30 @@ def all_gather_gemm(**way):
         given = [team.local_from_array(np.ascontiguousarray(_rows(a, team))) for a in wholes]
         _expect([op(own, weights, len(a)) for own, a in zip(given, wholes)], [a @ b for a in wholes])
         op.close()
+
+    return main
+
+
+def heads_of_ranks(hq, hkv):
+    """A projection to this rank's heads of all rows, and one back to its rows of all heads."""
+
+    def main(team):
+        m, h, d = 70, 33, 16
+        tiles = {"block_m": 16, "block_n": 16, "block_k": 16, "group": 1, "bands": 2}
+        before = QkvGemmAllToAll(team, m, h, hq, hkv, d, "fp32", **tiles)
+        behind = AllToAllOutGemm(team, m, h, hq, hkv, d, "fp32", **tiles)
+        own = heads_of_rank(hq, hkv, team.size, team.rank)
+        w, wo = _numbers(((hq + 2 * hkv) * d, h), 1), _numbers((h, hq * d), 2)
+        wholes = [_numbers((m - 27 * call, h), call) for call in range(CALLS)]
+        wants = [(x @ w.T).reshape(len(x), -1, d)[:, :hq] for x in wholes]
+        given = [team.local_from_array(np.ascontiguousarray(_rows(x, team))) for x in wholes]
+        w, wo_there = team.local_from_array(w), team.local_from_array(wo)
+        heads = [before(x, w, len(whole))[0] for x, whole in zip(given, wholes)]
+        outs = [behind(q, wo_there, len(whole)) for q, whole in zip(heads, wholes)]
+        _expect(heads, [want[:, own.queries] for want in wants])
+        _expect(outs, [_rows(want.reshape(len(want), -1) @ wo.T, team) for want in wants])
+        before.close()
+        behind.close()
 
     return main
 
@@ -387,6 +414,8 @@ def programs():
         way = "packets" if packets_bytes else "copies"
         yield f"broadcast {way}", broadcast(packets_bytes)
         yield f"all_to_all {way}", all_to_all(packets_bytes)
+    for hq, hkv in ((8, 4), (6, 3), (4, 1)):
+        yield f"heads of ranks {hq}/{hkv}", heads_of_ranks(hq, hkv)
     yield "route", route_scores
     yield "route_ids", experts(_dealt)
     yield "grouped_gemm", experts(_grouped, GroupedGemm)

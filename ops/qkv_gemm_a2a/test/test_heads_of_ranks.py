@@ -62,8 +62,9 @@ def test_columns_that_are_no_blocks(made):
 
 
 @BOTH
-def test_twenty_seeds(made):
-    case = made(3, 60, (8, 2, 16))
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_twenty_seeds(made, ranks):
+    case = made(ranks, 60, (8, 2, 16))
     for seed in range(20):
         run(case, seed=seed, policy="slowest-rank" if seed % 2 else "random", bands=2, **SMALL)
 

@@ -114,19 +114,21 @@ def test_layer_and_its_gradients(monkeypatch, ranks, m, batch, heads, kv_heads):
     turn = torch.randn(m, 1, 1, 8, dtype=torch.float64)
 
     def layer():
-        torch.manual_seed(3)
         kind = {"bias": True, "dtype": torch.float64, "device": "cpu", "turn": lambda q, k: (q * turn, k * turn)}
         return tt.ContextParallelAttention(12, heads, kv_heads, 8, **kind)
 
+    module, whole = layer(), x.clone().requires_grad_()
+    parameters = module.state_dict()
+
     def main(rank):
         module, shard = layer(), -(-m // ranks)
+        module.load_state_dict(parameters)
         mine = x[rank * shard :][:shard].clone().requires_grad_()
         out = module(mine if batch > 1 else mine[:, 0], m)
         (out.view(mine.shape) * grad[rank * shard :][:shard]).sum().backward()
         return out.detach().view(mine.shape), mine.grad, [p.grad for p in module.parameters()]
 
     found = made.run(main)
-    module, whole = layer(), x.clone().requires_grad_()
     y = module.qkv(whole).unflatten(2, (-1, 8)).split([heads, kv_heads, kv_heads], 2)
     parts = [t.permute(1, 2, 0, 3) for t in (y[0] * turn, y[1] * turn, y[2])]
     out = module.out(plain_attention(*parts, True, True).permute(2, 0, 1, 3).flatten(2))

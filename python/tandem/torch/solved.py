@@ -39,7 +39,7 @@ class Solved:
         self.kinds = {name: f"Tensor({name}!)" if name in in_place else "Tensor" for name in (*self.inputs, *self.more)}
         self.written = [t for t in extras(table) if t["output"]]
         of_ranks = number(table, "own_rows") is not None  # no call says how many rows the other ranks have at most
-        shown = _found([re.sub(r"shard\([a-z_]+\)", "", text) for t in self.tensors for text in t["shape"]], set(flags_of(table)))
+        shown = _found([re.sub(r"shard\([a-z_]+\)", "", text) for t in self.tensors for text in t["shape"]], {"m", *flags_of(table)})
         shown -= {table["sizes"][0]["name"]} if of_ranks else set()
         self.numbers = [n["name"] for n in table["numbers"] if n["kind"] in ("rows", "own_rows")]
         self.flags = [n["name"] for n in table["numbers"] if n["kind"] == "flag"]

@@ -1,21 +1,20 @@
 """What PyTorch's function of attention over ranks tells the operator, and its shapes in a trace, without GPUs."""
 
+import pathlib
+import sys
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
+
+from thread_ranks import ThreadRanks, World
+
 import tandem.torch as tt
+from tandem.ops import rows_of_rank
+from tandem.torch import gathered_attention
 from tandem.torch import world as worlds
-
-
-class World:
-    rank, size, device = 1, 2, torch.device("cpu")
-
-    def __init__(self):
-        self.operators, self.told = self, []
-
-    def run(self, name, sizes, dtype, transposed, addresses, numbers, out_dtype, options=()):
-        self.told.append((name, sizes, numbers, dict(options), [bool(a) for a in addresses]))
 
 
 @pytest.fixture
@@ -63,8 +62,9 @@ def test_gradients_are_gathered_and_scattered(world):
     q, k = rows(8, 4, requires_grad=True), rows(8, 2, requires_grad=True)
     sinks = torch.ones(4, requires_grad=True)
     tt.ag_attention(q, k, k, causal=True, sinks=sinks).sum().backward()
-    names = ["ag_attention", *["all_gather"] * 2, *["attention_backward"] * 6, "all_reduce", *["reduce_scatter"] * 2]
-    assert [told[0] for told in world.told] == names
+    gather, scatter, backward = ["all_gather"] * 2, ["reduce_scatter"] * 2, ["attention_backward"] * 6
+    names = ["ag_attention", *gather, *gather, *backward, *scatter, *backward, *scatter, "all_reduce"]
+    assert [told[0] for told in world.told] == names  # two groups: the second one's keys come before the first one's are read
     assert q.grad.shape == q.shape and k.grad.shape == k.shape and sinks.grad.shape == (4,)
 
 
@@ -134,3 +134,51 @@ def test_shares_of_gradients_add_up(ranks, m, options):
     assert all(calls == called[0] for calls in called)
     for found, x in zip((of_q, *sums), (q, k, v, sinks)):
         assert torch.allclose(found, x.grad, atol=1e-5)
+
+
+class Ranks(ThreadRanks):
+    """With the operators by plain sums."""
+
+    def all_gather(self, x, m):
+        return torch.cat(self.exchanged(x))
+
+    def reduce_scatter(self, x):
+        rows = [rows_of_rank(len(x), self.size, rank) for rank in range(self.size)]
+        return sum(self.exchanged(x)).split(rows)[self.rank]
+
+    def all_reduce(self, x):
+        return sum(self.exchanged(x))
+
+
+@pytest.mark.parametrize("ranks, m, heads, options", [(2, 8, (4, 4), {}), (3, 8, (6, 3), {"causal": True}), (2, 9, (4, 2), {"groups": 1})])
+def test_gradients_of_whole_sequences(monkeypatch, ranks, m, heads, options):
+    """In groups of heads, as they come and go."""
+    made, (hq, hkv) = Ranks(ranks), heads
+    torch.manual_seed(m)
+    q, k, v = (torch.randn(2, m, h, 8, dtype=torch.float64, requires_grad=True) for h in (hq, hkv, hkv))
+    sinks, grad = torch.randn(hq, dtype=torch.float64, requires_grad=True), torch.randn(2, m, hq, 8, dtype=torch.float64)
+    mask = torch.ones(m, m, dtype=torch.bool)
+    out, lse = plain(q, k, v, sinks, mask.tril() if options.get("causal") else mask)
+    out.backward(grad)
+
+    def rows(rank):
+        return torch.cat([torch.arange(f, f + n) for f, n in gathered_attention.spans_of(m, rank, ranks, False)])
+
+    def forward(q, k, v, *numbers, with_lse, sinks, **options):
+        return out.detach()[:, rows(made.rank)], lse.detach()[:, :, rows(made.rank)]
+
+    for name in ("all_gather", "reduce_scatter", "all_reduce"):
+        monkeypatch.setitem(gathered_attention.FUNCTIONS, name, getattr(made, name))
+    monkeypatch.setitem(gathered_attention.FUNCTIONS, "ag_attention", forward)
+    monkeypatch.setitem(gathered_attention.FUNCTIONS, "attention_backward", plain_backward)
+
+    def main(rank):
+        mine = [x.detach()[:, rows(rank)].requires_grad_() for x in (q, k, v)]
+        of_sinks = sinks.detach().clone().requires_grad_()
+        tt.ag_attention(*mine, m, sinks=of_sinks, **options).backward(grad[:, rows(rank)])
+        return *(x.grad for x in mine), of_sinks.grad
+
+    for rank, found in enumerate(made.run(main)):
+        for x, of_x in zip((q, k, v), found):
+            assert torch.allclose(of_x, x.grad[:, rows(rank)], atol=1e-5)
+        assert torch.allclose(found[3], sinks.grad, atol=1e-5)

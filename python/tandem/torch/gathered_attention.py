@@ -1,5 +1,8 @@
 """Attention over ranks with gradients: each rank gathers the keys and values once more, finds the shares of its own queries in their
-gradients, and gets the sums over ranks of those of its own rows."""
+gradients, and gets the sums over ranks of those of its own rows; group of heads after group, so that those of one are under way while
+another's gradients are found."""
+
+import functools
 
 import torch
 
@@ -49,6 +52,50 @@ def shares(q, k, v, sinks, out, lse, grad, spans, room, backward, options):
     return of_q, of_k, of_v, of_sinks
 
 
+_MOST_GROUPS = 4
+
+
+@functools.cache
+def _stream_beside(device):
+    return torch.cuda.Stream(device) if device.type == "cuda" else None
+
+
+class _Beside:
+    """What a function gives that is queued beside the current stream, behind what is queued there now."""
+
+    def __init__(self, function, *given):
+        self.stream = _stream_beside(given[0].device)
+        if self.stream is None:
+            self.results = function(*given)
+            return
+        self.stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.stream):
+            self.results = function(*given)
+            self.event = self.stream.record_event()
+        for x in given:
+            x.record_stream(self.stream)
+
+    def take(self):
+        """The results, for the current stream, which waits for them."""
+        if self.stream is not None:
+            torch.cuda.current_stream().wait_event(self.event)
+            for x in self.results:
+                x.record_stream(torch.cuda.current_stream())
+        return self.results
+
+
+def _groups(hkv, ranks, given):
+    """How many groups the heads go in."""
+    groups = given or (1 if ranks == 1 else _MOST_GROUPS)
+    while hkv % groups:
+        groups -= 1
+    return groups
+
+
+def _group_of(x, group, groups, dim=2):
+    return None if x is None else x.chunk(groups, dim)[group].contiguous()
+
+
 class _GatheredAttention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, q, k, v, sinks, m, options):
@@ -61,28 +108,40 @@ class _GatheredAttention(torch.autograd.Function):
     def backward(ctx, grad):
         q, k, v, sinks, out, lse = ctx.saved_tensors
         world, options, m = worlds.of(q), ctx.options, ctx.m
-        in_order = options.pop("in_order", False)
-        for name in ("bands", "groups"):
-            options.pop(name, None)
+        in_order, groups = options.pop("in_order", False), _groups(k.shape[2], world.size, options.pop("groups", None))
+        options.pop("bands", None)
         places = places_of(m, world.size, in_order, q.device)
-
-        def whole(x):
-            """[batch, m, ...] in the order of the sequence."""
-            found = FUNCTIONS["all_gather"](x.transpose(0, 1).flatten(1).contiguous(), m)
-            return torch.empty_like(found).index_copy_(0, places, found).unflatten(1, (x.shape[0], *x.shape[2:])).transpose(0, 1)
-
-        def own(x, like):
-            """The sum over ranks of this rank's rows."""
-            found = FUNCTIONS["reduce_scatter"](x.transpose(0, 1)[places].flatten(1).to(like.dtype))
-            return found.unflatten(1, (x.shape[0], *x.shape[2:])).transpose(0, 1)
-
         spans = spans_of(m, world.rank, world.size, in_order)
         room = [count for _, count in spans_of(m, 0, world.size, in_order)]  # the first rank has the most rows
-        given = (q, whole(k), whole(v), sinks, out, lse, grad, spans, room)
-        of_q, of_k, of_v, of_sinks = shares(*given, FUNCTIONS["attention_backward"], options)
+
+        def whole(*parts):
+            """[batch, m, ...] in the order of the sequence."""
+            for x in parts:
+                found = FUNCTIONS["all_gather"](x.transpose(0, 1).flatten(1).contiguous(), m)
+                yield torch.empty_like(found).index_copy_(0, places, found).unflatten(1, (x.shape[0], *x.shape[2:])).transpose(0, 1)
+
+        def own(*parts):
+            """The sums over ranks of this rank's rows."""
+            for x in parts:
+                found = FUNCTIONS["reduce_scatter"](x.transpose(0, 1)[places].flatten(1).to(k.dtype))
+                yield found.unflatten(1, (x.shape[0], *x.shape[2:])).transpose(0, 1)
+
+        def gathered(group):
+            return _Beside(lambda *parts: list(whole(*parts)), *(_group_of(x, group, groups) for x in (k, v)))
+
+        of_q, of_kv, of_sinks, coming = [], [], [], gathered(0)
+        for group in range(groups):
+            here, coming = coming, gathered(group + 1) if group + 1 < groups else None
+            one = functools.partial(_group_of, group=group, groups=groups)
+            given = (one(q), *here.take(), one(sinks, dim=0), one(out), one(lse, dim=1), one(grad), spans, room)
+            of_one, *of_both, of_some = shares(*given, FUNCTIONS["attention_backward"], options)
+            of_q.append(of_one)
+            of_sinks.append(of_some)
+            of_kv.append(_Beside(lambda *parts: list(own(*parts)), *of_both))
         if sinks is not None:
-            of_sinks = FUNCTIONS["all_reduce"](of_sinks)
-        return of_q, own(of_k, k), own(of_v, v), of_sinks, None, None
+            of_sinks = FUNCTIONS["all_reduce"](torch.cat(of_sinks))
+        of_k, of_v = (torch.cat(parts, 2) for parts in zip(*(part.take() for part in of_kv)))
+        return torch.cat(of_q, 2), of_k, of_v, None if sinks is None else of_sinks, None, None
 
 
 def ag_attention(q, k, v, m=None, *, cu=None, longest=None, sinks=None, with_lse=None, out=None, lse=None, **options):

@@ -131,6 +131,20 @@ int td_launch(td_session* s, int rank, int stream, td_program* program, int grid
     session.launch(rank, StreamId(stream), launch);
   });
 }
+int td_has_products(td_session* s, int rank, int* has) {
+  return guarded([&] { required(has, "has") = sessionOf(s, rank).hasProducts(rank); });
+}
+int td_multiply(td_session* s, int rank, int stream, const td_product* product) {
+  return guarded([&] {
+    const td_product& p = required(product, "product");
+    for (int64_t size : {p.m, p.n, p.k})
+      if (size < 1) throw std::invalid_argument("a product of size " + std::to_string(size));
+    sessionOf(s, rank, stream)
+        .multiply(
+            rank, StreamId(stream),
+            {p.a, p.b, p.out, p.m, p.n, p.k, p.is_bfloat16 != 0, p.b_transposed != 0, p.workspace, p.workspace_bytes});
+  });
+}
 int td_copy(td_session* s, int rank, int stream, uint64_t dest, uint64_t source, uint64_t bytes) {
   return guarded([&] { sessionOf(s, rank, stream).copy(rank, StreamId(stream), dest, source, bytes); });
 }

@@ -144,6 +144,26 @@ void Team::launch(const Kernel& kernel, const LaunchConfig& config, const std::v
                   config.numWarps, config.cooperative ? TD_COOPERATIVE : 0, words.data(), int(words.size()), "", 0));
 }
 
+bool Team::hasProducts() const {
+  int has = 0;
+  check(td_has_products(session_, rank_, &has));
+  return has != 0;
+}
+
+void Team::multiply(const Tensor& out, const Tensor& a, const Tensor& b, bool bTransposed, const Tensor& workspace,
+                    int stream) {
+  for (const Tensor* t : {&out, &a, &b})
+    if (t->shape.size() != 2 || t->dtype != a.dtype) throw Error("a product takes matrices of one element type");
+  if (a.dtype != DType::Float16 && a.dtype != DType::BFloat16)
+    throw Error(std::string("the library multiplies fp16 and bf16, not ") + name(a.dtype));
+  int64_t m = out.shape[0], n = out.shape[1], k = a.shape[1];
+  if (a.shape[0] != m || b.shape != (bTransposed ? std::vector{n, k} : std::vector{k, n}))
+    throw Error("the shapes of a product do not fit together");
+  td_product product{a.address, b.address, out.address, workspace.address,          bytesOf(workspace, "workspace"),
+                     m,         n,         k,           a.dtype == DType::BFloat16, bTransposed};
+  check(td_multiply(session_, rank_, stream, &product));
+}
+
 int Team::newStream() {
   int stream = 0;
   check(td_create_stream(session_, rank_, &stream));

@@ -102,6 +102,16 @@ struct KernelLaunch {
   HostPlace place;
 };
 
+// out[m, n] = a[m, k] · b[k, n] of contiguous matrices, summed in fp32; `bTransposed`: b is [n, k].
+struct Product {
+  Address a = 0, b = 0, out = 0;
+  int64_t m = 0, n = 0, k = 0;
+  bool isBfloat16 = true;  // else fp16, all three
+  bool bTransposed = false;
+  Address workspace = 0;  // of this product alone while it runs
+  uint64_t workspaceBytes = 0;
+};
+
 // Every call names the rank that makes it and is made by that rank's host thread between enter() and leave(). Calls
 // marked [collective] are made by every rank (of the team) in the same order; those marked [blocks] may wait for other
 // ranks. Bad input throws; a run that ended early throws RunStopped (the reason is in reports()).
@@ -170,6 +180,11 @@ class Session {
   virtual bool hasStream(int rank, StreamId stream) const = 0;
 
   virtual void launch(int rank, StreamId stream, const KernelLaunch& launch) = 0;
+  // A rank's GPU may have a library of its vendor that multiplies. The simulator has none.
+  virtual bool hasProducts(int) { return false; }
+  virtual void multiply(int, StreamId, const Product&) {
+    throw std::runtime_error("this rank has no library that multiplies");
+  }
   // The copy engine; either address may be a peer's.
   virtual void copy(int rank, StreamId stream, Address dest, Address source, uint64_t bytes) = 0;
   // `rows` pieces of `bytes` bytes, `destPitch` and `sourcePitch` bytes (at least `bytes`) from one to the next.

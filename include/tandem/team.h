@@ -60,6 +60,13 @@ class TANDEM_API Team {
   void launch(const Kernel& kernel, const LaunchConfig& config, const std::vector<Argument>& arguments,
               const std::map<std::string, Constant>& constants = {});
 
+  // The vendor's library that multiplies (cuBLAS): true where this rank's GPU has it.
+  bool hasProducts() const;
+  // out[m, n] = a[m, k] · b[k, n] by that library, of contiguous matrices, all fp16 or all bf16, summed in fp32;
+  // `bTransposed`: b is [n, k]. `workspace` is the product's alone while it runs.
+  void multiply(const Tensor& out, const Tensor& a, const Tensor& b, bool bTransposed, const Tensor& workspace,
+                int stream = 0);
+
   int newStream();
   // Returns the stream for copies and signals that go on while a kernel on `stream` waits for them: the same stream
   // each time. On GPUs its priority is higher, so that it shares no queue with `stream`, however many streams there

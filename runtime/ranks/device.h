@@ -81,6 +81,12 @@ class Device {
   // `context`: the rank's tandem_dist_context.
   virtual void launch(Stream stream, const KernelLaunch& launch, Address context) = 0;
 
+  // The vendor's library of products, if it is there.
+  virtual bool hasProducts() { return false; }
+  virtual void multiply(Stream, const Product&) {
+    throw std::runtime_error("this device has no library that multiplies");
+  }
+
   virtual Event createEvent() = 0;
   virtual void destroyEvent(Event event) noexcept = 0;
   virtual void record(Stream stream, Event event) = 0;

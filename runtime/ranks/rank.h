@@ -47,6 +47,8 @@ class Rank {
   StreamId adoptStream(uint64_t handle) { return running().streams.adopt(handle); }
   bool hasStream(StreamId stream) const { return open_ && open_->streams.has(stream); }
   void launch(StreamId stream, const KernelLaunch& launch);
+  bool hasProducts();
+  void multiply(StreamId stream, const Product& product);
   void copy(StreamId stream, Address dest, Address source, uint64_t bytes);
   void copyRows(StreamId stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch, uint64_t bytes,
                 uint64_t rows);

@@ -26,6 +26,16 @@ void Rank::launch(StreamId stream, const KernelLaunch& launch) {
         [&] { device_->launch(on, launch, o.context.address()); });
 }
 
+bool Rank::hasProducts() {
+  running();
+  return device_->hasProducts();
+}
+
+void Rank::multiply(StreamId stream, const Product& product) {
+  Stream on = running().streams.at(stream);
+  shown(stream, interpreter::SpanKind::Kernel, "product of the library", [&] { device_->multiply(on, product); });
+}
+
 void Rank::signals(StreamId stream, std::span<const SignalStep> steps) {
   running();
   bool waits = std::any_of(steps.begin(), steps.end(), [](const SignalStep& s) { return s.waits; });

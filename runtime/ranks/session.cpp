@@ -78,6 +78,8 @@ class RanksSession final : public runtime::Session {
   bool hasStream(int rank, StreamId stream) const override { return at(rank).hasStream(stream); }
 
   void launch(int rank, StreamId stream, const KernelLaunch& launch) override { at(rank).launch(stream, launch); }
+  bool hasProducts(int rank) override { return at(rank).hasProducts(); }
+  void multiply(int rank, StreamId stream, const Product& product) override { at(rank).multiply(stream, product); }
   void copyRows(int rank, StreamId stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch,
                 uint64_t bytes, uint64_t rows) override {
     at(rank).copyRows(stream, dest, destPitch, source, sourcePitch, bytes, rows);

@@ -138,6 +138,21 @@ void RankDevice::launch(ranks::Stream stream, const KernelLaunch& launch, Addres
   static_cast<Kernel&>(*launch.code.kernel).launch(device_, shape, launch.arguments);
 }
 
+bool RankDevice::hasProducts() {
+  if (blas_) return true;
+  try {
+    blas_ = std::make_unique<Blas>(device_);
+  } catch (const Unavailable&) {
+    return false;
+  }
+  return true;
+}
+
+void RankDevice::multiply(ranks::Stream stream, const Product& product) {
+  if (!hasProducts()) throw std::runtime_error("cuBLAS is not there to multiply");
+  blas_->multiply(driverStream(stream), product);
+}
+
 ranks::Event RankDevice::createEvent() { return handleOf(cuda::createEvent(device_)); }
 void RankDevice::destroyEvent(ranks::Event event) noexcept {
   OnDevice scope(device_);

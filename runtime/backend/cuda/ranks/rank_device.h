@@ -1,5 +1,6 @@
 // The driver's calls that a rank needs, on its device.
 #pragma once
+#include "runtime/backend/cuda/blas.h"
 #include "runtime/backend/cuda/ranks/signal_add.h"
 #include "runtime/ranks/device.h"
 
@@ -30,6 +31,9 @@ class RankDevice final : public ranks::Device {
   void addToSignals(ranks::Stream stream, Address signal, int count, uint64_t value, int bytes) override;
   void launch(ranks::Stream stream, const KernelLaunch& launch, Address context) override;
 
+  bool hasProducts() override;
+  void multiply(ranks::Stream stream, const Product& product) override;
+
   ranks::Event createEvent() override;
   void destroyEvent(ranks::Event event) noexcept override;
   void record(ranks::Stream stream, ranks::Event event) override;
@@ -45,6 +49,7 @@ class RankDevice final : public ranks::Device {
  private:
   int device_;
   SignalAdd signalAdd_;
+  std::unique_ptr<Blas> blas_;  // null: not asked for, or not there
 };
 
 // The driver's handles behind those of the ranks' common code, and the other way round.

@@ -151,3 +151,58 @@ def all_reduce(
         total = sum_of_slot(x_ptr, sums_ptr, slot, first, n, source_stride, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS)
         store_elements(out_ptr + begin, first, n, total, ELEMENTS, ALIGNED)
     end_call(epoch_ptr, epoch)
+
+
+@tandem.jit
+def part_of(x_ptr, n, shard, owner, at, ELEMENTS: tl.constexpr, ALIGNED: tl.constexpr):
+    """A rank's elements from `at` on in its shard of x, zeros behind its end."""
+    count = tl.maximum(tl.minimum(shard, n - owner * shard), 0).to(tl.int64)
+    return load_elements(x_ptr + owner.to(tl.int64) * shard, at, count, ELEMENTS, ALIGNED)
+
+
+@tandem.jit
+def reduce_scatter(
+    x_ptr,
+    out_ptr,
+    slots_ptr,
+    epoch_ptr,
+    n,
+    shard,
+    packets_each,
+    source_stride,
+    program_stride,
+    ELEMENTS: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    RANKS: tl.constexpr,
+    POLLS: tl.constexpr,
+    FLIGHTS: tl.constexpr,
+):
+    """Of n elements rank r has those from r * shard on. Program p takes packets p * packets_each on of every rank's shard. A rank with
+    fewer elements, or none, is sent as many packets as others: so it waits for all ranks in each call, which makes two sets of
+    slots enough."""
+    rank = dl.rank()
+    pid = tl.program_id(0)
+    threads = num_warps() * 32
+    begin = (pid * packets_each).to(tl.int64)
+    i = tid(0)
+    values = ()
+    for step in tl.static_range(1, RANKS):  # under way while the epoch is read
+        values += (part_of(x_ptr, n, shard, (rank + step) % RANKS, (begin + i) * ELEMENTS, ELEMENTS, ALIGNED),)
+    epoch = ld(epoch_ptr + pid, semantic="weak") + 1
+    parts_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
+    mine_ptr = parts_ptr + rank.to(tl.int64) * source_stride
+    while i < packets_each:
+        following = ()
+        for step in tl.static_range(1, RANKS):
+            peer = (rank + step) % RANKS
+            st_vector(dl.symm_at(mine_ptr + 2 * i, peer), without_marks(values[step - 1]), "sys", "relaxed")
+            following += (part_of(x_ptr, n, shard, peer, (begin + i + threads) * ELEMENTS, ELEMENTS, ALIGNED),)
+        values = following
+        i += threads
+    count = tl.maximum(tl.minimum(shard, n - rank * shard), 0).to(tl.int64)
+    for i in range(tid(0), packets_each, threads):
+        at = (begin + i) * ELEMENTS
+        own = part_of(x_ptr, n, shard, rank, at, ELEMENTS, ALIGNED)
+        parts = take(slots_of_others(parts_ptr + 2 * i, rank, source_stride, RANKS), POLLS)
+        store_elements(out_ptr, at, count, add_in_rank_order(own, parts, rank, ELEMENTS, RANKS), ELEMENTS, ALIGNED)
+    end_call(epoch_ptr, epoch)

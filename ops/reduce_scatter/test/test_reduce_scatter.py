@@ -25,14 +25,18 @@ def check(values, xs):
     assert np.concatenate(values).tobytes() == total.astype(xs[0].dtype).tobytes()
 
 
+WAYS = [{}, {"packets_bytes": 0, "chunk_bytes": 512}, {"packets_bytes": 2000}]
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("m, columns", [(1, 1), (3, 7), (16, 64), (130, 33), (257, 40)])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
-def test_sizes(ranks, m, columns):
+def test_sizes(ranks, m, columns, way):
     dtype = ["fp16", "bf16", "fp32"][(m + ranks) % 3]
     xs = inputs(ranks, m, columns, dtype)
 
     def main(team):
-        with ReduceScatter(team, m, columns, dtype, chunk_bytes=512) as op:
+        with ReduceScatter(team, m, columns, dtype, **way) as op:
             return np.array(op(xs[team.rank], m))
 
     for seed, slots in enumerate([None, 1]):
@@ -41,13 +45,15 @@ def test_sizes(ranks, m, columns):
         check(result.values, xs)
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("ranks", [2, 4, 8])
-def test_many_calls_on_one_operator(ranks):
+def test_many_calls_on_one_operator(ranks, way):
+    """Also calls in which some ranks have no rows, and by turns in both ways."""
     sizes = [64, 1, 64, 1, 1, 37, 64, 5, 50, 2, 64]
     data = [inputs(ranks, m, 24, "fp16", seed=i) for i, m in enumerate(sizes)]
 
     def main(team):
-        op = ReduceScatter(team, 64, 24, "fp16", programs=3, num_warps=1, chunk_bytes=256)
+        op = ReduceScatter(team, 64, 24, "fp16", programs=3, num_warps=1, **way)
         given = [team.local_from_array(xs[team.rank]) for xs in data]
         outs = [op(x, m) for m, x in zip(sizes, given)]
         return [np.array(o) for o in outs]

@@ -2,6 +2,7 @@
 #include "ops/gemm_choice.h"
 #include "compiler/target/target_info.h"
 #include "ops/gemm_tiles.h"
+#include "ops/product/library_time.h"
 #include "ops/product_time.h"
 #include <algorithm>
 
@@ -64,9 +65,13 @@ double predicted(const GemmModel& model, const GemmSizes& sizes, const GemmChoic
 
 std::vector<GemmChoice> choices(const GemmModel& model, const GemmConfig& given, const GemmSizes& sizes,
                                 const GemmPlace& place, const Machine& machine) {
+  checkLibrary(given, sizes.dtype);
   if (model.check) model.check(given, sizes, place, machine);
-  std::vector<GemmChoice> out, few = model.ofFewRows(given, sizes, place, machine);
-  if (!model.microseconds || (given.fewRows > 0 && !few.empty())) return few;
+  std::vector<GemmChoice> out, few, ofOperators = model.ofOperators(given, sizes, place, machine);
+  if (!ofOperators.empty() && (given.library > 0 || given.scattered > 0)) return ofOperators;
+  few = model.ofFewRows(given, sizes, place, machine);
+  few.insert(few.end(), ofOperators.begin(), ofOperators.end());
+  if (!model.microseconds || (given.fewRows > 0 && !few.empty())) return inOrder(std::move(few), false);
   std::vector<Slices> all = model.waysToSlice(sizes, given, place, machine);
   std::vector<std::pair<int, int>> seen;
   for (const Tile& tile : tilesFor(model.hasUnevenTiles, sizes.dtype, place)) {

@@ -26,6 +26,8 @@ struct GemmPlace {
   std::string target;
   int residentPrograms;
   bool blocks;
+  bool products = false;  // the vendor's library may multiply, on every rank
+  bool isOwnType = true;  // the result has the type in which parts travel
 };
 
 // Returns true if a product of these tensors copies blocks: their rows are whole numbers of 16 bytes and begin at such
@@ -61,6 +63,9 @@ struct GemmModel {
   // The ways to carry out the call as a product of few rows, where it may be one, with their times.
   std::vector<GemmChoice> (*ofFewRows)(const GemmConfig& given, const GemmSizes&, const GemmPlace&,
                                        const model::Machine&) = nullptr;
+  // The ways that are made of other operators and of the vendor's library, those that may be taken.
+  std::vector<GemmChoice> (*ofOperators)(const GemmConfig& given, const GemmSizes&, const GemmPlace&,
+                                         const model::Machine&) = nullptr;
   // All that follows is null where every call is such a product. How shards may travel, in how many pieces along K
   // tiles left over may be multiplied, and in how many copies parts may travel. The first way is taken where the model
   // does not say.

@@ -2,6 +2,7 @@
 // same choice.
 #include "ops/gemm_chooser.h"
 #include "ops/machine_of_ranks.h"
+#include "ops/product/library_time.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -25,8 +26,10 @@ GemmConfig withCopies(const GemmChoice& choice) {
 }
 
 std::string contribution(const Team& team, const TunedFiles& files) {
-  if (team.rank() != 0) return "";
-  json out = {{"machine", textOf(machineOfRank(team))}, {"tuned", json::array()}};
+  json out = {{"products", team.hasProducts()}};
+  if (team.rank() != 0) return out.dump();
+  out["machine"] = textOf(machineOfRank(team));
+  out["tuned"] = json::array();
   for (const TunedChoice& choice : files.read()) out["tuned"].push_back(files.textOf(choice));
   return out.dump();
 }
@@ -70,17 +73,21 @@ GemmChooser::GemmChooser(Team& team, const Table& table, const GemmModel& model,
                          const GemmConfig& given)
     : team_(team), table_(table), model_(model), n_(n), k_(k), dtype_(dtype), given_(given),
       files_(table, {0, n, k, team.size(), dtype}, given, team.deviceName()) {
-  json told = json::parse(team.gather(contribution(team, files_)).front());
+  std::vector<std::string> all = team.gather(contribution(team, files_));
+  json told = json::parse(all.front());
+  for (const std::string& text : all) hasProducts_ &= json::parse(text).at("products").get<bool>();
   machine_ = model::readMachine(told.at("machine"));
+  checkLibrary(given, dtype);
   if (model.check) model.check(given, sizes(1), {team.target(), team.residentPrograms(), true}, machine_);
   for (const json& text : told.at("tuned")) {
     TunedChoice tuned = files_.fromText(text);
-    kept_[{tuned.m, tuned.blocks}] = tuned;
+    kept_[{tuned.m, tuned.blocks, true}] = tuned;
   }
 }
 
 std::vector<GemmChoice> GemmChooser::ordered(const Key& key) const {
-  return choices(model_, given_, sizes(key.m), {team_.target(), team_.residentPrograms(), key.blocks}, machine_);
+  GemmPlace place{team_.target(), team_.residentPrograms(), key.blocks, hasProducts_, key.isOwnType};
+  return choices(model_, given_, sizes(key.m), place, machine_);
 }
 
 std::vector<GemmChoice> GemmChooser::ofFewRows(int64_t m) const {
@@ -117,8 +124,8 @@ GemmChoice GemmChooser::firstChoice(const Key& key) {
   return all.front();
 }
 
-const GemmChoice& GemmChooser::choose(int64_t m, bool blocks) {
-  asked_ = {m, blocks};
+const GemmChoice& GemmChooser::choose(int64_t m, bool blocks, DType result) {
+  asked_ = {m, blocks, result == partType(dtype_)};
   if (tried_) return *tried_;
   auto found = chosen_.find(asked_);
   if (found == chosen_.end()) found = chosen_.emplace(asked_, firstChoice(asked_)).first;
@@ -149,7 +156,7 @@ TunedGemm GemmChooser::tune(int64_t m, int stream, const std::function<void()>& 
   TunedGemm found = search(key, worthTrying(key), stream, run);
   tuned_[key] = found;
   tuned_[key].tried = 0;
-  if (team_.rank() == 0) files_.store({m, key.blocks, found.config, found.measured, found.untuned});
+  if (team_.rank() == 0 && key.isOwnType) files_.store({m, key.blocks, found.config, found.measured, found.untuned});
   return found;
 }
 

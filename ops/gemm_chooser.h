@@ -15,10 +15,12 @@ class GemmChooser {
   GemmChooser(Team& team, const Table& table, const GemmModel& model, int64_t n, int64_t k, DType dtype,
               const GemmConfig& given);
 
-  // `blocks`: this rank copies blocks. Valid until the next call.
-  const GemmChoice& choose(int64_t m, bool blocks);
+  // `blocks`: this rank copies blocks. `result`: of the call. Valid until the next call.
+  const GemmChoice& choose(int64_t m, bool blocks, DType result);
   // What calls of m rows may take as products of few rows.
   std::vector<GemmChoice> ofFewRows(int64_t m) const;
+  // Every rank has the vendor's library.
+  bool hasProducts() const { return hasProducts_; }
   const model::Machine& machine() const { return machine_; }
   // [collective, blocks] `run` queues a call on `stream`, for which it asks `choose`.
   TunedGemm tune(int64_t m, int stream, const std::function<void()>& run);
@@ -26,7 +28,7 @@ class GemmChooser {
  private:
   struct Key {
     int64_t m;
-    bool blocks;
+    bool blocks, isOwnType;
     auto operator<=>(const Key&) const = default;
   };
   GemmSizes sizes(int64_t m) const { return {m, n_, k_, team_.size(), dtype_}; }
@@ -47,6 +49,7 @@ class GemmChooser {
   DType dtype_;
   GemmConfig given_;
   model::Machine machine_;
+  bool hasProducts_ = true;
   TunedFiles files_;
   std::map<Key, TunedChoice> kept_;  // of other operators and processes, as they say
   std::map<Key, GemmChoice> chosen_;

@@ -91,7 +91,8 @@ json gemmChoices(const Table& table, const GemmModel& model, const json& request
   bool blocks = copiesBlocks({{0, {sizes.m, sizes.k}, sizes.dtype}, {0, {sizes.k, sizes.n}, sizes.dtype}}, sizes.dtype,
                              config.bTransposed, target);
   json all = json::array();
-  for (GemmChoice& c : choices(model, config, sizes, {target, programs, blocks}, machine)) {
+  bool products = target != "sim";
+  for (GemmChoice& c : choices(model, config, sizes, {target, programs, blocks, products}, machine)) {
     c.config.copies = c.slices.copies;
     all.push_back({{"config", chosen(table, c.config)}, {"predicted", c.microseconds}});
   }

@@ -14,6 +14,7 @@ struct ProductTime {
   double total, alone;  // operations a microsecond: of all programs together, of one at most
   double between;       // microseconds from a tile's last product to the next one's first
   int pieces;           // of a tile left over
+  double reads;         // microseconds in which memory gives what one tile reads of B, where it reads for no other
   int64_t count() const { return shards * ofShard; }
   int64_t left() const { return pieces > 1 ? count() % programs : 0; }
   int64_t whole() const { return count() - left(); }
@@ -22,7 +23,7 @@ struct ProductTime {
   // In the last round few programs are left, and each is faster.
   double microseconds(int64_t item) const {
     int64_t active = std::min<int64_t>(programs, items() - item / programs * programs);
-    return operations / std::min(alone, total / double(active)) + between;
+    return std::max(operations / std::min(alone, total / double(active)), reads * double(active)) + between;
   }
 };
 

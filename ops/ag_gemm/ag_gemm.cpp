@@ -17,6 +17,8 @@
 #include "ops/gemm_options.h"
 #include "ops/gemm_tiles.h"
 #include "ops/kernel_text.h"
+#include "ops/product/library_time.h"
+#include "ops/product/library_way.h"
 #include "ops/gemm_chooser.h"
 #include <algorithm>
 #include <array>
@@ -59,7 +61,7 @@ const Table& ag_gemm() {
   static const Table table = [] {
     Table t = gemmTable("ag_gemm", "AllGatherGemm",
                         "out[m, n] = gather(a)[m, k] @ b[k, n]; a is sharded by rows over the ranks.", "own(m)", "m");
-    t.options = gemmOptions<GemmConfig>({"group", "bands", "slices", "copies", "pieces", "few_rows"});
+    t.options = gemmOptions<GemmConfig>({"group", "bands", "slices", "copies", "pieces", "few_rows", "library"});
     for (Option& o : t.options)
       if (o.name == "block_n") o.kind = Option::Kind::Number;
     t.tunes = true;
@@ -92,15 +94,22 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   brought_ = memory_.localZeros({team.residentPrograms()}, DType::Int32, "brought");
   if (int64_t few = mostFewRows(config, maxM))
     few_ = std::make_unique<FewRows>(team, memory_, FewRows::Kind::Gather, *chooser_, few, n, k, dtype, config);
+  if (int64_t most = std::min(maxM, mostLibraryRows(config, dtype, k, chooser_->hasProducts())))
+    library_ =
+        std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Gather, most, n, k, dtype, config.bTransposed);
 }
 
 AllGatherGemm::~AllGatherGemm() = default;
+
+std::vector<Operator*> AllGatherGemm::parts() const {
+  return library_ && library_->part() ? std::vector{library_->part()} : std::vector<Operator*>();
+}
 
 AllGatherGemm::Plan AllGatherGemm::planned(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m) const {
   Plan plan{.m = m, .shard = shardRows(m, team_.size()), .ownRows = a.shape[0]};
   plan.blocks =
       copiesBlocks({plan.ownRows ? a : gathered_, gathered_, b, out}, dtype_, config_.bTransposed, team_.target());
-  const GemmChoice& choice = chooser_->choose(m, plan.blocks);
+  const GemmChoice& choice = chooser_->choose(m, plan.blocks, out.dtype);
   plan.config = choice.config;
   plan.slices = choice.slices;
   return plan;
@@ -158,8 +167,9 @@ void AllGatherGemm::queue(const Call& call) {
   int stream = call.stream;
   // By what all ranks share.
   bool fits = copiesBlocks({anywhere(gathered_), anywhere(b)}, dtype_, config_.bTransposed, team_.target());
-  if (const GemmConfig& config = chooser_->choose(call.numbers[0], fits).config; config.fewRows)
-    return few_->run(a, b, out, call.numbers[0], config, stream);
+  const GemmConfig& config = chooser_->choose(call.numbers[0], fits, out.dtype).config;
+  if (config.library > 0) return library_->run(a, b, out, call.numbers[0], stream);
+  if (config.fewRows) return few_->run(a, b, out, call.numbers[0], config, stream);
   Plan plan = planned(a, b, out, call.numbers[0]);
   if (team_.size() == 1) return multiply(plan, a, b, out, stream);
 

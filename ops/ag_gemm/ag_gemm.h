@@ -7,6 +7,7 @@ namespace tandem::ops {
 
 class FewRows;
 class GemmChooser;
+class LibraryWay;
 
 // out[m, n] = gather(A)[m, k] · B[k, n]; A is sharded by rows, B and out belong to the rank. fp16, bf16, fp32 or fp8
 // (both operands of one type); out is fp16, bf16 or fp32.
@@ -28,6 +29,7 @@ class TANDEM_API AllGatherGemm : public Operator {
   struct Plan;
   void queue(const Call& call) override;
   std::string tune(const Call& call) override;
+  std::vector<Operator*> parts() const override;
   Plan planned(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m) const;
   void multiply(const Plan& plan, const Tensor& a, const Tensor& b, const Tensor& out, int stream);
   void push(const Plan& plan, const Tensor& a, int stream);
@@ -36,8 +38,9 @@ class TANDEM_API AllGatherGemm : public Operator {
   int64_t n_, k_;
   GemmConfig config_;
   std::unique_ptr<GemmChooser> chooser_;
-  std::unique_ptr<FewRows> few_;  // where calls may be ones of few rows
-  int64_t pitch_;                 // rows from one shard to the next in gathered_
+  std::unique_ptr<FewRows> few_;         // where calls may be ones of few rows
+  std::unique_ptr<LibraryWay> library_;  // where calls may go that way
+  int64_t pitch_;                        // rows from one shard to the next in gathered_
   Tensor gathered_, ready_, done_, ended_, epoch_, pieces_, brought_;
 };
 

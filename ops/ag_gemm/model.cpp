@@ -4,6 +4,7 @@
 #include "ops/device/tiles.h"
 #include "ops/gemm_ar/model.h"
 #include "ops/gemm_tiles.h"
+#include "ops/product/library_time.h"
 #include "ops/product_time.h"
 #include <algorithm>
 #include <bit>
@@ -43,8 +44,11 @@ double columnsRate(double bytes) { return std::clamp(.5 + bytes / 10e3, .6, .97)
 // Returns when each slice of each band is there, in the order in which the tiles take them; the own shard is one band.
 std::vector<std::vector<double>> arrivals(const GemmSizes& sizes, const Slices& slices, int64_t shards, double begin,
                                           const Machine& machine) {
-  std::vector<std::vector<double>> all(1, std::vector<double>(size_t(slices.count), 0.0));
   int64_t shard = shardRows(sizes.m, sizes.ranks);
+  double bytes = double(shard * sizes.k * byteSize(sizes.dtype));
+  // With fewer shards than ranks some rank has none of its own.
+  double own = shards < sizes.ranks ? begin + machine.copyUs + bytes / machine.copyBytes() : 0;
+  std::vector<std::vector<double>> all(1, std::vector<double>(size_t(slices.count), own));
   double now = begin;
   for (int64_t part = 0; part < (shards - 1) * slices.bands; ++part) {
     int64_t rows = std::clamp<int64_t>(shard - part % slices.bands * slices.bandRows, 0, slices.bandRows);
@@ -232,6 +236,13 @@ std::vector<GemmChoice> ofFewRows(const GemmConfig& given, const GemmSizes& size
   return fewRowsInstead(given, sizes, place, machine, sizes.ranks > 1 ? gather : 0);
 }
 
+// The gather and then the library's product.
+std::vector<GemmChoice> ofLibrary(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                  const Machine& machine) {
+  double bytes = double(shardRows(sizes.m, sizes.ranks) * sizes.k * byteSize(sizes.dtype));
+  return byLibrary(given, sizes, sizes.k, place, machine, packetsUs(bytes * (sizes.ranks - 1), machine));
+}
+
 void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place, const Machine& machine) {
   if (given.copies.empty()) return;
   auto [wanted, columns, bands, rows, none] = slicesWithoutCopies(sizes, given, place, machine);
@@ -257,6 +268,7 @@ const GemmModel& gatherModel() {
   static const GemmModel model{.hasUnevenTiles = true,
                                .check = checkCopies,
                                .ofFewRows = ofFewRows,
+                               .ofOperators = ofLibrary,
                                .waysToSlice = waysToSlice,
                                .waysToCut = waysToCut,
                                .waysToSend = [](const GemmConfig& config, const GemmSizes&,

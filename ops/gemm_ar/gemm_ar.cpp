@@ -2,8 +2,12 @@
 #include "ops/gemm_ar/gemm_ar.h"
 #include "ops/gemm_ar/few_rows.h"
 #include "ops/gemm_ar/model.h"
+#include "ops/gemm_ar/scattered.h"
 #include "ops/gemm_chooser.h"
 #include "ops/gemm_options.h"
+#include "ops/product/library_time.h"
+#include "ops/product/library_way.h"
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace tandem::ops {
@@ -13,7 +17,7 @@ const Table& gemm_ar() {
   static const Table table = [] {
     Table t = gemmTable("gemm_ar", "GemmAllReduce",
                         "out[m, n] = the sum over ranks of a[m, k] @ b[k, n], on every rank: for few rows.", "m", "m");
-    t.options = gemmOptions<GemmConfig>({"pieces", "one_shot_bytes", "packets_bytes"});
+    t.options = gemmOptions<GemmConfig>({"pieces", "library", "scattered", "one_shot_bytes", "packets_bytes"});
     t.tunes = true;
     t.linear = {"RowParallelLinear", false, false, "all of y comes out on every rank (GEMM + AllReduce)"};
     t.make = maker<GemmAllReduce, GemmConfig, 3>(gemm_ar);
@@ -29,14 +33,30 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
                              const GemmAllReduceConfig& config)
     : Operator(tables::gemm_ar(), team, {maxM, n, k}, dtype, &config), bTransposed_(config.bTransposed),
       chooser_(std::make_unique<GemmChooser>(team, table_, reduceModel(), n, k, dtype, config)),
-      product_(std::make_unique<FewRows>(team, memory_, FewRows::Kind::Reduce, *chooser_, maxM, n, k, dtype, config)) {}
+      product_(std::make_unique<FewRows>(team, memory_, FewRows::Kind::Reduce, *chooser_, maxM, n, k, dtype, config)) {
+  if (int64_t most = std::min(maxM, mostLibraryRows(config, dtype, n, chooser_->hasProducts())))
+    library_ = std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Reduce, most, n, k, dtype, bTransposed_);
+  if (team.size() > 1 && maxM >= leastScattered(config, team.target()))
+    scattered_ = std::make_unique<Scattered>(team, memory_, maxM, n, k, dtype, bTransposed_);
+}
 
 GemmAllReduce::~GemmAllReduce() = default;
 
 void GemmAllReduce::queue(const Call& call) {
   const Tensor &a = call.tensors[0], &b = call.tensors[1];
   bool fits = copiesBlocks({anywhere(a), anywhere(b)}, dtype_, bTransposed_, team_.target());
-  product_->run(a, b, call.tensors[2], call.numbers[0], chooser_->choose(call.numbers[0], fits).config, call.stream);
+  const Tensor& out = call.tensors[2];
+  int64_t m = call.numbers[0];
+  const GemmConfig& config = chooser_->choose(m, fits, out.dtype).config;
+  if (config.library > 0) return library_->run(a, b, out, m, call.stream);
+  if (scattered_ && config.scattered > 0) return scattered_->run(a, b, out, m, call.stream);
+  product_->run(a, b, out, m, config, call.stream);
+}
+
+std::vector<Operator*> GemmAllReduce::parts() const {
+  std::vector<Operator*> all = scattered_ ? scattered_->parts() : std::vector<Operator*>();
+  if (library_ && library_->part()) all.push_back(library_->part());
+  return all;
 }
 
 TunedGemm GemmAllReduce::tune(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {

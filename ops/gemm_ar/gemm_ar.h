@@ -7,6 +7,8 @@ namespace tandem::ops {
 
 class FewRows;
 class GemmChooser;
+class LibraryWay;
+class Scattered;
 
 using GemmAllReduceConfig = GemmConfig;
 
@@ -27,10 +29,13 @@ class TANDEM_API GemmAllReduce : public Operator {
  private:
   void queue(const Call& call) override;
   std::string tune(const Call& call) override;
+  std::vector<Operator*> parts() const override;
 
   bool bTransposed_;
   std::unique_ptr<GemmChooser> chooser_;
   std::unique_ptr<FewRows> product_;
+  std::unique_ptr<LibraryWay> library_;   // where calls may go that way
+  std::unique_ptr<Scattered> scattered_;  // of many rows; null on one rank, too
 };
 
 }  // namespace tandem::ops

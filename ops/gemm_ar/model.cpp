@@ -1,10 +1,13 @@
 // Programs read B, or multiply, whichever takes longer.
 #include "ops/gemm_ar/model.h"
 #include "ops/gemm_options.h"
+#include "ops/gemm_rs/model.h"
 #include "ops/gemm_tiles.h"
+#include "ops/product/library_time.h"
 #include "ops/product_time.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tandem::ops {
 namespace {
@@ -90,7 +93,48 @@ std::vector<GemmChoice> ofReduce(const GemmConfig& given, const GemmSizes& sizes
   return ways;
 }
 
+// The sums that stand behind a library's product, by all_reduce.
+double reduceUs(const GemmSizes& sizes, const Machine& machine) {
+  double bytes = double(sizes.m) * double(sizes.n) * double(byteSize(sizes.dtype));
+  if (sizes.ranks <= 2) return packetsUs(bytes * (sizes.ranks - 1), machine);
+  double two = packetsUs(2 * bytes * (sizes.ranks - 1) / sizes.ranks, machine) + machine.roundTripUs / 2;
+  return std::min(two, packetsUs(bytes * (sizes.ranks - 1), machine));
+}
+
+std::vector<GemmChoice> ofScattered(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                    const Machine& machine) {
+  if (given.scattered > 0 && !place.isOwnType)
+    throw Error(std::string("`scattered` is 1, but sums are gathered in the type in which they travel, ") +
+                name(partType(sizes.dtype)) + ", and `out` has another");
+  if (sizes.ranks == 1 || sizes.m < leastScattered(given, place.target) || !place.isOwnType) return {};
+  GemmConfig inner{.bTransposed = given.bTransposed};
+  GemmChoice choice{given};
+  choice.config.scattered = 1;
+  choice.config.fewRows = -1;
+  double bytes = double(shardRows(sizes.m, sizes.ranks) * sizes.n * byteSize(partType(sizes.dtype)));
+  choice.microseconds = choices(scatterModel(), inner, sizes, place, machine).front().microseconds +
+                        packetsUs(bytes * (sizes.ranks - 1), machine);
+  return {choice};
+}
+
+std::vector<GemmChoice> ofOperators(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                    const Machine& machine) {
+  std::vector<GemmChoice> ways = ofScattered(given, sizes, place, machine);
+  if (given.scattered > 0 && !ways.empty()) return ways;
+  std::vector<GemmChoice> library = byLibrary(given, sizes, sizes.n, place, machine, reduceUs(sizes, machine));
+  ways.insert(ways.end(), library.begin(), library.end());
+  return ways;
+}
+
 }  // namespace
+
+int64_t leastScattered(const GemmConfig& given, const std::string& target) {
+  constexpr int64_t never = std::numeric_limits<int64_t>::max();
+  if (given.scattered >= 0) return given.scattered ? 1 : never;
+  bool otherWay = given.blockM || given.blockN || given.blockK || given.programs || given.numWarps || given.numStages ||
+                  given.pieces || given.oneShotBytes >= 0 || given.packetsBytes >= 0 || given.library > 0;
+  return otherWay || target == "sim" || target.ends_with("+nvshmem") ? never : kLeastScattered;
+}
 
 int64_t mostFewRows(const GemmConfig& given, int64_t maxM) {
   if (given.fewRows >= 0) return given.fewRows ? maxM : 0;
@@ -153,7 +197,7 @@ int64_t mostPacketsBytes(int ranks, const Machine& machine) {
 }
 
 const GemmModel& reduceModel() {
-  static const GemmModel model{.ofFewRows = ofReduce};
+  static const GemmModel model{.ofFewRows = ofReduce, .ofOperators = ofOperators};
   return model;
 }
 

@@ -12,6 +12,12 @@ constexpr int64_t kMostFewRows = 256;
 // Returns the most rows of such a call, where one has up to `maxM`; 0: there is none.
 int64_t mostFewRows(const GemmConfig& given, int64_t maxM);
 
+// The least rows of a call of GEMM + AllReduce that scatters its sums first.
+constexpr int64_t kLeastScattered = 512;
+int64_t leastScattered(const GemmConfig& given, const std::string& target);
+// The results up to so many bytes that it then gathers in packets.
+constexpr int64_t kMostGatheredPackets = 64 << 20;
+
 // How those of `tiles` tiles of `steps` steps that are left over for the last round are dealt: laid end to end, `tileSteps`
 // each, every program has the next `share` of them; 0: none is cut.
 struct Cut {

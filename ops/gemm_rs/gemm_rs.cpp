@@ -11,6 +11,8 @@
 #include "ops/gemm_rs/model.h"
 #include "ops/gemm_tiles.h"
 #include "ops/kernel_text.h"
+#include "ops/product/library_time.h"
+#include "ops/product/library_way.h"
 #include "ops/gemm_chooser.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -23,7 +25,7 @@ const Table& gemm_rs() {
     Table t = gemmTable("gemm_rs", "GemmReduceScatter",
                         "out[rows_of_rank(m), n] = this rank's rows of the sum over ranks of a[m, k] @ b[k, n].", "m",
                         "own(m)");
-    t.options = gemmOptions<GemmConfig>({"group", "pieces", "chunks", "few_rows"});
+    t.options = gemmOptions<GemmConfig>({"group", "pieces", "chunks", "few_rows", "library"});
     t.tunes = true;
     t.linear = {
         "RowParallelLinear", false, true,
@@ -58,9 +60,16 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
   done_ = memory_.localZeros({1}, DType::Int32, "done");
   if (int64_t few = mostFewRows(config, maxM))
     few_ = std::make_unique<FewRows>(team, memory_, FewRows::Kind::Scatter, *chooser_, few, n, k, dtype, config);
+  if (int64_t most = std::min(maxM, mostLibraryRows(config, dtype, n, chooser_->hasProducts())))
+    library_ =
+        std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Scatter, most, n, k, dtype, config.bTransposed);
 }
 
 GemmReduceScatter::~GemmReduceScatter() = default;
+
+std::vector<Operator*> GemmReduceScatter::parts() const {
+  return library_ && library_->part() ? std::vector{library_->part()} : std::vector<Operator*>();
+}
 
 // `tiles` of a shard, `bytes` of each, in the order in which the kernel brings them.
 void GemmReduceScatter::push(int64_t tiles, int64_t turn, uint64_t bytes, int stream) {
@@ -92,7 +101,8 @@ void GemmReduceScatter::queue(const Call& call) {
   // Tiles are chosen by facts that all ranks share: the addresses of a rank's own tensors decide only how it reads
   // them.
   bool fits = copiesBlocks({anywhere(a), anywhere(b)}, dtype_, config_.bTransposed, team_.target());
-  const GemmConfig& config = chooser_->choose(m, fits).config;
+  const GemmConfig& config = chooser_->choose(m, fits, out.dtype).config;
+  if (config.library > 0) return library_->run(a, b, out, m, stream);
   if (config.fewRows) return few_->run(a, b, out, m, config, stream);
   // Empty tensors have no blocks.
   int64_t rows = rowsOfRank(m, team_.size(), team_.rank());

@@ -7,6 +7,7 @@ namespace tandem::ops {
 
 class FewRows;
 class GemmChooser;
+class LibraryWay;
 
 // out[rowsOfRank(m), n] = this rank's rows of the sum over ranks of A[m, k] · B[k, n], k being each rank's share. Types
 // as AllGatherGemm's; partial products travel in the operator's type, of fp8 in bf16. The sum runs in fp32, in one
@@ -25,12 +26,14 @@ class TANDEM_API GemmReduceScatter : public Operator {
  private:
   void queue(const Call& call) override;
   std::string tune(const Call& call) override;
+  std::vector<Operator*> parts() const override;
   void push(int64_t tiles, int64_t turn, uint64_t bytes, int stream);
 
   int64_t n_, k_;
   GemmConfig config_;
   std::unique_ptr<GemmChooser> chooser_;
-  std::unique_ptr<FewRows> few_;  // where calls may be ones of few rows
+  std::unique_ptr<FewRows> few_;         // where calls may be ones of few rows
+  std::unique_ptr<LibraryWay> library_;  // where calls may go that way
   Tensor parts_, ready_, outgoing_, arrived_, brought_, begun_, epoch_, done_;
 };
 

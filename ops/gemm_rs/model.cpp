@@ -2,6 +2,7 @@
 #include "ops/gemm_rs/model.h"
 #include "ops/device/tiles.h"
 #include "ops/gemm_ar/model.h"
+#include "ops/product/library_time.h"
 #include "ops/product_time.h"
 #include <algorithm>
 
@@ -17,8 +18,10 @@ constexpr double kPacketRate = .84;
 // Parts go through the link one after the other. A program stores a part when its last one is through the link, or the
 // parts of a turn are copied together when the last of them is there. All ranks do the same, so a peer's parts arrive
 // here when this rank's arrive there.
-double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const ProductTime& tiles,
+double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const ProductTime& product,
                     const Machine& machine) {
+  ProductTime tiles = product;
+  tiles.shards = sizes.ranks;  // the kernel has tiles for ranks without rows, too
   bool copied = choice.config.chunks > 0;
   int64_t turn = turnOf(choice.config, tiles.ofShard);
   double begin = machine.gemmFillUs + machine.launchUs, end = begin, link = 0, brought = 0;
@@ -69,11 +72,19 @@ std::vector<GemmChoice> ofFewRows(const GemmConfig& given, const GemmSizes& size
   return fewRowsInstead(given, sizes, place, machine, sizes.ranks > 1 ? sums : 0);
 }
 
+// The library's product and then the sums.
+std::vector<GemmChoice> ofLibrary(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                  const Machine& machine) {
+  double bytes = double(shardRows(sizes.m, sizes.ranks) * sizes.n * byteSize(sizes.dtype));
+  return byLibrary(given, sizes, sizes.n, place, machine, packetsUs(bytes * (sizes.ranks - 1), machine));
+}
+
 }  // namespace
 
 const GemmModel& scatterModel() {
   static const GemmModel model{
       .ofFewRows = ofFewRows,
+      .ofOperators = ofLibrary,
       .waysToSlice = [](const GemmSizes&, const GemmConfig&, const GemmPlace&,
                         const Machine&) { return std::vector<Slices>(1); },
       .waysToCut = [](const GemmConfig&, const GemmSizes&, const GemmPlace&) { return std::vector<int>{0}; },

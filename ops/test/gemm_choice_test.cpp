@@ -3,6 +3,7 @@
 #include "ops/gemm_ar/model.h"
 #include "ops/gemm_rs/model.h"
 #include "ops/gemm_tiles.h"
+#include "ops/product/library_time.h"
 #include "ops/table.h"
 #include <gtest/gtest.h>
 #include <numeric>
@@ -65,11 +66,13 @@ TEST(GemmPlan, WhatAnOperatorDoesNotTakeIsRefused) {
   };
   const std::string tiles = "`block_m`, `block_n`, `block_k`, `programs`, `num_warps`, `num_stages`, `b_transposed`, ";
   EXPECT_EQ(refused("gemm_ar", {.group = 4}),
-            "`gemm_ar` does not take `group`; it takes " + tiles + "`pieces`, `one_shot_bytes`, `packets_bytes`");
-  EXPECT_EQ(refused("ag_gemm", {.chunks = 0}), "`ag_gemm` does not take `chunks`; it takes " + tiles +
-                                                   "`group`, `bands`, `slices`, `copies`, `pieces`, `few_rows`");
-  EXPECT_EQ(refused("gemm_rs", {.copies = {{1}}}),
-            "`gemm_rs` does not take `copies`; it takes " + tiles + "`group`, `pieces`, `chunks`, `few_rows`");
+            "`gemm_ar` does not take `group`; it takes " + tiles +
+                "`pieces`, `library`, `scattered`, `one_shot_bytes`, `packets_bytes`");
+  EXPECT_EQ(refused("ag_gemm", {.chunks = 0}),
+            "`ag_gemm` does not take `chunks`; it takes " + tiles +
+                "`group`, `bands`, `slices`, `copies`, `pieces`, `few_rows`, `library`");
+  EXPECT_EQ(refused("gemm_rs", {.copies = {{1}}}), "`gemm_rs` does not take `copies`; it takes " + tiles +
+                                                       "`group`, `pieces`, `chunks`, `few_rows`, `library`");
   EXPECT_EQ(refused("ag_gemm", {.group = 4, .slices = 2, .pieces = 2, .copies = {{1, 1}}}), "");
   EXPECT_EQ(refused("gemm_rs", {.group = 4, .chunks = 0}), "");
 }
@@ -206,6 +209,56 @@ TEST(FewRows, AreMultipliedAtOnceWhereShardsAreLessThanATile) {
   EXPECT_EQ(mostFewRows({}, 100000), kMostFewRows);
   EXPECT_EQ(mostFewRows({.fewRows = 1}, 100000), 100000);
   EXPECT_EQ(mostFewRows({.fewRows = 0}, 100), 0);
+}
+
+TEST(Library, IsTakenWhereEveryRankHasItAndItIsQuicker) {
+  GemmSizes sizes{198, 6144, 11520, 2, DType::BFloat16};
+  GemmPlace with = kGpu;
+  with.products = true;
+  auto library = [&](const GemmConfig& given, const GemmPlace& place) {
+    return choices(reduceModel(), given, sizes, place, kH200).front().config.library > 0;
+  };
+  EXPECT_TRUE(library({}, with));
+  EXPECT_FALSE(library({}, kGpu));
+  EXPECT_FALSE(library({.library = 0}, with));
+  EXPECT_FALSE(library({.pieces = 2}, with)) << "an option of another way";
+  EXPECT_TRUE(library({.library = 1}, kGpu)) << "by a plain kernel";
+  with.isOwnType = false;
+  EXPECT_FALSE(library({}, with));
+  sizes.dtype = DType::Float8E4NV;
+  EXPECT_THROW(library({.library = 1}, with), Error);
+}
+
+TEST(Library, TakesAboutWhatWasMeasured) {
+  auto us = [](int64_t m, int64_t n, int64_t k) { return libraryProductUs({m, n, k, 1, DType::BFloat16}, kH200); };
+  EXPECT_NEAR(us(4, 13312, 16384), 115, 14);
+  EXPECT_NEAR(us(14, 3072, 2048), 11.3, 1.2);
+  EXPECT_NEAR(us(660, 2304, 4608), 25.3, 3);
+  EXPECT_NEAR(us(8192, 8192, 14336), 2595, 200);
+}
+
+TEST(Library, ServesRowsUpToWhatItsMemoryHolds) {
+  EXPECT_EQ(mostLibraryRows({}, DType::BFloat16, 8192, true), 2048);
+  EXPECT_EQ(mostLibraryRows({}, DType::BFloat16, 8192, false), 0);
+  EXPECT_EQ(mostLibraryRows({.library = 0}, DType::BFloat16, 8192, true), 0);
+  EXPECT_EQ(mostLibraryRows({.fewRows = 1}, DType::BFloat16, 8192, true), 0);
+  EXPECT_EQ(mostLibraryRows({}, DType::Float32, 8192, true), 0);
+  EXPECT_GT(mostLibraryRows({.library = 1}, DType::Float16, 8192, false), 1 << 30);
+}
+
+TEST(Scattered, SumsOfManyRowsAreScatteredFirst) {
+  auto scattered = [](int64_t m, const GemmConfig& given = {}, const GemmPlace& place = kGpu) {
+    GemmSizes sizes{m, 5376, 5376, 2, DType::BFloat16};
+    return choices(reduceModel(), given, sizes, place, kH200).front().config.scattered > 0;
+  };
+  EXPECT_TRUE(scattered(8192));
+  EXPECT_FALSE(scattered(64));
+  EXPECT_TRUE(scattered(64, {.scattered = 1}));
+  EXPECT_FALSE(scattered(8192, {.scattered = 0}));
+  EXPECT_FALSE(scattered(8192, {.pieces = 2})) << "an option of another way";
+  EXPECT_FALSE(scattered(8192, {}, {"sim", 132, true}));
+  EXPECT_FALSE(scattered(8192, {}, {"sm_90a+nvshmem", 132, true}))
+      << "its first half stores to all ranks as one tensor";
 }
 
 // As the kernel deals them: each step once, and of each program at most one part that is not a tile's first.

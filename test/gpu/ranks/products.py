@@ -1,11 +1,12 @@
-"""AllGather + GEMM and GEMM + ReduceScatter on ranks against float64: types, layouts, sizes that divide and not, calls in a row, graphs."""
+"""AllGather + GEMM, GEMM + ReduceScatter and GEMM + AllReduce on ranks against float64: types, layouts, sizes that divide and not, calls in
+a row, graphs."""
 
 import functools
 
 import numpy as np
 import tandem
 from tandem.kernel.element_types import as_dtype
-from tandem.ops import AllGatherGemm, GemmReduceScatter, rows_of_rank, shard_rows
+from tandem.ops import AllGatherGemm, GemmAllReduce, GemmReduceScatter, rows_of_rank, shard_rows
 
 WAIT_SECONDS = 20
 TOLERANCE = {"fp32": 2e-6, "fp16": 1e-3, "bf16": 8e-3, "fp8e4nv": 8e-3, "fp8e5": 8e-3}
@@ -57,6 +58,15 @@ class Scattered(Gathered):
     def exact(self, rank):
         first = rank * shard_rows(self.m, self.ranks)
         return self._sum[first : first + rows_of_rank(self.m, self.ranks, rank)]
+
+
+class Reduced(Scattered):
+    """The same of one GEMM + AllReduce."""
+
+    Operator = GemmAllReduce
+
+    def exact(self, rank):
+        return self._sum
 
 
 def compare(found, cases, dtype):
@@ -142,6 +152,13 @@ def _checks():
         yield f"gemm_rs.{title}_pointers", calls(Scattered, [300, 7], 131, 67, "fp16", **way)
         yield f"gemm_rs.{title}_many_calls", calls(Scattered, [512, 256] * 50, 256, 256, "bf16", True, **way)
         yield f"gemm_rs.{title}_replays", replays(Scattered, 1024, 512, 256, **way)
+    ways = {"ag_gemm.library": (Gathered, {"library": 1}), "gemm_rs.library": (Scattered, {"library": 1})}
+    ways |= {"gemm_ar.library": (Reduced, {"library": 1}), "gemm_ar.scattered": (Reduced, {"scattered": 1})}
+    for name, (Case, way) in ways.items():
+        yield f"{name}_any_rows", calls(Case, [1, 1000, 3, 257, 1024, 129, 5, 64, 2, 1023] * 3, 512, 384, "bf16", **way)
+        yield f"{name}_transposed", calls(Case, [512, 100], 640, 320, "fp16", True, **way)
+        yield f"{name}_any_sizes", calls(Case, [7, 333, 1], 131, 67, "fp16", **way)
+        yield f"{name}_replays", replays(Case, 512, 256, 256, **way)
     yield "ag_gemm.columns", calls(Gathered, [2048, 1000], 896, 512, "bf16", True, block_n=224)
     yield "ag_gemm.columns_rows_of_b", calls(Gathered, [2048, 1000], 896, 512, "bf16", block_n=224)
     yield "ag_gemm.bands", calls(Gathered, [4096, 1000, 3000], 512, 512, "bf16", True, bands=3)

@@ -1,0 +1,18 @@
+"""A product of matrices by a plain kernel, for ranks that have no library which multiplies: simulated ones, above all."""
+
+import tandem
+import tandem.language as tl
+from ops.device.product import product_by_pointers
+
+
+@tandem.jit
+def product(a_ptr, b_ptr, c_ptr, m, n, k, BLOCK: tl.constexpr, BLOCK_K: tl.constexpr, PROGRAMS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
+    columns = tl.cdiv(n, BLOCK)
+    in_block = tl.arange(0, BLOCK)
+    for tile in range(tl.program_id(0), tl.cdiv(m, BLOCK) * columns, PROGRAMS):
+        row = tile // columns * BLOCK
+        column = tile % columns * BLOCK
+        acc = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
+        acc = product_by_pointers(acc, a_ptr, row, m - row, b_ptr, column, n, k, 0, tl.cdiv(k, BLOCK_K), BLOCK_K, B_TRANSPOSED)
+        out_ptrs = c_ptr + (row + in_block)[:, None].to(tl.int64) * n + (column + in_block)[None, :]
+        tl.store(out_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(row + in_block < m)[:, None] & (column + in_block < n)[None, :])

@@ -1,0 +1,121 @@
+"""Products by the vendor's library beside a collective, and GEMM + AllReduce as GEMM + ReduceScatter and AllGather, on simulated ranks
+under the checker. Simulated ranks have no library: a plain kernel stands in for it, between the same collectives."""
+
+import numpy as np
+import pytest
+
+import tandem
+from tandem.kernel.element_types import as_dtype
+from tandem.ops import AllGatherGemm, GemmAllReduce, GemmReduceScatter, choices, rows_of_rank, shard_rows
+
+LIBRARY, SCATTERED = {"library": 1}, {"scattered": 1}
+WAYS = [(AllGatherGemm, LIBRARY), (GemmReduceScatter, LIBRARY), (GemmAllReduce, LIBRARY), (GemmAllReduce, SCATTERED)]
+
+
+def numbers(seed, shape, dtype):
+    """Small whole numbers: sums are exact in any order."""
+    return np.random.default_rng(seed).integers(-2, 3, shape).astype(as_dtype(dtype))
+
+
+class Product:
+    def __init__(self, operator, ranks, m, n, k, dtype, seed=0):
+        self.operator, self.ranks, self.m, self.dtype = operator, ranks, m, dtype
+        self.a = [numbers([seed, 1, 0 if operator is AllGatherGemm else rank], (m, k), dtype) for rank in range(ranks)]
+        self.b = [numbers([seed, 2, rank], (k, n), dtype) for rank in range(ranks)]
+
+    def own(self, x, rank):
+        first = rank * shard_rows(self.m, self.ranks)
+        return x[first : first + rows_of_rank(self.m, self.ranks, rank)]
+
+    def operands(self, rank, b_transposed):
+        a, b = self.a[rank], self.b[rank]
+        return self.own(a, rank) if self.operator is AllGatherGemm else a, np.ascontiguousarray(b.T) if b_transposed else b
+
+    def exact(self, rank):
+        if self.operator is AllGatherGemm:
+            return self.a[0].astype(np.float32) @ self.b[rank].astype(np.float32)
+        total = sum(a.astype(np.float32) @ b.astype(np.float32) for a, b in zip(self.a, self.b))
+        return self.own(total, rank) if self.operator is GemmReduceScatter else total
+
+
+def run(operator, way, ranks, sizes, n, k, dtype="fp16", seed=0, b_transposed=False, slots=None):
+    """One call after the other, of one operator."""
+    products = [Product(operator, ranks, m, n, k, dtype, nth) for nth, m in enumerate(sizes)]
+
+    def main(team):
+        with operator(team, max(sizes), n, k, dtype, b_transposed=b_transposed, **way) as op:
+            outs = [op(*product.operands(team.rank, b_transposed), product.m) for product in products]
+            return [np.array(out) for out in outs]
+
+    result = tandem.launch(main, ranks=ranks, seed=seed, slots_per_rank=slots, check=True)
+    assert result.reports == []
+    for rank, found in enumerate(result.values):
+        for product, out in zip(products, found):
+            np.testing.assert_array_equal(out.astype(np.float32), product.exact(rank))
+
+
+@pytest.mark.parametrize("operator, way", WAYS)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_sizes(operator, way, ranks):
+    run(operator, way, ranks, [64], 48, 32, seed=ranks)
+    run(operator, way, ranks, [1, 37, 5], 67, 45, seed=ranks, b_transposed=True)
+
+
+@pytest.mark.parametrize("operator, way", WAYS)
+def test_calls_in_a_row_whose_rows_differ(operator, way):
+    for seed in range(3):
+        run(operator, way, 2, [40, 3, 64, 1, 17], 32, 16, "bf16", seed=seed, slots=2)
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp8e4nv"])
+def test_scattered_sums_of_other_types(dtype):
+    run(GemmAllReduce, SCATTERED, 2, [33], 32, 16, dtype, b_transposed=dtype != "fp32")
+
+
+def test_types_that_the_library_does_not_multiply():
+    with pytest.raises(RuntimeError, match="`library` is 1, but it multiplies fp16 and bf16, not fp32"):
+        tandem.launch(lambda team: GemmAllReduce(team, 8, 8, 8, "fp32", library=1), ranks=2)
+    with pytest.raises(RuntimeError, match="`library` is 1, but it multiplies fp16 and bf16, not fp8e4nv"):
+        choices("ag_gemm", 8, 8, 8, 2, "fp8e4nv", library=1)
+
+
+@pytest.mark.parametrize("operator", [AllGatherGemm, GemmReduceScatter, GemmAllReduce])
+def test_a_result_of_another_type_is_refused(operator):
+    def main(team):
+        product = Product(operator, team.size, 8, 8, 8, "fp16")
+        with operator(team, 8, 8, 8, "fp16", library=1) as op:
+            op(*product.operands(team.rank, False), 8, out=team.local_empty(product.exact(team.rank).shape, "fp32"))
+
+    with pytest.raises(RuntimeError, match="`library` is 1, but its result has the type of `a`, fp16: `out` is fp32"):
+        tandem.launch(main, ranks=2)
+
+
+def test_scattered_sums_of_another_type_are_refused():
+    def main(team):
+        product = Product(GemmAllReduce, team.size, 8, 8, 8, "fp16")
+        with GemmAllReduce(team, 8, 8, 8, "fp16", scattered=1) as op:
+            op(*product.operands(team.rank, False), 8, out=team.local_empty((8, 8), "fp32"))
+
+    with pytest.raises(RuntimeError, match="`scattered` is 1, but sums are gathered in the type in which they travel, fp16"):
+        tandem.launch(main, ranks=2)
+
+
+def test_memory_goes_with_the_operator():
+    """The parts' memory is counted and given back."""
+
+    def main(team):
+        found = []
+        for operator, way in WAYS:
+            with operator(team, 64, 32, 16, "fp16", **way) as op, operator(team, 64, 32, 16, "fp16", **dict.fromkeys(way, 0)) as plain:
+                found.append(op.memory()["symmetric"] - plain.memory()["symmetric"])
+        return found
+
+    for found in tandem.launch(main, ranks=2).values:
+        assert all(more > 0 for more in found)
+
+
+@pytest.mark.parametrize("name, m, config", [("gemm_ar", 198, LIBRARY), ("gemm_ar", 8192, SCATTERED), ("gemm_ar", 4, {})])
+def test_the_model_says_which_way(name, m, config):
+    chosen = choices(name, m, 6144, 11520, 2, "bf16")[0]["config"]
+    assert {way: chosen[way] for way in ("library", "scattered") if way in chosen} == config
+    assert "library" not in choices(name, m, 6144, 11520, 2, "bf16", target="sim")[0]["config"], "simulated ranks have no library"

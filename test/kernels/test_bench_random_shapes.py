@@ -65,6 +65,74 @@ def test_rows_are_log_uniform(shapes):
     assert {case["m"] for case in draws(shapes, 200, "gemm_ar", 2, seed=1, rows=(3, 5))} == {3, 4, 5}
 
 
+def options_of(shapes, *words):
+    """The options of a call, as `main` reads them but for what it adds to `measure`."""
+    parser = shapes.arguments("")
+    parser.add_argument("--draws", type=int, default=5)
+    options = parser.parse_args(["OUT.json", "--ranks", "2", *words])
+    options.rows, options.types = (1, 64), shapes.TYPES
+    return options
+
+
+def test_drawn_cases_come_in_one_shuffled_order(shapes):
+    cases = shapes.all_drawn(options_of(shapes))
+    assert len(cases) == 15 and {case["op"] for case in cases} == set(shapes.OPS)
+    assert cases == shapes.all_drawn(options_of(shapes)) != shapes.all_drawn(options_of(shapes, "--seed", "2"))
+    assert [case["op"] for case in cases] != sorted(case["op"] for case in cases)
+
+
+def test_types_are_drawn_and_change_no_size(shapes):
+    mixed, plain = draws(shapes, 60, "gemm_ar", 2, seed=4, types=shapes.TYPES), draws(shapes, 60, "gemm_ar", 2, seed=4)
+    assert {case["dtype"] for case in mixed} == set(shapes.TYPES)
+    assert [{**case, "dtype": "bf16"} for case in mixed] == plain
+
+
+def test_rows_behind_are_repeated_worst_first(shapes):
+    sizes = draws(shapes, 3, "ag_gemm", 2, seed=1)
+    rows = [{**case, "us": {}, "speedup_over_best": ratio} for case, ratio in zip(sizes, (0.99, 1.2, 0.8))]
+    assert shapes.behind([*rows, {**sizes[1], "errors": {"case": "failed"}}]) == [sizes[2], sizes[0]]
+
+
+def test_a_file_is_gone_on_with(shapes, tmp_path, monkeypatch):
+    """Rows of the file stay, what is there is not measured again, and each new row is in the file at once."""
+    out = tmp_path / "rows.json"
+    seen = []
+
+    def once(run, start, left):
+        for index in left:
+            run._take({"event": "row", "index": index, "row": {**run.cases[index], "us": {}, "errors": {}}})
+            seen.append(len(json.loads(out.read_text())["rows"]))
+
+    monkeypatch.setattr("run.Run._once", once)
+    command = ["random_shapes.py", str(out), "--ranks", "2", "--draws", "2"]
+    monkeypatch.setattr(sys, "argv", command)
+    shapes.main()
+    assert seen == [1, 2, 3, 4, 5, 6] and not out.with_suffix(".new").exists()
+    monkeypatch.setattr(sys, "argv", command)
+    shapes.main()
+    assert len(seen) == 6 and len(json.loads(out.read_text())["rows"]) == 6
+
+
+def test_summary_tells_ways_errors_and_gains(shapes):
+    def row(m, predicted, config, **more):
+        us = {"tandem": 10.0, "nccl": 20.0}
+        chosen = {"config": config, "predicted": predicted}
+        return {"op": "gemm_ar", "m": m, "n": 8, "k": 8, "us": us, "best": "nccl", "speedup_over_best": 2.0, "chosen": chosen, **more}
+
+    tiles = {"block_m": 64, "block_n": 128, "pieces": 3}
+    rows = [
+        row(1, 11.0, {"library": 1, **tiles}),
+        row(2, 12.0, {"scattered": 1}, tuned={"untuned": 11.0, "measured": 10.0}),
+        row(3, 10.0, {"few_rows": 1, "library": 0, **tiles}),
+        row(4, 10.5, {"few_rows": -1, **tiles}),
+    ]
+    lines = shapes.summary(rows)
+    words = ("library", "scattered", "few rows 64×128 in 3", "64×128 in 3")
+    assert all(any(line.endswith(f"| {way} |") for line in lines) for way in words)
+    assert "| gemm_ar | 7.5% | 20.0% |" in lines
+    assert "Tuning gains 10.0% in the mean of 1 rows, 10.0% at most." in lines
+
+
 def test_summary_counts_and_lists_the_worst(shapes, tmp_path):
     def row(op, m, ratio):
         return {"op": op, "m": m, "n": 8, "k": 8, "us": {"tandem": 10.0, "nccl": 10 * ratio}, "best": "nccl", "speedup_over_best": ratio}

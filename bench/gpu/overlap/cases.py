@@ -1,5 +1,7 @@
 """The list of cases: shapes, sizes, and the bytes and operations that each must at least move and do."""
 
+import statistics
+
 LINK_GB_S = 397  # a copy engine between two GPUs, measured
 PRODUCTS = [
     (8192, 4096, 12288),
@@ -32,16 +34,16 @@ def all_cases(ranks):
         yield {"op": "all_reduce", "bytes": size}
 
 
-def link_bytes(case, ranks, element=2):
-    """Bytes that a rank's link must carry in one direction."""
-    share = (ranks - 1) / ranks
+def link_bytes(case, ranks):
+    """Bytes that a rank's link must carry in one direction; sums of fp8 are bf16."""
+    share, part = (ranks - 1) / ranks, 2
     match case["op"]:
         case "ag_gemm":
-            return share * case["m"] * case["k"] * element
+            return share * case["m"] * case["k"] * (1 if case.get("dtype") == "e4m3" else 2)
         case "gemm_rs":
-            return share * case["m"] * case["n"] * element
+            return share * case["m"] * case["n"] * part
         case "gemm_ar":
-            return 2 * share * case["m"] * case["n"] * element
+            return 2 * share * case["m"] * case["n"] * part
         case "all_reduce":
             return 2 * share * case["bytes"]
 
@@ -51,7 +53,10 @@ def flop(case):
 
 
 def label(case):
-    return f"{case['op']} {case['bytes']} B" if case["op"] == "all_reduce" else f"{case['op']} {case['m']},{case['n']},{case['k']}"
+    if case["op"] == "all_reduce":
+        return f"{case['op']} {case['bytes']} B"
+    kind = case.get("dtype", "bf16")
+    return f"{case['op']} {case['m']},{case['n']},{case['k']}" + (f" {kind}" if kind != "bf16" else "")
 
 
 def derived(case, ranks, us):
@@ -73,3 +78,9 @@ def derived(case, ranks, us):
     if {"nccl", "gemm", "nccl_alone"} <= us.keys():
         found["overlap_efficiency"] = round((us["nccl"] - ours) / min(us["gemm"], us["nccl_alone"]), 3)
     return found
+
+
+def errors_of(rows):
+    """The median and the 90th percentile of |predicted / measured - 1|."""
+    errors = sorted(abs(predicted / measured - 1) for predicted, measured in rows)
+    return statistics.median(errors), errors[min(len(errors) - 1, round(0.9 * (len(errors) - 1)))]

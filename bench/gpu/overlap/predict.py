@@ -9,12 +9,12 @@ on simulated ranks whose time goes by the same profile, carried out as the model
 import argparse
 import json
 import pathlib
-import statistics
 
 import ml_dtypes
 import numpy as np
 
 import tandem
+from cases import errors_of
 from tandem.ops import AllGatherGemm, AllReduce, GemmAllReduce, GemmReduceScatter, choices, rows_of_rank
 from tandem.tune.machine_profile import machine, read_profile
 
@@ -28,7 +28,9 @@ def local_sizes(row):
 
 
 def modelled(row, ranks, profile):
-    return choices(row["op"], *local_sizes(row), ranks, profile=profile)[0]
+    dtype = row.get("dtype", "bf16")
+    word, transposed = ("fp8e4nv", True) if dtype == "e4m3" else (dtype, False)
+    return choices(row["op"], *local_sizes(row), ranks, word, profile=profile, b_transposed=transposed)[0]
 
 
 def call(team, row, config):
@@ -66,12 +68,6 @@ def simulated(row, ranks, profile):
         config = dict(zip(("block_m", "block_n", "block_k", "num_warps"), tile), programs=132)
     result = tandem.launch(call, ranks=ranks, machine=profile, trace=True, slots_per_rank=132, args=(row, config), check=False)
     return result.summary["end_ns"] / 1e3
-
-
-def errors_of(rows):
-    """The median and the 90th percentile of |predicted / measured - 1|."""
-    errors = sorted(abs(predicted / measured - 1) for predicted, measured in rows)
-    return statistics.median(errors), errors[min(len(errors) - 1, round(0.9 * (len(errors) - 1)))]
 
 
 def report(what, rows):

@@ -26,11 +26,13 @@ def arguments(description):
     parser.add_argument("--only", action="append", metavar="OP", help="ag_gemm, gemm_rs, gemm_ar or all_reduce; may be given again")
     parser.add_argument("--quick", action="store_true", help="20 repetitions instead of 100, 10 instead of 30 for long ones")
     parser.add_argument("--no-graphs", action="store_true")
+    parser.add_argument("--tune", action="store_true", help="tune each product, too, and keep what that gains")
     parser.add_argument("--weights", choices=("kn", "nk"), default="kn", help="memory order of B: [K, N], or an [N, K] weight transposed")
     parser.add_argument("--lead-us", type=float, default=200, help="time the host is ahead of the device at each call; 0: as called")
     parser.add_argument("--without", action="append", default=[], choices=("tandem",), help="leave a contender out")
-    parser.add_argument("--limit", type=float, default=560, help="seconds after which what is there must do")
+    parser.add_argument("--seconds", type=float, default=560, help="after which what is there must do")
     parser.add_argument("--seed", type=int, default=1)
+    parser.set_defaults(resume=False)
     return parser
 
 
@@ -52,17 +54,21 @@ def chosen(options):
 class Run:
     """All cases, over as many starts of the processes as failures make necessary."""
 
-    def __init__(self, options, cases, folder):
+    def __init__(self, options, cases, folder, kept=()):
+        """`kept`: rows of an earlier run, which stay in the file."""
         self.options, self.cases, self.folder = options, cases, pathlib.Path(folder)
-        self.rows = {}
+        self.rows, self.kept = {}, list(kept)
         self.skip = {i: {} for i in range(len(self.cases))}  # case -> contender or contender@graph -> why
         self.report = {"machine": {}, "setup_errors": {}, "rows": []}
-        self.end = time.monotonic() + options.limit
+        self.end = time.monotonic() + options.seconds
         self.failed_starts = 0
 
     def write(self):
-        self.report["rows"] = [self.rows[i] for i in sorted(self.rows)]
-        self.options.out.write_text(json.dumps(self.report, indent=1))
+        """Whole or not at all: whoever ends this process loses no row."""
+        self.report["rows"] = self.kept + [self.rows[i] for i in sorted(self.rows)]
+        new = self.options.out.with_suffix(".new")
+        new.write_text(json.dumps(self.report, indent=1))
+        new.replace(self.options.out)
 
     def all(self):
         for start in range(STARTS):
@@ -70,7 +76,7 @@ class Run:
             if not left or self.failed_starts > 1 or time.monotonic() > self.end:
                 break
             self._once(start, left)
-        for i in range(len(self.cases)):
+        for i in range(len(self.cases) if not self.options.resume else 0):
             if i not in self.rows:
                 self.rows[i] = {**self.cases[i], "errors": {"case": "not measured: no time or starts left", **self._errors(i)}}
         self.write()
@@ -94,6 +100,7 @@ class Run:
                     "weights": o.weights,
                     "without": o.without,
                     "graphs": not o.no_graphs,
+                    "tune": o.tune,
                     "repetitions": 20 if o.quick else 100,
                     "long_repetitions": 10 if o.quick else 30,
                 }
@@ -177,12 +184,12 @@ def summary(row):
     return "  ".join(parts)
 
 
-def measure(options, cases):
-    """Measures the cases into `options.out`. Returns their rows."""
+def measure(options, cases, kept=()):
+    """Measures the cases into `options.out`, behind the rows that are kept there. Returns all rows."""
     options.out = options.out.resolve()
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        run = Run(options, cases, folder)
+        run = Run(options, cases, folder, kept)
         run.all()
     rows = run.report["rows"]
     wrong = [label(r) for r in rows if any("wrong result" in e for k, e in r["errors"].items() if k.startswith("tandem"))]

@@ -175,6 +175,8 @@ class Worker:
     def _row(self, case, skip, errors):
         row = {**case, "flop": flop(case), "errors": dict(errors)}
         errors = row["errors"]
+        if self.ranks.tandem and case["op"] != "all_reduce":
+            row["chosen"] = self._chosen(case)
         built, ok = self._attempt("case", "build", lambda: Case(case, self.ranks, self.plan["weights"]), errors)
         if not ok:
             return row
@@ -193,9 +195,36 @@ class Worker:
         times = self._times(active, repetitions, "time")
         row["us"], row["host_us"] = ({k: round(v[i], 2) for k, v in times.items()} for i in (0, 1))
         row |= derived(case, self.size, _sound(row["us"], errors))
+        if self.plan["tune"] and "tandem" in active:
+            row["tuned"], ok = self._attempt("tandem", "tune", lambda: self._tuned(case, built), errors)
         if self.plan["graphs"]:
             self._graphs(built, active, skip, row, repetitions)
         return row
+
+    def _chosen(self, case):
+        """What the model chooses, and the microseconds that it says."""
+        import tandem
+        from tandem.ops import choices
+
+        word = _word(case)
+        transposed = word == "fp8e4nv" or self.plan["weights"] == "nk"
+        programs = torch.cuda.get_device_properties(self.device).multi_processor_count
+        sizes = case["m"], case["local_n"], case["local_k"], self.size
+        return choices(case["op"], *sizes, word, programs=programs, profile=tandem.profile(), b_transposed=transposed)[0]
+
+    def _tuned(self, case, built):
+        """What `tune` finds: microseconds of the model's choice and of the best."""
+        from tandem import ops
+        from tandem.torch import world
+
+        name = {"ag_gemm": "AllGatherGemm", "gemm_rs": "GemmReduceScatter", "gemm_ar": "GemmAllReduce"}[case["op"]]
+        team, m = world.current().team, case["m"]
+        word = _word(case)
+        transposed = built.inputs[1].stride(0) == 1
+        a, b = (_on_team(team, t.t() if t.stride(0) == 1 else t, word) for t in built.inputs)
+        with getattr(ops, name)(team, m, case["local_n"], case["local_k"], word, b_transposed=transposed) as op:
+            found = op.tune(a, b, m)
+        return {"untuned": found.untuned, "measured": found.measured, "config": found.config}
 
     def _check(self, contender, name, phase, exact, row, call):
         """Runs a contender on the inputs as they are and compares; notes a wrong result. False where it did not run."""
@@ -251,6 +280,27 @@ class Worker:
 class _Replay:
     def __init__(self, call, reset):
         self.call, self.reset = call, reset
+
+
+def _word(case):
+    """Tandem's name of the case's type."""
+    dtype = case.get("dtype", "bf16")
+    return "fp8e4nv" if dtype == "e4m3" else dtype
+
+
+class _Words:
+    """A team's tensor as integers, which every library knows."""
+
+    def __init__(self, tensor):
+        kind = f"<i{tensor.nbytes // max(1, tensor.size)}"
+        self.__cuda_array_interface__ = {"version": 3, "shape": tensor.shape, "typestr": kind, "data": (tensor.address, False)}
+
+
+def _on_team(team, tensor, word):
+    """A copy in the team's memory."""
+    copy = team.local_empty(tuple(tensor.shape), word)
+    torch.as_tensor(_Words(copy), device=tensor.device).view(tensor.dtype).copy_(tensor)
+    return copy
 
 
 def _sound(us, errors, suffix=""):

@@ -1,7 +1,7 @@
 """Writes stubs for editors and type checkers into a built package: python/stubs.py BUILD/python/tandem.
 
-They are of the kernel language, from the compiler's table, and of the operators' classes, from theirs. Nothing of the package runs but what
-reads tables, so NumPy is not needed.
+They are of the kernel language, from the compiler's table, and of the operators' classes and functions, from theirs. Nothing of the package
+runs but what reads tables, so neither NumPy nor PyTorch is needed.
 """
 
 import ast
@@ -123,17 +123,39 @@ def text_of_operators(signature, tables):
             yield f"    def tune({parameters}) -> Tuned:\n{said(signature.OF_TUNE, ' ' * 8)}\n        ..."
 
 
+def text_of_torch(function, tables, own):
+    """The stub of `tandem.torch`'s functions and layers, but for those that its source has: `own`."""
+    yield '"""A function for each operator, and linear layers."""\n'
+    yield "from collections.abc import Sequence\nfrom typing import Any, Literal\n\nfrom torch import Tensor, dtype\n"
+    yield "from .torch.linear import ParallelLinear\n"
+    functions = [function.function_of(table) for table in tables if table["name"] not in own]
+    layers = function.layers_of(tables)
+    yield f"__all__ = {[*layers, *(f.name for f in functions)]}"
+    said = lambda text: textwrap.indent(f'"""{text}"""', "    ").replace("\\", "\\\\")
+    for name, forms in layers.items():
+        yield f"\nclass {name}(ParallelLinear):\n{said(function.description_of_layer(forms))}"
+    for f in functions:
+        yield f"\ndef {f.name}({f.parameters()}) -> {f.result}:\n{said(f.description())}\n    ..."
+
+
+def imported(source):
+    """The names that a file imports."""
+    return {a.asname or a.name for node in ast.parse(source).body if isinstance(node, ast.ImportFrom) for a in node.names}
+
+
 def main():
     package = pathlib.Path(sys.argv[1])
     for name in ("tandem", "tandem.ops"):
         root = sys.modules[name] = types.ModuleType(name)
         root.__path__ = [str(package.parent / name.replace(".", "/"))]
     from tandem.kernel import names
-    from tandem.ops import signature, table
+    from tandem.ops import function, signature, table
 
     for module in MODULES:
         (package / f"{module}.pyi").write_text(text_of(names, package, module))
     (package / "operator_classes.pyi").write_text("\n".join(text_of_operators(signature, table.TABLES.values())) + "\n")
+    own = imported((package / "torch" / "__init__.py").read_text())
+    (package / "torch_functions.pyi").write_text("\n".join(text_of_torch(function, table.TABLES.values(), own)) + "\n")
 
 
 if __name__ == "__main__":

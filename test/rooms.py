@@ -154,12 +154,12 @@ WINGS = {
     "check": ["trace", "host"],
     "testing": ["gpu", "host"],
     "jit": ["gpu", "host", "kernel"],
-    "session": ["gpu", "host"],
+    "session": ["gpu", "host", "trace"],
     **dict.fromkeys(["dist", "libdevice", "shmem", "simt"], ["kernel"]),
     "language": ["jit", "kernel"],
     "tune": ["language", "dist", "shmem", "simt", "jit", "session", "testing", "gpu", "host", "kernel"],
     "ops": ["tune", "host", "kernel"],
-    "torch": ["ops", "session", "kernel"],
+    "torch": ["ops", "session", "host", "kernel"],
     "prefix": [],
 }
 WINGS_FRONT = [
@@ -173,7 +173,7 @@ WINGS_FRONT = [
     "__main__",
     "",
 ]  # each may import all of the package
-PYTHON_BUILT = ["_tandem", "operator_classes"]  # by the build: the extension module, and a stub for type checkers
+PYTHON_BUILT = ["_tandem", "operator_classes", "torch_functions"]  # by the build: the extension module, and stubs for type checkers
 PYTHON_BASE = [*PYTHON_BUILT, "errors"]
 # A dialect's ops and attributes have C++ names, with types and verifiers; a name in text says nothing when it is wrong.
 DIALECT_TEXT = re.compile(r'"((?:tile|dist|simt|tgpu)\.[a-z_]*)"')

@@ -41,7 +41,7 @@ _Kernel = typing.TypeVar("_Kernel")
 class KernelInterface(typing.Generic[_Kernel]):
     """What launches like a kernel: `kernel[grid](...)` is `kernel.run(..., grid=grid, warmup=False)`."""
 
-    def __getitem__(self, grid):
+    def __getitem__(self, grid: typing.Any) -> typing.Callable[..., typing.Any]:
         return functools.partial(self.run, grid=grid, warmup=False)
 
     def run(self, *args, grid, warmup, **kwargs):
@@ -91,7 +91,7 @@ class JITFunction(Source, KernelInterface[_Kernel]):
         self._specializations, self.gpu_kernels = {}, {}  # see `specialized`
         self.compiling = threading.Lock()  # ranks on GPUs run at once; one of them compiles
 
-    def __getitem__(self, grid):
+    def __getitem__(self, grid: typing.Any) -> typing.Callable[..., typing.Any]:
         straight = rank_team() is None and type(self).run is JITFunction.run
         return functools.partial(self.gpu_launcher.run, grid) if straight else functools.partial(self.run, grid=grid, warmup=False)
 
@@ -161,7 +161,11 @@ class JITFunction(Source, KernelInterface[_Kernel]):
         return Specialization(program, info)
 
 
-def jit(function=None, **options) -> typing.Any:
+@typing.overload
+def jit(function: typing.Callable[..., typing.Any]) -> JITFunction[typing.Any]: ...
+@typing.overload
+def jit(**options: typing.Any) -> typing.Callable[[typing.Callable[..., typing.Any]], JITFunction[typing.Any]]: ...
+def jit(function=None, **options):
     """Makes a kernel of a function: `@tandem.jit` or `@tandem.jit(do_not_specialize=[...])`."""
     if function is None:
         return lambda f: jit(f, **options)

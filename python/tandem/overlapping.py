@@ -277,7 +277,9 @@ class Overlap(KernelInterface):
         return "\n".join(lines)
 
 
-def overlap(*, collective, over, consumer=None, producer=None, bands=4):
+def overlap(
+    *, collective: str, over: str, consumer: JITFunction | None = None, producer: JITFunction | None = None, bands: int = 4
+) -> Overlap:
     """A kernel that computes while a collective exchanges the rows of its argument `over`, derived from an unchanged plain kernel.
     all_gather or all_to_all brings what `consumer` reads: waits stand before its loads. reduce_scatter and all_reduce sum what
     `producer` writes, all_to_all exchanges it: signals stand behind its stores. Programs are in the order in which rows arrive, or

@@ -1,8 +1,12 @@
 """Runs: a session of N ranks, the calling thread's team, and `launch`."""
 
+import base64
 import html
 import json
+import os
 import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from . import _tandem
 from .errors import SimulationWarning
@@ -11,9 +15,11 @@ from .gpu.session import GpuSession
 from .host.current import current_team, joined_team
 from .host.frames import users_traceback
 from .host.run import run_on, run_ranks
+from .host.team import Team
+from .trace.timeline_svg import trace_svg
 
 
-def init(wait_timeout=None, transport=None):
+def init(wait_timeout: float | None = None, transport: str | None = None) -> Team:
     """The team of a script.
 
     Under `tandem run`: of the simulated rank, or of this process and its GPU. Under torchrun or mpirun: of this process and its GPU;
@@ -28,8 +34,8 @@ class Result:
 
     def __init__(self, session, values):
         self._session = session
-        self.values = values
-        self.reports = session.reports()
+        self.values: list[Any] = values
+        self.reports: list[dict[str, Any]] = session.reports()
 
     def __repr__(self):
         return f"<tandem.Result of {len(self.values)} ranks: {len(self.reports) or 'no'} reports>"
@@ -42,28 +48,30 @@ class Result:
             cells = "".join(f"<tr><td>{html.escape(name)}</td><td>{value}</td></tr>" for name, value in sorted(self.counters.items()))
             parts.append(f"<details><summary>counters</summary><table>{cells}</table></details>")
         try:
-            parts.append(f"<pre>{html.escape(self.timeline())}</pre>")
+            drawn = trace_svg(json.loads(_tandem.chrome_trace(self._session.handle)))
         except RuntimeError:  # the run was not traced
-            pass
+            drawn = ""
+        if drawn:  # as an image, so that its style is its own
+            parts.append(f'<img alt="timeline of the run" src="data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}">')
         return "".join(parts)
 
     @property
-    def counters(self):
+    def counters(self) -> dict[str, int]:
         """What a simulated run counted, by name: operations, and for transfers bytes."""
         if self._session.is_gpu:
             raise RuntimeError("only a simulated run has counters")
         return json.loads(_tandem.counters(self._session.handle))
 
     @property
-    def summary(self):
+    def summary(self) -> dict[str, Any]:
         """Totals by rank, modelled or measured: compute, wait and transfer time, and how much of the transfer was overlapped."""
         return json.loads(_tandem.trace_summary(self._session.handle))
 
-    def timeline(self, width=80):
+    def timeline(self, width: int = 80) -> str:
         """Who computed, waited and moved data when, as text of `width` columns; of a run with `trace=True`."""
         return _tandem.timeline(self._session.handle, width)
 
-    def write_trace(self, path):
+    def write_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes a trace that ui.perfetto.dev opens."""
         trace = _tandem.chrome_trace(self._session.handle)
         with open(path, "w") as file:
@@ -71,22 +79,22 @@ class Result:
 
 
 def launch(
-    main,
-    ranks=1,
-    target="sim",
-    seed=0,
-    trace=False,
-    args=(),
-    slots_per_rank=None,
-    check=None,
-    policy="random",
-    wait_timeout=None,
-    devices=None,
-    schedule=None,
-    max_steps=None,
-    timeout=None,
-    machine=None,
-):
+    main: Callable[..., Any],
+    ranks: int = 1,
+    target: str = "sim",
+    seed: int = 0,
+    trace: bool = False,
+    args: Sequence[Any] = (),
+    slots_per_rank: int | None = None,
+    check: bool | dict[str, bool] | None = None,
+    policy: str = "random",
+    wait_timeout: float | None = None,
+    devices: Sequence[int] | None = None,
+    schedule: str | None = None,
+    max_steps: int | None = None,
+    timeout: float | None = None,
+    machine: Any = None,
+) -> Result:
     """Runs `main(team, *args)` once on each of `ranks` ranks and returns a Result.
 
     Raises the first exception a rank raised, or SimulationError (on GPUs: RunError) with the reports when the run itself failed; its

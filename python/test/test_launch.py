@@ -1,7 +1,9 @@
 """Wrong launches: the errors for wrong grids, arguments, ranks, threads and failing ranks."""
 
+import base64
 import gc
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -350,5 +352,7 @@ def test_little_address_space():
 def test_result_shows_itself():
     result = tandem.launch(lambda team: team.barrier(), ranks=2, trace=True)
     assert repr(result) == "<tandem.Result of 2 ranks: no reports>"
-    assert "switches" in result._repr_html_() and "modelled" in result._repr_html_()
-    assert "modelled" not in tandem.launch(lambda team: team.barrier(), ranks=2)._repr_html_()
+    assert "switches" in result._repr_html_()
+    (image,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', result._repr_html_())
+    assert ">rank 1<" in base64.b64decode(image).decode()
+    assert "<img" not in tandem.launch(lambda team: team.barrier(), ranks=2)._repr_html_()

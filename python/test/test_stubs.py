@@ -4,6 +4,8 @@ import ast
 import inspect
 import pathlib
 
+import pytest
+
 import tandem
 import tandem.dist
 import tandem.language
@@ -51,6 +53,30 @@ def test_operators_classes_have_stubs_with_their_signatures_and_docstrings():
             names = list(inspect.signature(vars(made)[name]).parameters)
             arguments = [*function.args.args, *function.args.kwonlyargs, *filter(None, [function.args.kwarg])]
             assert [argument.arg for argument in arguments] == names, (made.__name__, name)
+
+
+def test_functions_of_pytorch_have_stubs_with_types_and_docstrings():
+    tree = ast.parse((PACKAGE / "torch_functions.pyi").read_text())
+    stubbed = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    by_hand = {"attention", "ag_attention", "ep_dispatch", "ep_combine"}  # which tandem/torch has, with types and docstrings, too
+    assert stubbed.keys() == ops.CLASSES.keys() - by_hand | {"ColumnParallelLinear", "RowParallelLinear"}
+    for name, node in stubbed.items():
+        assert ast.get_docstring(node), name
+        if isinstance(node, ast.FunctionDef):
+            arguments = [*node.args.args, *node.args.kwonlyargs]
+            assert node.returns and arguments and all(argument.annotation for argument in arguments), name
+    assert "`a: [own(m), k]`" in ast.get_docstring(stubbed["ag_gemm"])
+
+
+def test_functions_of_pytorch_are_those_of_the_stub():
+    pytest.importorskip("torch")
+    import tandem.torch
+
+    for node in ast.parse((PACKAGE / "torch_functions.pyi").read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            made = inspect.signature(getattr(tandem.torch, node.name)).parameters
+            assert list(made) == [argument.arg for argument in [*node.args.args, *node.args.kwonlyargs]]
+            assert inspect.getdoc(getattr(tandem.torch, node.name)) == ast.get_docstring(node)
 
 
 def test_signatures_have_the_defaults_themselves():

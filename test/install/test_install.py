@@ -86,6 +86,7 @@ def test_tag_size_and_version(wheel):
         "py.typed",
         "language.pyi",
         "operator_classes.pyi",
+        "torch_functions.pyi",
         "memory_model.md",
         "bin/tandemc",
         "bin/tandem-opt",

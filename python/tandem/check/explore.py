@@ -2,6 +2,8 @@
 
 import dataclasses
 import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .. import _tandem
 from ..errors import SimulationError
@@ -30,12 +32,21 @@ class Exploration:
     exception: Exception | None = None
 
     @property
-    def deterministic(self):
+    def deterministic(self) -> bool:
         """True if no schedule left other bits in memory, failed or raised."""
         return self.difference is None and self.failure is None and self.exception is None
 
 
-def explore(main, ranks=1, runs=20, args=(), check=True, policies=POLICIES, exhaustive=False, **options):
+def explore(
+    main: Callable[..., Any],
+    ranks: int = 1,
+    runs: int = 20,
+    args: Sequence[Any] = (),
+    check: bool | dict[str, bool] = True,
+    policies: Sequence[str] = POLICIES,
+    exhaustive: bool = False,
+    **options: Any,
+) -> Any:
     """Runs `main(team, *args)` under `runs` schedules, in turn by each policy, and compares the final contents of
     memory bit for bit with the first run's. `main` must compute the same in each run: no random inputs, no state
     kept between runs. An exception of `main`

@@ -1,5 +1,7 @@
 """Arrays kernels take: symmetric tensors, and the element types NumPy and the kernel language share."""
 
+from typing import Any
+
 import numpy as np
 
 from .. import _tandem
@@ -33,8 +35,8 @@ class Tensor:
     def __init__(self, team, address, shape, dtype, strides=None, owner=None, symmetric=True):
         self.team = team
         self.address = address
-        self.dtype = np.dtype(dtype)
-        self.shape = tuple(shape)
+        self.dtype: np.dtype = np.dtype(dtype)
+        self.shape: tuple[int, ...] = tuple(shape)
         self.symmetric = symmetric
         self._owner = owner
         self.strides = tuple(strides) if strides is not None else row_major(self.shape, self.dtype.itemsize)
@@ -49,21 +51,21 @@ class Tensor:
         return n
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """The number of axes."""
         return len(self.shape)
 
     @property
-    def itemsize(self):
+    def itemsize(self) -> int:
         """The bytes of an element."""
         return self.dtype.itemsize
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """The bytes of all elements."""
         return self.numel() * self.itemsize
 
-    def numel(self):
+    def numel(self) -> int:
         """The number of elements."""
         return self.size_of(self.shape)
 
@@ -76,15 +78,15 @@ class Tensor:
         elements = tuple(s // self.itemsize for s in self.strides)
         return elements if axis is None else elements[axis]
 
-    def element_size(self):
+    def element_size(self) -> int:
         """The bytes of an element."""
         return self.itemsize
 
-    def data_ptr(self):
+    def data_ptr(self) -> int:
         """The address, in bytes, of the first element."""
         return self.address
 
-    def is_contiguous(self):
+    def is_contiguous(self) -> bool:
         """True if the elements lie one behind the other, the last axis fastest."""
         return self.strides == row_major(self.shape, self.itemsize)
 
@@ -99,7 +101,7 @@ class Tensor:
         self.team.synchronize()
         return self._raw(writable)
 
-    def numpy(self):
+    def numpy(self) -> np.ndarray:
         """The memory as a NumPy array, without a copy, when the work queued before is done."""
         view = self._view(True)
         self._note(view, VIEW)
@@ -122,7 +124,7 @@ class Tensor:
         self._note(view, READ)
         return view.astype(dtype) if dtype is not None and np.dtype(dtype) != self.dtype else view.copy() if copy else view
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         """A part of the tensor (slices; no waiting), or an element or a NumPy copy (which waits for the streams)."""
         part = self._raw(False)[index]
         if not isinstance(part, np.ndarray) or part.base is None:
@@ -133,7 +135,7 @@ class Tensor:
             self.team, part.__array_interface__["data"][0], part.shape, self.dtype, part.strides, owner=self, symmetric=self.symmetric
         )
 
-    def __setitem__(self, index, value):
+    def __setitem__(self, index: Any, value: Any) -> None:
         view = self._view(True)
         part = self._raw(False)[index]
         if self._is_copy(part, value):
@@ -161,24 +163,24 @@ class Tensor:
             and not np.may_share_memory(part, value._raw(False))
         )
 
-    def fill_(self, value):
+    def fill_(self, value: Any) -> "Tensor":
         """Sets every element; returns the tensor."""
         self[...] = value
         return self
 
-    def copy_(self, source):
+    def copy_(self, source: Any) -> "Tensor":
         """Copies an array of this shape, or of one that broadcasts to it; returns the tensor."""
         self[...] = source
         return self
 
-    def peer(self, rank):
+    def peer(self, rank: int) -> "Tensor":
         """The same symmetric tensor on another rank."""
         if not self.symmetric:
             raise ValueError("only symmetric tensors have peers")
         address = _tandem.peer_address(self.team._session.handle, self.team.world_rank, self.address, self.team.world_rank_of(rank))
         return type(self)(self.team, address, self.shape, self.dtype, self.strides, owner=self)
 
-    def free(self):
+    def free(self) -> None:
         """Gives the memory back; using the tensor in a kernel afterwards is reported."""
         if self._owner is not None:
             raise ValueError("a view cannot be freed; free the tensor it came from")

@@ -4,6 +4,8 @@ import json
 import operator
 import os
 import threading
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,13 +14,14 @@ from ..kernel.element_types import as_dtype, type_word
 from .arrays import Tensor, numpy_readable
 from .frames import host_place
 
+Shape: TypeAlias = int | Sequence[int]
 _COMPARE = {word: number for number, word in enumerate(_tandem.COMPARISONS.split())}
 
 
 class Stream:
     """An ordered queue of work on one rank. On a GPU `cuda_stream` is the CUDA stream's handle, as PyTorch's streams have it."""
 
-    def __init__(self, team, index, cuda_stream=None):
+    def __init__(self, team: "Team", index: int, cuda_stream: int | None = None):
         self.team = team
         self.index = index
         self.cuda_stream = cuda_stream
@@ -29,12 +32,12 @@ class Stream:
         self.team._session.note_queued(self.team, self)
         return self.team._call(function, self.index, *args)
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Waits until all that this stream was given is done."""
         self.team._call(_tandem.synchronize, self.index)
         self.pending = False
 
-    def copy(self, dest, source):
+    def copy(self, dest: Tensor, source: Tensor) -> None:
         """Copy engine: copies one contiguous tensor into another (either may be a peer's)."""
         for tensor in (dest, source):
             if not isinstance(tensor, Tensor):
@@ -45,37 +48,37 @@ class Stream:
             raise ValueError("the copy engine copies contiguous tensors only")
         self._queue(_tandem.copy, dest.address, source.address, source.nbytes)
 
-    def memset(self, dest, value=0):
+    def memset(self, dest: Tensor, value: int = 0) -> None:
         """Sets every byte of a contiguous tensor, which may be a peer's, to `value`, in stream order."""
         self._queue(_tandem.set, dest.address, value, dest.nbytes)
 
-    def signal_write(self, signal, value, add=False):
+    def signal_write(self, signal: Tensor, value: int, add: bool = False) -> None:
         """Writes (or adds to) every element of a contiguous 32- or 64-bit signal tensor, in stream order."""
         self._queue(_tandem.signal_write, signal.address, _signal_count(signal), value, signal.itemsize, int(add))
 
-    def signal_wait(self, signal, value, compare="eq"):
+    def signal_wait(self, signal: Tensor, value: int, compare: str = "eq") -> None:
         """Holds the stream until every element of the signal compares true."""
         if compare not in _COMPARE:
             raise ValueError(f"`compare` is `{compare}`; it is one of {', '.join(_COMPARE)}")
         self._queue(_tandem.signal_wait, signal.address, _signal_count(signal), _COMPARE[compare], value, signal.itemsize)
 
-    def barrier(self):
+    def barrier(self) -> None:
         """Joins the team's ranks on their streams."""
         self._queue(_tandem.barrier_on_stream, self.team.id)
 
-    def record_event(self):
+    def record_event(self) -> int:
         """An event that is reached when all queued so far is done; `wait_event` takes it."""
         return self.team._call(_tandem.record_event, self.index)
 
-    def record_time(self):
+    def record_time(self) -> int:
         """An event that remembers when it was reached, until the run ends; on GPUs only."""
         return self.team._call(_tandem.record_time, self.index)
 
-    def microseconds(self, begin, end):
+    def microseconds(self, begin: int, end: int) -> float:
         """Waits for two of `record_time` and gives the time between them."""
         return self.team._call(_tandem.microseconds, begin, end)
 
-    def wait_event(self, event):
+    def wait_event(self, event: int) -> None:
         """What is queued from here on waits for an event of this rank's streams."""
         self._queue(_tandem.wait_event, event)
 
@@ -94,15 +97,15 @@ class Team:
         self.world_rank = world_rank
         self.members = list(range(session.ranks)) if members is None else list(members)
         self.id = ident
-        self.rank = self.members.index(world_rank)
-        self.size = len(self.members)
+        self.rank: int = self.members.index(world_rank)
+        self.size: int = len(self.members)
         self.num_ranks = self.size
         self.device = session.device_of(world_rank)
         self._thread = threading.get_ident()
         self._held = []
         self.queue = None  # the stream of launches that name none and do not wait; without one they take `stream`, and wait for host arrays
         self.resumed = None  # called when the rank goes on after a call, at which others may have run
-        self.stream = session.default_stream(self)
+        self.stream: Stream = session.default_stream(self)
 
     def _call(self, function, *args):
         if threading.get_ident() != self._thread and not (self._session.finished or self._session.any_thread):
@@ -114,7 +117,7 @@ class Team:
             self.resumed()
         return result
 
-    def world_rank_of(self, rank):
+    def world_rank_of(self, rank: int) -> int:
         """The world's number of the team's rank `rank`."""
         if not 0 <= rank < self.size:
             raise IndexError(f"rank {rank} is not one of the team's {self.size} ranks")
@@ -147,41 +150,41 @@ class Team:
         tensor[...] = array
         return tensor
 
-    def empty(self, shape, dtype="float32", name=None):
+    def empty(self, shape: Shape, dtype: Any = "float32", name: str | None = None) -> Tensor:
         """Symmetric memory that holds nothing yet: reading it before a write is reported. Every rank calls, with the same size."""
         return self._allocate(shape, dtype, True, False, name)
 
-    def zeros(self, shape, dtype="float32", name=None):
+    def zeros(self, shape: Shape, dtype: Any = "float32", name: str | None = None) -> Tensor:
         """Symmetric memory of zeros; `shape` counts elements, and is the same on all ranks [collective]."""
         return self._allocate(shape, dtype, True, True, name)
 
-    def full(self, shape, value, dtype="float32", name=None):
+    def full(self, shape: Shape, value: Any, dtype: Any = "float32", name: str | None = None) -> Tensor:
         """Symmetric memory with this rank's `value` in every element; one shape on all ranks [collective]."""
         tensor = self._allocate(shape, dtype, True, True, name)
         tensor[...] = value
         return tensor
 
-    def from_array(self, array, name=None):
+    def from_array(self, array: Any, name: str | None = None) -> Tensor:
         """Symmetric memory holding this rank's array. Shapes and dtypes must agree on all ranks."""
         return self._filled(array, True, name)
 
-    def local_empty(self, shape, dtype="float32", name=None):
+    def local_empty(self, shape: Shape, dtype: Any = "float32", name: str | None = None) -> Tensor:
         """Device memory of this rank alone."""
         return self._allocate(shape, dtype, False, False, name)
 
-    def local_from_array(self, array, name=None):
+    def local_from_array(self, array: Any, name: str | None = None) -> Tensor:
         """This rank's own memory holding the array, which no peer reaches. Shapes may differ from rank to rank."""
         return self._filled(array, False, name)
 
-    def new_stream(self):
+    def new_stream(self) -> Stream:
         """A stream of this rank, beside the team's own one `team.stream`."""
         return self._session.new_stream(self)
 
-    def adopt(self, stream):
+    def adopt(self, stream: Any) -> Stream:
         """A CUDA stream of PyTorch, or its handle, as a stream of the team; its owner keeps it."""
         return self._session.adopt(self, stream)
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Waits until all streams of this rank are idle."""
         self._call(_tandem.synchronize, -1)
         self._session.note_idle(self)
@@ -191,17 +194,17 @@ class Team:
         """Keeps the host memory of a queued launch alive until the next `synchronize`."""
         self._held.append(host_arrays)
 
-    def barrier(self):
+    def barrier(self) -> None:
         """Waits for this rank's streams and for every rank of the team to get here."""
         self._call(_tandem.barrier, self.id)
         self._session.note_idle(self)
 
-    def gather(self, value):
+    def gather(self, value: Any) -> list[Any]:
         """Returns the values of all ranks, anything that JSON takes, in their order [collective]. Streams are not
         waited for."""
         return [json.loads(text) for text in json.loads(self._call(_tandem.gather, self.id, json.dumps(value)))]
 
-    def split(self, members):
+    def split(self, members: Sequence[int]) -> "Team":
         """A team of some of the ranks (their ranks in this team, in order); only they call."""
         world = [self.world_rank_of(m) for m in members]
         return Team(self._session, self.world_rank, world, self._call(_tandem.create_team, world, len(world)))

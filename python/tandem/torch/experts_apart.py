@@ -1,7 +1,10 @@
 """Dispatch and combine with gradients, of which each is the other's: the gradients of what came to a rank return to the tokens, summed over
 the ranks, and those of the sums go to the ranks that had a part in them."""
 
+from typing import Any
+
 import torch
+from torch import Tensor
 
 from ..ops.routes import HEADER
 from . import world as worlds
@@ -76,7 +79,11 @@ class _Combine(torch.autograd.Function):
         return of_h, None, None, of_weights, None, None, None
 
 
-def ep_dispatch(x, ids, weights, max_m, experts, m=None, *, out=None, **options):
+def ep_dispatch(
+    x: Tensor, ids: Tensor, weights: Tensor, max_m: int, experts: int, m: int | None = None, *, out: Tensor | None = None, **options: Any
+) -> Any:
+    """Sends this rank's tokens x[m, columns] to the ranks that have their experts [collective], on the current stream: `ids` and
+    `weights`[m, top_k], at most `max_m` tokens on each rank. Returns the rows that came, their route, and with `quantised` their scales."""
     if not (torch.is_grad_enabled() and isinstance(x, torch.Tensor) and x.requires_grad):
         return FUNCTIONS["ep_dispatch"](x, ids, weights, max_m, experts, m, out=out, **options)
     if out is not None or options.get("route") is not None:
@@ -86,7 +93,20 @@ def ep_dispatch(x, ids, weights, max_m, experts, m=None, *, out=None, **options)
     return _Dispatch.apply(x, ids, weights, max_m, experts, options)
 
 
-def ep_combine(h, route, ids, max_m, experts, m=None, *, weights=None, out=None, **options):
+def ep_combine(
+    h: Tensor,
+    route: Tensor,
+    ids: Tensor,
+    max_m: int,
+    experts: int,
+    m: int | None = None,
+    *,
+    weights: Tensor | None = None,
+    out: Tensor | None = None,
+    **options: Any,
+) -> Tensor:
+    """Gives each of this rank's tokens the weighted sum of its experts' rows h [collective], on the current stream: `route` and `ids` are
+    those of the dispatch. `weights`: those that were dispatched, where they are to have a gradient."""
     if not (torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in (h, weights))):
         return FUNCTIONS["ep_combine"](h, route, ids, max_m, experts, m, out=out, **options)
     if out is not None:
@@ -94,5 +114,5 @@ def ep_combine(h, route, ids, max_m, experts, m=None, *, weights=None, out=None,
     return _Combine.apply(h, route, ids, weights, max_m, experts, options)
 
 
-ep_dispatch.__doc__ = FUNCTIONS["ep_dispatch"].__doc__
-ep_combine.__doc__ = FUNCTIONS["ep_combine"].__doc__ + "\n\n`weights`: those that were dispatched, where they are to have a gradient."
+for _function in (ep_dispatch, ep_combine):
+    _function.__doc__ += f"\n\n    {FUNCTIONS[_function.__name__].__doc__}"

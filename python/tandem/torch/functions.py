@@ -1,9 +1,11 @@
 """The public functions, one for each operator's table. Plain tensors outside of a trace go straight to the operators; everything else
 goes through torch.library."""
 
+from collections.abc import Sequence
+from typing import Any, Literal
+
 import torch
 
-from ..ops.table import words_of
 from . import solved
 from . import world as worlds
 from .arguments import check_contiguous, check_matrices, check_rows, check_same_dtype, check_shape, check_tensor, is_transposed
@@ -76,27 +78,22 @@ def _queue(name, tensors, told, out_dtype, out):
     return out
 
 
-_DOCS = {
-    "m": "Rows are dealt out in shards of cdiv(m, ranks); `m` must be told where the last shards are shorter.",
-    "counts": "`counts[i][j]`: rows that rank i sends to rank j, the same lists on every rank; else every rank's rows are dealt alike.",
-}
+def _compiled(operation, queue, passed):
+    """The function of an operator, which hands its arguments to `queue`."""
+    kinds = {"Any": Any, "Literal": Literal, "Sequence": Sequence, "Tensor": torch.Tensor, "dtype": torch.dtype}
+    members = {"_queue": queue, **kinds}
+    text = f"def {operation.name}({operation.parameters()}) -> {operation.result}:\n    return _queue({passed})"
+    exec(compile(text, f"<{operation.name}>", "exec"), members)
+    function = members[operation.name]
+    function.__module__, function.__doc__ = __name__, operation.description()
+    return function
 
 
 def made(operation):
     """The function of an operator."""
     tensors, told = ", ".join(operation.inputs), ", ".join(operation.told)
-    parameters = [*operation.inputs, *(f"{name}={default}" for name, default in operation.told.items()), "*"]
-    parameters += ["out_dtype=None"] * operation.has_type + ["out=None"]
     passed = f'"{operation.name}", ({tensors},), ({told}{"," if told else ""}), {"out_dtype" if operation.has_type else "None"}, out'
-    members = {"_queue": _queue}
-    exec(compile(f"def {operation.name}({', '.join(parameters)}):\n    return _queue({passed})", f"<{operation.name}>", "exec"), members)
-    function = members[operation.name]
-    function.__module__ = __name__
-    more = [_DOCS[name] for name in operation.told if name in _DOCS]
-    if operation.multiplies:
-        more.append("`b` is contiguous or the transpose of a contiguous weight (`weight.t()`).")
-    function.__doc__ = "\n\n".join([operation.table["what"] + " [collective], on the current stream.", *more])
-    return function
+    return _compiled(operation, _queue, passed)
 
 
 def _json(options):
@@ -127,19 +124,10 @@ def _queue_solved(name, tensors, more, told, options, out, flags):
 def made_solved(operation):
     """The function of an operator whose sizes follow from several shapes: with its options as keywords."""
     tensors, told = ", ".join(operation.inputs), ", ".join(operation.told)
-    options = [name for name in operation.options if name not in operation.told]
-    more = [*operation.more, *(t["name"] for t in operation.written)]
-    parameters = [*operation.inputs, *operation.needed, "m=None", "*", *(f"{name}=None" for name in (*more, *options)), "out=None"]
-    parameters += [f"{name}=False" for name in operation.flags]
-    given = ", ".join(f'"{name}": {name}' for name in options)
-    kept, flags = "".join(f"{name}, " for name in more), ", ".join(operation.flags)
-    passed = f'"{operation.name}", ({tensors},), ({kept}), ({told},), {{{given}}}, out, [{flags}]'
-    members = {"_queue": _queue_solved}
-    exec(compile(f"def {operation.name}({', '.join(parameters)}):\n    return _queue({passed})", f"<{operation.name}>", "exec"), members)
-    function = members[operation.name]
-    function.__module__ = __name__
-    function.__doc__ = f"{operation.table['what']} [collective], on the current stream.\n\nOptions:\n\n{words_of(operation.table)}"
-    return function
+    more = "".join(f"{name}, " for name in (*operation.more, *(t["name"] for t in operation.written)))
+    given = ", ".join(f'"{option["name"]}": {option["name"]}' for option in operation.keywords)
+    flags = ", ".join(operation.flags)
+    return _compiled(operation, _queue_solved, f'"{operation.name}", ({tensors},), ({more}), ({told},), {{{given}}}, out, [{flags}]')
 
 
 FUNCTIONS = {name: made(operation) for name, operation in OPERATIONS.items()}

@@ -113,7 +113,7 @@ class _Rewriter:
             self._replace(wait, self._made(value, getattr(torch.ops.tandem, kinds[collective.target]).default, *operands))
 
 
-def overlap_products(graph):
+def overlap_products(graph: torch.fx.Graph) -> int:
     """Replaces, in a graph of PyTorch's functional collectives over all ranks, all_gather -> mm, mm -> reduce_scatter and
     mm -> all_reduce by `ag_gemm`, `gemm_rs` and `gemm_ar`, where nothing else uses what is between. Returns how many. A pass for
     torch.compile: `torch.compile(model, options={"post_grad_custom_pre_pass": tandem.torch.overlap_products})`."""

@@ -4,7 +4,10 @@ another's gradients are found."""
 
 import functools
 
+from typing import Any
+
 import torch
+from torch import Tensor
 
 from . import world as worlds
 from .functions import FUNCTIONS
@@ -144,7 +147,20 @@ class _GatheredAttention(torch.autograd.Function):
         return torch.cat(of_q, 2), of_k, of_v, None if sinks is None else of_sinks, None, None
 
 
-def ag_attention(q, k, v, m=None, *, cu=None, longest=None, sinks=None, with_lse=None, out=None, lse=None, **options):
+def ag_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    m: int | None = None,
+    *,
+    cu: Tensor | None = None,
+    longest: int | None = None,
+    sinks: Tensor | None = None,
+    with_lse: bool | None = None,
+    out: Tensor | None = None,
+    lse: Tensor | None = None,
+    **options: Any,
+) -> Any:
     """softmax(q k^T * scale) v over the keys and values of all ranks [collective]: q[batch, rows, heads, d], k and v of as many rows, those
     of each sequence that this rank has (ops/ag_attention/README.md). `m`: the rows of a sequence over all ranks, which must be told
     where the last ranks have fewer; `sinks`[heads], fp32. Options: those of the operator. Without gradients also sequences of any lengths:

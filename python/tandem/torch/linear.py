@@ -6,6 +6,7 @@ import math
 import torch
 from torch import nn
 
+from ..ops.function import description_of_layer, layers_of
 from ..ops.table import TABLES
 from . import world as worlds
 from .functions import FUNCTIONS
@@ -29,13 +30,21 @@ def _share(features, ranks, what):
     return features // ranks
 
 
-class _ParallelLinear(nn.Module):
+class ParallelLinear(nn.Module):
     """A subclass says of which features each rank has its part, and has a function for either value of `sequence_parallel`, or for one."""
 
     splits: str  # "output" or "input"
     functions: dict
 
-    def __init__(self, in_features, out_features, bias=True, sequence_parallel=True, device=None, dtype=None):
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        sequence_parallel: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ):
         super().__init__()
         self.in_features, self.out_features, self.sequence_parallel = in_features, out_features, sequence_parallel
         rows, columns = out_features, in_features
@@ -60,7 +69,7 @@ class _ParallelLinear(nn.Module):
             nn.init.uniform_(self.bias, -bound, bound)
 
     @classmethod
-    def from_linear(cls, linear, sequence_parallel=True):
+    def from_linear(cls, linear: nn.Linear, sequence_parallel: bool = True):
         """This rank's part of an nn.Linear that is the same on all ranks."""
         made = cls(linear.in_features, linear.out_features, linear.bias is not None, sequence_parallel, dtype=linear.weight.dtype)
         with torch.no_grad():
@@ -81,7 +90,7 @@ class _ParallelLinear(nn.Module):
             x = _SumGradients.apply(x)
         return x @ self.weight.t()
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         columns = x.shape[1:-1]
         out = self._product(x.flatten(0, -2))
         if self.bias is not None:
@@ -95,26 +104,12 @@ class _ParallelLinear(nn.Module):
         )
 
 
-_WHAT = {
-    "output": "y = x @ weight.T + bias, this rank's columns of it: weight is [out_features / ranks, in_features].",
-    "input": "y = sum over ranks of x @ weight.T, + bias: weight is [out_features, in_features / ranks], x this rank's columns of all "
-    "rows.",
-}
-
-
 def _made(name, tables):
     """The class of that name; `tables`: of its operators."""
-    splits = tables[0]["linear"]["splits"]
     functions = {table["linear"]["sequence_parallel"]: FUNCTIONS[table["name"]] for table in tables}
-    forms = {table["linear"]["sequence_parallel"]: table["linear"]["what"] for table in tables}
-    lines = [_WHAT[splits], "", f"With `sequence_parallel` {forms[True]};", f"else {forms.get(False, 'x is the same on all ranks')}."]
-    members = {"splits": splits, "functions": functions, "__doc__": "\n".join(lines), "__module__": __name__}
-    return type(name, (_ParallelLinear,), members)
+    members = {"splits": tables[0]["linear"]["splits"], "functions": functions}
+    return type(name, (ParallelLinear,), {**members, "__doc__": description_of_layer(tables), "__module__": __name__})
 
 
-_named = {}
-for _table in TABLES.values():
-    if "linear" in _table:
-        _named.setdefault(_table["linear"]["class"], []).append(_table)
-LAYERS = {name: _made(name, tables) for name, tables in _named.items()}
+LAYERS = {name: _made(name, tables) for name, tables in layers_of(TABLES.values()).items()}
 globals().update(LAYERS)

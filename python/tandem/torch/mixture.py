@@ -35,7 +35,18 @@ class MixtureOfExperts(nn.Module):
     `gated`. Rows of x and y are this rank's of all; the router is the same on all ranks (its gradient is that of the rank's rows: sum
     it over the ranks), up is [experts, (2) inner_features / ranks, features], down [experts, features, inner_features / ranks]."""
 
-    def __init__(self, features, inner_features, experts, top_k, gated=True, bias=False, renormalise=True, device=None, dtype=None):
+    def __init__(
+        self,
+        features: int,
+        inner_features: int,
+        experts: int,
+        top_k: int,
+        gated: bool = True,
+        bias: bool = False,
+        renormalise: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ):
         super().__init__()
         ranks = worlds.size()
         if inner_features % ranks:
@@ -65,12 +76,12 @@ class MixtureOfExperts(nn.Module):
             if bias is not None:
                 nn.init.uniform_(bias, -bound, bound)
 
-    def choose(self, x):
+    def choose(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The experts of these tokens, and their weights."""
         weights, ids = torch.softmax(self.router(x).float(), dim=-1).topk(self.top_k, dim=-1)
         return ids.int(), weights / weights.sum(-1, keepdim=True) if self.renormalise else weights
 
-    def forward(self, x, m=None):
+    def forward(self, x: torch.Tensor, m: int | None = None) -> torch.Tensor:
         """x: this rank's rows, [..., features]; `m`: tokens of all ranks, where their shards are not alike."""
         rows = x.reshape(-1, self.features)
         m = rows.shape[0] * worlds.of(x).size if m is None else m

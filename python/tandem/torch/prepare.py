@@ -1,5 +1,7 @@
 """Makes operators ready ahead of their calls."""
 
+from collections.abc import Sequence
+
 import torch
 
 from ..ops.table import counts_of, shape_of
@@ -8,7 +10,15 @@ from .functions import call
 from .shapes import OPERATIONS
 
 
-def prepare(name, m, n, k=None, dtype=torch.bfloat16, out_dtype=None, weight=True):
+def prepare(
+    name: str,
+    m: int | Sequence[int],
+    n: int,
+    k: int | None = None,
+    dtype: torch.dtype = torch.bfloat16,
+    out_dtype: torch.dtype | None = None,
+    weight: bool = True,
+) -> None:
     """Makes an operator's memory and kernels ready [collective], so that its calls may be captured in a CUDA graph.
 
     `m` is the number of rows over all ranks (or several numbers), `n` and `k` this rank's sizes of `b`; collectives have no `k`.

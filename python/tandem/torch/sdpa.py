@@ -1,6 +1,9 @@
 """Attention on one rank's GPU: in the place of torch's scaled_dot_product_attention, and of sequences of any lengths; with gradients."""
 
+from typing import Any
+
 import torch
+from torch import Tensor
 
 from .functions import FUNCTIONS
 
@@ -35,21 +38,21 @@ def _attend(q, k, v, sinks, scales, cu_q, cu_kv, batch, longest, options):
 
 
 def attention(
-    query,
-    key,
-    value,
-    attn_mask=None,
-    dropout_p=0.0,
-    is_causal=False,
-    scale=None,
-    enable_gqa=False,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
     *,
-    window=None,
-    softcap=None,
-    sinks=None,
-    scales=None,
-    **options,
-):
+    window: int | None = None,
+    softcap: float | None = None,
+    sinks: Tensor | None = None,
+    scales: Tensor | None = None,
+    **options: Any,
+) -> Tensor:
     """softmax(query key^T * scale) value, as torch.nn.functional.scaled_dot_product_attention: [batch, heads, length, d]. Without copies
     where each position's heads stand together in memory, as in `x.view(batch, length, heads, d).transpose(1, 2)`.
 
@@ -77,8 +80,21 @@ def attention(
 
 
 def attention_varlen(
-    q, k, v, cu_q, cu_kv, longest, is_causal=False, scale=None, *, window=None, softcap=None, sinks=None, scales=None, **options
-):
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    cu_q: Tensor,
+    cu_kv: Tensor,
+    longest: int,
+    is_causal: bool = False,
+    scale: float | None = None,
+    *,
+    window: int | None = None,
+    softcap: float | None = None,
+    sinks: Tensor | None = None,
+    scales: Tensor | None = None,
+    **options: Any,
+) -> Tensor:
     """Attention of sequences of any lengths, whose rows stand behind one another: q[queries, heads, d], k and v[keys, ...]. `cu_q`,
     `cu_kv`[sequences + 1], int32: the first row of each sequence, and the number of all; `longest`: the queries of the longest one. With
     `is_causal` the last query of a sequence sees all of its keys. The rest as `attention`'s."""

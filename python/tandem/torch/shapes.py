@@ -4,7 +4,8 @@ import math
 
 import torch
 
-from ..ops.table import TABLES, counts_of, inputs, is_free, is_solved, number, output, shape_of
+from ..ops.function import Function
+from ..ops.table import TABLES, counts_of, is_solved, shape_of
 from ..ops.table import rows_of_rank as rows_of_numbers
 
 
@@ -13,25 +14,8 @@ def rows_of_rank(m, ranks, rank):
     return rows_of_numbers(m, ranks, rank, torch.sym_min, torch.sym_max)
 
 
-class Operation:
-    """`gathers`: the input is a shard of rows, so a call may be told `m`. `multiplies`: matrices in, a matrix out; else the input's rows
-    may have any shape."""
-
-    def __init__(self, table):
-        self.table, self.name = table, table["name"]
-        self.inputs = [t["name"] for t in inputs(table)]
-        self.first, self.output = table["tensors"][0], output(table)
-        self.multiplies = len(self.inputs) > 1
-        self.gathers = self.first["shape"][0] == "own(m)"
-        self.is_free = is_free(self.first)
-        self.moves_any_type = not table["types"]
-        self.has_type = number(table, "type") is not None
-        # The numbers of a call that are told, with their defaults.
-        self.told = {"m": None} if self.gathers else {}
-        if number(table, "rank"):
-            self.told[number(table, "rank")["name"]] = 0
-        if number(table, "counts"):
-            self.told["counts"] = None
+class Operation(Function):
+    """A function with the shapes of its calls."""
 
     def values(self, shape, n, told, ranks):
         """The table's names, from the first input's shape and the columns of `b`."""

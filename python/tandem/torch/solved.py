@@ -2,12 +2,12 @@
 
 import functools
 import json
-import re
 
 import torch
 
 from ..kernel.element_types import element_word
-from ..ops.table import OF_HEADS, TABLES, check_given, dimension, extras, flags_of, inputs, is_solved, number, output, type_of
+from ..ops.function import SolvedFunction, names_in
+from ..ops.table import TABLES, check_given, dimension, extras, flags_of, is_solved, type_of
 from . import world as worlds
 from .arguments import check_contiguous, check_shape
 from .shapes import rows_of_rank
@@ -15,39 +15,13 @@ from .shapes import rows_of_rank
 _TYPES = {"i32": torch.int32, "fp32": torch.float32, "bf16": torch.bfloat16, "fp8e4nv": torch.float8_e4m3fn}
 
 
-def _names(text):
-    return set(re.findall(r"[a-z_]+", text)) - {"own", "scales", "shard", "ranks", *OF_HEADS}
-
-
-def _found(texts, known):
-    """The names that dimensions give one after the other, each the only unknown one of its text."""
-    found, unknown = set(), [_names(text) - known for text in texts]
-    for _ in unknown:
-        found |= set().union(*(names for names in unknown if len(names - found) == 1))
-    return found
-
-
-class Solved:
-    """`inputs`: what every call takes; `more`: what only some take; `written`: results beside the output that only some have. `told`:
-    the sizes and numbers that no input's shape has, then `m`, which may be left out where an input is this rank's rows or all of them."""
+class Solved(SolvedFunction):
+    """A function with the shapes of its calls."""
 
     def __init__(self, table):
-        self.table, self.name = table, table["name"]
-        self.tensors, self.output = inputs(table), output(table)
-        self.inputs, self.more = [t["name"] for t in self.tensors], [t["name"] for t in extras(table) if not t["output"]]
+        super().__init__(table)
         in_place = [t["name"] for t in table["tensors"] if t["in_place"]]
         self.kinds = {name: f"Tensor({name}!)" if name in in_place else "Tensor" for name in (*self.inputs, *self.more)}
-        self.written = [t for t in extras(table) if t["output"]]
-        of_ranks = number(table, "own_rows") is not None  # no call says how many rows the other ranks have at most
-        shown = _found([re.sub(r"shard\([a-z_]+\)", "", text) for t in self.tensors for text in t["shape"]], {"m", *flags_of(table)})
-        shown -= {table["sizes"][0]["name"]} if of_ranks else set()
-        self.numbers = [n["name"] for n in table["numbers"] if n["kind"] in ("rows", "own_rows")]
-        self.flags = [n["name"] for n in table["numbers"] if n["kind"] == "flag"]
-        unseen = [n for n in self.numbers if n != "m" and n not in shown]
-        self.told_sizes = table["sizes"] if of_ranks else table["sizes"][1:]
-        self.needed = [*(s["name"] for s in self.told_sizes if s["name"] not in shown), *unseen]
-        self.told = [*self.needed, "m"]
-        self.options = [o["name"] for o in table["options"]]
 
     def values(self, shapes, told, options, ranks):
         """The table's names, from the inputs' shapes and what is told: a dimension with one unknown name gives it."""
@@ -71,14 +45,14 @@ class Solved:
     def _unknown(self, text, values):
         """Names without a value, but for those that a flag that is not set stands beside."""
         flags = flags_of(self.table)
-        terms = [term for term in map(_names, text.split("+")) if all(values[name] for name in term & set(flags))]
+        terms = [term for term in map(names_in, text.split("+")) if all(values[name] for name in term & set(flags))]
         return set().union(*terms) - set(values)
 
     def _solve(self, values, name, text, size, ranks):
         if text == f"own({name})":
             values[name] = size * ranks
             return
-        known = {**dict.fromkeys(_names(text), 0), **values}  # what has no value stands beside a flag that is not set
+        known = {**dict.fromkeys(names_in(text), 0), **values}  # what has no value stands beside a flag that is not set
         none, one = (dimension(text, {**known, name: value}, ranks, 0, rows_of_rank) for value in (0, 1))
         if one != none:
             values[name] = (size - none) // (one - none)

@@ -6,6 +6,7 @@ import threading
 import torch
 
 from .. import session
+from ..host.team import Team
 from .operators import Operators
 
 _worlds = {}
@@ -21,7 +22,7 @@ class World:
         self.operators = Operators(team, device)
 
 
-def init(team=None, wait_timeout=None):
+def init(team: Team | None = None, wait_timeout: float | None = None) -> Team:
     """Joins the run [collective] and makes this rank's GPU PyTorch's current device. Gives the team.
 
     The launcher's variables say who this is (torchrun, mpirun, `tandem run --target cuda`); a rank of `tandem.launch(..., target="cuda")`
@@ -64,15 +65,16 @@ def of(tensor):
     return found if found is not None else current()
 
 
-def rank():
+def rank() -> int:
+    """This rank's number, from 0."""
     return current().rank
 
 
-def size():
+def size() -> int:
     """The number of ranks."""
     return current().size
 
 
-def release():
+def release() -> None:
     """Gives the memory of all operators back [collective]. Graphs that were captured with them must not be replayed any more."""
     current().operators.close()

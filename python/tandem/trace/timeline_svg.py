@@ -108,6 +108,12 @@ def timeline_svg(trace, finding=None, names=(), rows=ROWS, alone=False):
     return _drawing(parts, y + 42, alone)
 
 
+def trace_svg(trace, rows=ROWS):
+    """The drawing of a trace as a file of its own."""
+    names = {(e["pid"], e["tid"]): e["args"]["name"] for e in trace["traceEvents"] if e.get("name") == "thread_name"}
+    return timeline_svg(trace, names=names, rows=rows, alone=True)
+
+
 def _drawing(parts, height, alone):
     what = 'role="img" aria-label="timeline of the run"'
     if not alone:

@@ -4,7 +4,7 @@ import json
 import sys
 
 from .. import _tandem
-from .timeline_svg import ROWS, timeline_svg
+from .timeline_svg import ROWS, trace_svg
 
 
 class TraceFile:
@@ -45,8 +45,7 @@ class TraceFile:
 
     def svg(self, rows=ROWS):
         """A drawing that needs nothing else."""
-        names = {(e["pid"], e["tid"]): e["args"]["name"] for e in self._trace["traceEvents"] if e.get("name") == "thread_name"}
-        return timeline_svg(self._trace, names=names, rows=rows, alone=True)
+        return trace_svg(self._trace, rows)
 
 
 def _within(event, begin, end):

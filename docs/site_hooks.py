@@ -17,6 +17,9 @@ PAGES |= {path.relative_to(ROOT).as_posix(): f"ops/{path.parent.name}.md" for pa
 logging.getLogger("mkdocs.plugins.griffe").addFilter(lambda record: "tandem.torch.__all__" not in record.getMessage())
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(<?([^)\s>]+)>?\)")
 _CODE = re.compile(r"^```.*?^```", re.M | re.S)
+_CELL = re.compile(r"^```(python|sh)\n(.*?)^```\n", re.M | re.S)
+_MAGIC = {"python": "", "sh": "%%bash\n"}
+_SNIPPET = re.compile(r'^--8<-- "(.*)"$', re.M)
 
 
 def _page_of(path):
@@ -69,7 +72,7 @@ def on_page_markdown(markdown, page, config, files):
     if page.file.generated_by:
         return markdown
     text = _relinked(markdown, f"docs/{path}", path)
-    if path.startswith("tutorials/") and "```python" in text:
+    if path.startswith("tutorials/"):
         text += f'\n<a href="../notebooks/{_notebook_name(path)}" download>This page as a notebook</a>\n'
     return text
 
@@ -78,14 +81,19 @@ def _notebook_name(path):
     return posixpath.basename(path).removesuffix(".md") + ".ipynb"
 
 
+def _cell(kind, text):
+    code = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    return {"cell_type": kind, **code, "metadata": {}, "source": text.strip().splitlines(keepends=True)}
+
+
 def notebook(text):
-    """A tutorial as a notebook: its programs are cells to run, all else is text."""
-    cells = []
-    for at, part in enumerate(re.split(r"^```python\n(.*?)^```\n", text, flags=re.M | re.S)):
-        if part.strip():
-            source = part.strip().splitlines(keepends=True)
-            code = {"cell_type": "code", "execution_count": None, "outputs": []}
-            cells.append({**(code if at % 2 else {"cell_type": "markdown"}), "metadata": {}, "source": source})
+    """A tutorial as a notebook: its programs and commands are cells to run, all else is text."""
+    text = _SNIPPET.sub(lambda found: (ROOT / found[1]).read_text().rstrip(), text)
+    before, *parts = _CELL.split(text)
+    cells = [_cell("markdown", before)]
+    for language, code, behind in zip(parts[::3], parts[1::3], parts[2::3]):
+        cells += [_cell("code", _MAGIC[language] + code), _cell("markdown", behind)]
+    cells = [cell for cell in cells if cell["source"]]
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     return {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 4}
 
@@ -94,6 +102,4 @@ def on_post_build(config):
     folder = pathlib.Path(config.site_dir) / "notebooks"
     os.makedirs(folder, exist_ok=True)
     for page in sorted((ROOT / "docs" / "tutorials").glob("*.md")):
-        text = page.read_text()
-        if "```python" in text:
-            (folder / _notebook_name(page.name)).write_text(json.dumps(notebook(text), indent=1))
+        (folder / _notebook_name(page.name)).write_text(json.dumps(notebook(page.read_text()), indent=1))

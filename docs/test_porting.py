@@ -1,4 +1,4 @@
-"""guide/porting.md names only what Tandem has: each name in the right-hand column, and each module of the left one under `--compat`."""
+"""tutorials/10_porting.md names only what Tandem has: each name in the right-hand column, each module of the left one under `--compat`."""
 
 import importlib
 import pathlib
@@ -13,7 +13,7 @@ import tandem.shmem
 import tandem.simt
 from tandem.host.team import Stream
 
-PAGE = (pathlib.Path(__file__).resolve().parent / "guide" / "porting.md").read_text()
+PAGE = (pathlib.Path(__file__).resolve().parent / "tutorials" / "10_porting.md").read_text()
 ROWS = re.findall(r"^\| (?!There|---)(.*?) \| (.*?) \|$", PAGE, re.M)
 OWNERS = {"dl": tandem.dist, "tl": tandem.language, "shmem": tandem.shmem, "stream": Stream, "tensor": tandem.Tensor, "tandem": tandem}
 NAMES = sorted({found for _, here in ROWS for found in re.findall(r"\b(dl|tl|shmem|stream|tensor|tandem|team)\.(\w+)", here)})

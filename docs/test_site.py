@@ -51,6 +51,17 @@ def test_the_reference_has_every_operator_with_its_options_as_a_list(site):
     assert "<code>out: [64 + 10*experts + 4*m*top_k]</code>" in page, "a star is no emphasis"
 
 
+def test_the_reference_has_every_function_of_pytorch(site):
+    page = (site / "reference" / "pytorch.html").read_text()
+    for name in ("ag_gemm", "moe_mlp", "ColumnParallelLinear"):
+        assert f'id="tandem.torch_functions.{name}"' in page
+
+
+def test_every_tutorial_has_a_picture(site):
+    for page in (ROOT / "docs" / "tutorials").glob("*.md"):
+        assert re.search(r"^!\[[^\]]+\]\(\.\./images/tutorial_" + page.name[:2], page.read_text(), re.M), page.name
+
+
 def test_the_reference_has_every_public_header(site):
     page = (site / "reference" / "cpp.html").read_text()
     for header in (ROOT / "include" / "tandem").glob("*.h"):
@@ -60,12 +71,14 @@ def test_the_reference_has_every_public_header(site):
 
 def test_notebooks_run_the_programs_of_their_pages(site):
     names = sorted(path.stem for path in (site / "notebooks").iterdir())
-    assert len(names) == 8
+    assert len(names) == 10
     for name in names:
-        book = json.loads((site / "notebooks" / f"{name}.ipynb").read_text())
-        cells = ["".join(cell["source"]) for cell in book["cells"] if cell["cell_type"] == "code"]
+        text = (site / "notebooks" / f"{name}.ipynb").read_text()
+        cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
         page = (ROOT / "docs" / "tutorials" / f"{name}.md").read_text()
-        assert [cell + "\n" for cell in cells] == re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+        blocks = re.findall(r"^```(?:python|sh)\n(.*?)^```", page, re.M | re.S)
+        assert blocks and [cell.removeprefix("%%bash\n") + "\n" for cell in cells] == blocks
+        assert "--8<--" not in text
 
 
 @pytest.mark.parametrize(

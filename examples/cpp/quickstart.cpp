@@ -1,9 +1,10 @@
 // Tandem from C++, without Python: a kernel from text on four ranks with symmetric memory and signals, then AllGather +
-// GEMM.
+// GEMM. `quickstart trace.json` writes a trace, which ui.perfetto.dev and `tandem trace` open.
 #include "tandem/ops.h"
 #include "tandem/tandem.h"
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 
 namespace {
 
@@ -81,7 +82,7 @@ void allGatherGemm(tandem::Team& team) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   try {
     auto report = tandem::launch(
         [](tandem::Team& team) {
@@ -90,6 +91,7 @@ int main() {
         },
         {.ranks = kRanks, .seed = 1, .trace = true});
     std::printf("%s", report.timeline.c_str());
+    if (argc > 1) std::ofstream(argv[1]) << report.chromeTrace;
     for (const std::string& warning : report.warnings) std::printf("%s\n", warning.c_str());
     return report.warnings.empty() ? 0 : 1;
   } catch (const tandem::Error& e) {

@@ -31,6 +31,9 @@ class Specialization:
         self.program = program
         self.info = info
 
+    def __repr__(self):
+        return f"<tandem kernel {self.info['name']} compiled for {self.info['target']}>"
+
     def _init_handles(self):
         """Triton loads a kernel so before its first launch; there is nothing to load."""
 

@@ -35,6 +35,8 @@ SCRIPTS = {
     "endless.py": ENDLESS,
     "deadlock.py": "import tandem\nteam = tandem.init()\nif team.rank:\n    team.barrier()\n",
     "forgets.py": "def main(team):\n    team.barrier()\n",
+    "of_triton.py": "import triton_dist\n",
+    "of_nothing.py": "import nothing\n",
     "empty.py": "",
     "null.py": "\0\1",
 }
@@ -91,6 +93,9 @@ WRONG = [
     ("run --ranks 3 exits.py", 3, ""),
     ("run --ranks 2 raises.py", 1, "ValueError: mine\nraised on rank 0 of 2"),
     ("run --ranks 2 wrong.py", 1, "wrong.py:6:9: error: name `zzz` is not defined"),
+    ("run of_triton.py", 1, "No module named 'triton_dist'\ntandem: with `--compat`, `import triton_dist` means Tandem"),
+    ("run --ranks 2 of_nothing.py", 1, "No module named 'nothing'\nraised on rank 0 of 2\n"),
+    ("explain rac", 2, "nor is it a kind of report: did you mean `race`?"),
     ("run --ranks 2 deadlock.py", 1, "deadlock.py:4: note: the host of rank 1 is here"),
 ]
 

@@ -1,5 +1,6 @@
 """The rules of the memory model (M1, M2, ...), out of the page that ships with the package, and `tandem explain`, which prints them."""
 
+import difflib
 import os
 import pathlib
 import re
@@ -42,7 +43,9 @@ def explain(names):
     known = rules()
     unknown = [name for name in names if name.upper() not in known and name not in KINDS]
     if unknown:
-        print(f"tandem: there is no rule `{unknown[0]}`; they are {', '.join(known)}; nor is it a kind of report", file=sys.stderr)
+        near = difflib.get_close_matches(unknown[0], KINDS, 1, 0.5)
+        meant = f": did you mean `{near[0]}`?" if near else ""
+        print(f"tandem: there is no rule `{unknown[0]}`; they are {', '.join(known)}; nor is it a kind of report{meant}", file=sys.stderr)
         return 2
     for name in names:
         print(f"{_meaning(KINDS[name]) if name in KINDS else known[name.upper()][1]}\n")

@@ -98,6 +98,8 @@ def _run(options, refuse):
         if isinstance(error, BrokenPipeError) and nobody_reads():
             raise
         traceback.print_exception(error.with_traceback(user_frames(error.__traceback__)))
+        if not options.compat and (reason := compat.hint(error)):
+            print(f"tandem: {reason}", file=sys.stderr)
         return 1
     if options.timeline:
         print(result.timeline(), end="")

@@ -170,6 +170,13 @@ def install():
     _register(_modules())
 
 
+def hint(error):
+    """Of an import that `--compat` would have satisfied: a line that says so; else an empty string."""
+    name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    known = name in {module.partition(".")[0] for module in _modules()}
+    return f"with `--compat`, `import {name}` means Tandem" if known else ""
+
+
 def give_host_side(script):
     """Gives a script that runs on simulated ranks the host API of scripts for several GPUs, if it uses one and PyTorch is here:
     `torch.cuda`, `torch.distributed`, `nvshmem.core`, `cuda.bindings`, Triton-distributed's host modules."""

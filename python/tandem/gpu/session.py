@@ -27,7 +27,8 @@ def check_devices(ranks, devices=None):
     """Raises one line with both numbers when the ranks do not get a GPU each."""
     count, reason = device_count()
     if devices is None and count < ranks or not count:
-        counted = f"{ranks} rank{'s' if ranks != 1 else ''} on GPUs need {ranks} GPU{'s' if ranks != 1 else ''}, this machine has {count}"
+        need = "1 rank on a GPU needs 1 GPU" if ranks == 1 else f"{ranks} ranks on GPUs need {ranks} GPUs"
+        counted = f"{need}, this machine has {count}"
         raise RuntimeError(f"{counted}: {reason}" if reason else counted)
     if devices is None:
         return list(range(ranks))

@@ -1,6 +1,7 @@
 """Dispatch and combine with gradients, of which each is the other's: the gradients of what came to a rank return to the tokens, summed over
 the ranks, and those of the sums go to the ranks that had a part in them."""
 
+import inspect
 from typing import Any
 
 import torch
@@ -115,4 +116,4 @@ def ep_combine(
 
 
 for _function in (ep_dispatch, ep_combine):
-    _function.__doc__ += f"\n\n    {FUNCTIONS[_function.__name__].__doc__}"
+    _function.__doc__ = f"{inspect.getdoc(_function)}\n\n{FUNCTIONS[_function.__name__].__doc__}"

@@ -1,6 +1,7 @@
 // The list of every name kernels may use, for the Python package's stub modules.
 #include "compiler/driver/compile.h"
 #include "compiler/driver/value_json.h"
+#include "compiler/frontend/builtin/elsewhere.h"
 #include "compiler/frontend/builtin/registry.h"
 #include "compiler/frontend/semantic/dtype_member.h"
 #include <nlohmann/json.hpp>
@@ -10,6 +11,15 @@ namespace tandem::compiler {
 namespace {
 using namespace tandem::frontend;
 using nlohmann::json;
+
+// The library's name for itself with the name's full name there.
+json namesElsewhere(const Elsewhere& names) {
+  json out = json::object();
+  if (!names.triton.empty()) out["Triton"] = names.triton;
+  if (!names.tritonDistributed.empty()) out["Triton-distributed"] = names.tritonDistributed;
+  if (!names.openShmem.empty()) out["OpenSHMEM"] = names.openShmem;
+  return out;
+}
 
 json entry(const std::string& module, const std::string& name) {
   std::string canonical = module + "." + name;
@@ -31,7 +41,9 @@ json entry(const std::string& module, const std::string& name) {
     out["kind"] = "library";
     out["signature"] = function->signature;
     out["doc"] = function->doc;
+    if (module == "tl") out["by"] = wordOf(Caller::Program);
   }
+  if (std::optional<Elsewhere> names = elsewhere(canonical)) out["elsewhere"] = namesElsewhere(*names);
   return out;
 }
 

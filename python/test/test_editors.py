@@ -66,9 +66,9 @@ def test_jedi_completes(code, names):
 @pytest.mark.parametrize(
     "code, words",
     [
-        ("import tandem.language as tl\ntl.load", ["load(pointer, mask=None", "Executed by the program. Memory model: M1"]),
-        ("import tandem.dist as dl\ndl.notify", ["sig_op='set'", "Memory model: M5"]),
-        ("import tandem.shmem as shmem\nshmem.putmem", ["`bytes` bytes"]),
+        ("import tandem.language as tl\ntl.load", ["load(pointer, mask=None", "one element further", "Triton: `triton.language.load`"]),
+        ("import tandem.dist as dl\ndl.notify", ["sig_op='set'", "Memory model: M5", "`triton_dist.language.notify`"]),
+        ("import tandem.shmem as shmem\nshmem.putmem", ["`bytes` bytes", "OpenSHMEM: `shmem_putmem`"]),
         ("import tandem.torch as tt\ntt.ag_gemm", ["ag_gemm(a: Tensor, b: Tensor, m: int | None=None", "-> Tensor", "own(m), k"]),
         ("import tandem.torch as tt\ntt.moe_mlp", ["gated: bool | None=None", "Options:"]),
         ("import tandem.torch as tt\ntt.ep_dispatch", ["max_m: int", "Returns the rows that came"]),

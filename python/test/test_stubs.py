@@ -3,6 +3,7 @@
 import ast
 import inspect
 import pathlib
+import pydoc
 
 import pytest
 
@@ -31,6 +32,35 @@ def test_stubs_name_every_function():
         for name in names.keys() & stubbed.keys():
             said = " ".join(ast.get_docstring(stubbed[name]).split())
             assert said == " ".join(names[name].__doc__.split("\n\n", 1)[1].split()), name
+
+
+@pytest.mark.parametrize(
+    "function, words",
+    [
+        (
+            tandem.language.load,
+            [
+                "a tensor for a tensor of addresses",
+                "one element further",
+                "Executed by the program",
+                "M1",
+                "Triton: `triton.language.load`.",
+            ],
+        ),
+        (tandem.language.softmax, ["Executed by the program", "Triton: `triton.language.softmax`."]),
+        (tandem.dist.notify, ["all threads of the program together", "M5", "Triton-distributed: `triton_dist.language.notify`."]),
+        (tandem.dist.symm_at, ["M2", "OpenSHMEM: `shmem_ptr`."]),
+        (tandem.dist.arriving, ["in `chunks` pieces of `chunk` elements", "M6", "Tandem's own."]),
+        (tandem.shmem.putmem_nbi_block, ["`bytes` bytes", "M9", "Triton-distributed: `triton_dist.language.extra.libshmem_device.putmem"]),
+        (tandem.shmem.putmem, ["OpenSHMEM: `shmem_putmem`."]),
+        (tandem.simt.wait_eq, ["Executed by all threads of the program together", "M4"]),
+        (tandem.libdevice.erf, ["Triton: `triton.language.extra.libdevice.erf`."]),
+    ],
+    ids=lambda value: getattr(value, "canonical", ""),
+)
+def test_help_says_units_who_executes_the_rule_and_what_others_call_it(function, words):
+    said = pydoc.render_doc(function, renderer=pydoc.plaintext)
+    assert [word for word in words if word not in said] == [], said
 
 
 def test_a_stub_has_defaults_and_the_package_is_typed():

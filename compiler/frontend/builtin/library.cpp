@@ -15,11 +15,12 @@ static bool isPublic(const std::string& name) {
   return !name.starts_with("_") || name.starts_with("__") || name == "_log2";
 }
 
-// The parameters of a function as its file writes them, on one line.
-static std::string signatureIn(std::string_view text, const std::string& function) {
-  size_t at = text.find("def " + function + "(");
-  if (at == text.npos) return "*args, **kwargs";  // an aggregate
-  size_t begin = text.find('(', at) + 1, end = text.find("):\n", begin);
+// The parameters of a function, or of an aggregate's constructor, as its file writes them, on one line.
+static std::string signatureIn(std::string_view text, const std::string& name, bool isAggregate) {
+  constexpr std::string_view kConstructor = "def __init__(self, ";
+  size_t at = text.find((isAggregate ? "class " : "def ") + name + (isAggregate ? ":" : "("));
+  size_t begin = isAggregate ? text.find(kConstructor, at) + kConstructor.size() : text.find('(', at) + 1;
+  size_t end = text.find("):\n", begin);
   std::string out;
   for (char ch : text.substr(begin, end - begin))
     if (ch != ' ' && ch != '\n')
@@ -43,7 +44,8 @@ static std::unordered_map<std::string, LibraryFunction> readLibrary() {
       if ((statement->kind == ast::StmtKind::Function || statement->kind == ast::StmtKind::Class) &&
           isPublic(statement->text))
         functions[std::string(source.module) + "." + statement->text] = {
-            file, statement->text, signatureIn(file->text, statement->text), docOf(*statement)};
+            file, statement->text, signatureIn(file->text, statement->text, statement->kind == ast::StmtKind::Class),
+            docOf(*statement)};
   }
   for (const char* method : kTensorMethods)
     functions[std::string("tl.tensor.") + method] = functions.at(std::string("tl.") + method);

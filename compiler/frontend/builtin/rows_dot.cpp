@@ -19,7 +19,8 @@ void addDotRows(Rows& rows) {
   rows.push_back(
       {"tl.dot",
        "input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, out_dtype=float32",
-       "acc + input · other, of matrices, or of batches of them. Every size is at least 1; products are summed in `out_dtype`.",
+       "acc + input · other: [m, k] · [k, n] gives [m, n], and batches [b, m, k] · [b, k, n] give [b, m, n]. Every size is "
+       "at least 1; products are summed in `out_dtype`.",
        dotRow});
   rows.push_back(
       {"tl.dot_scaled",

@@ -27,15 +27,19 @@ void addMemoryRows(Rows& rows) {
       {"tl.load",
        "pointer, mask=None, other=None, boundary_check=(), padding_option='', cache_modifier='', "
        "eviction_policy='', volatile=False",
-       {"The values at `pointer`: an address, a tensor of addresses or a block pointer. Elements where `mask` is false, "
-        "or that `boundary_check` finds outside, are not read and hold `other`, or nothing certain.",
+       {"The values at `pointer`: a scalar for an address, a tensor for a tensor of addresses, a block for a block "
+        "pointer. `pointer` + 1 is one element further, however many bytes that is. `mask` and `other` are "
+        "broadcast with it; elements where `mask` is false are not read and hold `other`, or nothing certain. Of "
+        "a block pointer, `boundary_check` names the dimensions whose outside is not read: it holds zeros or NaNs, as "
+        "`padding_option` (\"zero\", \"nan\") says, or nothing certain.",
         Caller::Program, "M1"},
        loadRow});
   rows.push_back(
       {"tl.store",
        "pointer, value, mask=None, boundary_check=(), cache_modifier='', eviction_policy=''",
-       {"Writes `value` at `pointer`: an address, a tensor of addresses or a block pointer. Elements where `mask` is false, or that "
-        "`boundary_check` finds outside, are not written.",
+       {"Writes `value` at `pointer`: an address, a tensor of addresses or a block pointer. `pointer` + 1 is one "
+        "element further, however many bytes that is. `value` and `mask` are broadcast to the shape of `pointer`; "
+        "elements where `mask` is false, or outside in a dimension that `boundary_check` names, are not written.",
         Caller::Program, "M1"},
        storeRow});
   rows.push_back(

@@ -8,7 +8,7 @@ from triton_dist.language.extra import language_extra as extra
 
 @triton.jit
 def tensormap_smem_zero_first_warp(smem_u32_base):
-    """The first warp fills a tensor map in shared memory with zeros."""
+    """The first warp fills a tensor map in shared memory with zeros. Executed by each thread. Memory model: M16."""
     words = tma.cvta_shared_to_generic(smem_u32_base).to(tl.pointer_type(tl.uint32), bitcast=True)
     if extra.tid(0) < 32:
         extra.st(words + extra.tid(0), tl.cast(0, tl.uint32))
@@ -26,7 +26,8 @@ def _publish(smem, tmap_global_ptr):
 def create_tmap_2d(smem_tmap, tmap_global_ptr, data_ptr, N, M, stride_bytes, BN, BM, elemtype: tl.constexpr,
                    swizzle: tl.constexpr):
     """Makes a tensor map of an N × M tensor with boxes of BN × BM elements, in shared memory, and publishes it at
-    `tmap_global_ptr`. N is the fastest dimension; the stride is in bytes."""
+    `tmap_global_ptr`. N is the fastest dimension; the stride is in bytes. Executed by the threads of a warp together:
+    the first one's make it. Memory model: M16."""
     smem = dl.get_smem_shared_address_u32(smem_tmap)
     tensormap_smem_zero_first_warp(smem)
     tma.bar_warp_sync()
@@ -50,7 +51,8 @@ def create_tmap_2d(smem_tmap, tmap_global_ptr, data_ptr, N, M, stride_bytes, BN,
 
 @triton.jit
 def tmap_update_address(smem_tmap, tmap_global_ptr, new_data_ptr):
-    """Gives a tensor map in global memory another base address."""
+    """Gives a tensor map in global memory another base address. Executed by the threads of a warp together: the first one's
+    write it. Memory model: M16."""
     smem = dl.get_smem_shared_address_u32(smem_tmap)
     lane = extra.tid(0)
     words = tma.cvta_shared_to_generic(smem).to(tl.pointer_type(tl.uint32), bitcast=True)
@@ -65,14 +67,15 @@ def tmap_update_address(smem_tmap, tmap_global_ptr, new_data_ptr):
 
 @triton.jit
 def tma_load_2d_pred(tmap_ptr, smem_ptr, mbar_ptr, coord_0, coord_1, pred):
-    """As `tma_load_2d`, where `pred` is true."""
+    """As `tma_load_2d`, where `pred` is true. Executed by each thread. Memory model: M16."""
     if pred != 0:
         tma.tma_load_2d(tmap_ptr, smem_ptr, mbar_ptr, coord_0, coord_1)
 
 
 @triton.jit
 def store_and_wait(tmap_gen, buf_smem, coord0, coord1, pending: tl.constexpr):
-    """Stores a box by TMA and waits until at most `pending` stores of the thread are under way."""
+    """Stores a box by TMA and waits until at most `pending` stores of the thread are under way. Executed by each thread.
+    Memory model: M16."""
     tma.tma_store_2d(tmap_gen, buf_smem, coord0, coord1)
     tma.cp_async_bulk_commit_group()
     tma.cp_async_bulk_wait_group(pending)
@@ -80,7 +83,7 @@ def store_and_wait(tmap_gen, buf_smem, coord0, coord1, pending: tl.constexpr):
 
 @tl.core._aggregate
 class PipelineState:
-    """The place in a ring of buffers: a stage and its phase."""
+    """The place in a ring of buffers: a stage and its phase. Executed by each thread."""
     index: tl.tensor
     phase: tl.tensor
     num_stages: tl.constexpr
@@ -100,7 +103,7 @@ class PipelineState:
 @tl.core._aggregate
 class TmaPipeline:
     """A ring of buffers in shared memory between a warp that loads and warps that use them, with an mbarrier for full and one for
-    empty each."""
+    empty each. Executed by each thread. Memory model: M16."""
     ready_bars: dl.SharedMemoryDesc
     empty_bars: dl.SharedMemoryDesc
     bufs: dl.SharedMemoryDesc

@@ -164,11 +164,17 @@ def table():
     return json.loads(_tandem.builtins())
 
 
-def described(row):
+def meaning(row):
     """A function of the table in sentences: what it does, who executes it, the rule of the memory model."""
     by = f" Executed by {row['by']}." if "by" in row else ""
     rule = f" Memory model: {row['rule']}." if "rule" in row else ""
-    return row["doc"] + by + rule
+    return " ".join(row["doc"].split()) + by + rule
+
+
+def described(row):
+    """Its meaning, and what other libraries call it."""
+    names = [f"{library}: `{name}`." for library, name in row.get("elsewhere", {}).items()]
+    return " ".join([meaning(row), *(names or ["Tandem's own."])])
 
 
 @functools.cache

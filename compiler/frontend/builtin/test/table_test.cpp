@@ -1,5 +1,6 @@
 // The table as data: names, signatures, completeness, modules.
 #include "compiler/frontend/builtin/arguments.h"
+#include "compiler/frontend/builtin/elsewhere.h"
 #include "compiler/frontend/builtin/library.h"
 #include "compiler/frontend/builtin/rows.h"
 #include <algorithm>
@@ -30,9 +31,28 @@ TEST(Table, EveryRowIsDescribed) {
     EXPECT_TRUE(std::regex_match(row.doc.rule, rule)) << row.name << ": " << row.doc.rule;
   }
   for (const auto& [name, function] : builtin::libraryFunctions()) EXPECT_TRUE(function.doc.ends_with(".")) << name;
+  EXPECT_EQ(findLibraryFunction("dl.tma.PipelineState")->signature, "index, phase, num_stages");
   EXPECT_EQ(findLibraryFunction("tl.softmax")->signature, "x, dim=None, keep_dims=False, ieee_rounding=False");
   EXPECT_EQ(findBuiltin("shmem.putmem_nbi_warp")->doc.by, Caller::Warp);
   EXPECT_EQ(findBuiltin("shmem.putmem_nbi_warp")->doc.rule, "M9");
+}
+
+TEST(Table, EveryFunctionSaysWhatOthersCallIt) {
+  std::set<std::string> modules;
+  for (const auto& [imported, module] : importNames()) modules.insert(module);
+  for (const std::string& module : modules)
+    for (const std::string& name : namesOf(module)) {
+      std::string canonical = module + "." + name;
+      const Builtin* row = findBuiltin(canonical);
+      bool isPrivate = name.starts_with("_") && !name.starts_with("__");
+      if (findConstant(canonical) || isPrivate || (row && row->doc.text.starts_with("Not supported"))) continue;
+      EXPECT_TRUE(elsewhere(canonical)) << canonical << ": elsewhere.cpp says nothing of it";
+    }
+  EXPECT_EQ(elsewhere("tl.load")->triton, "triton.language.load");
+  EXPECT_EQ(elsewhere("dl.symm_at")->openShmem, "shmem_ptr");
+  EXPECT_EQ(elsewhere("shmem.putmem")->openShmem, "shmem_putmem");
+  EXPECT_EQ(elsewhere("dl.arriving")->tritonDistributed, "");
+  EXPECT_FALSE(elsewhere("dl.none"));
 }
 
 TEST(Table, SignaturesHaveDefaultsAndKinds) {

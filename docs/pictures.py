@@ -15,7 +15,7 @@ TRACES = {
     "01": "add",
     "02": "pass_on",
     "04": "all_reduce",
-    "05": None,
+    "05": "send",
     "06": "decode",
     "07": None,
     "08": "exchange",

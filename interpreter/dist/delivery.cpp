@@ -166,11 +166,14 @@ void fencePuts(Run& run, int peer) {
     if (peer >= 0 && to != size_t(peer)) continue;
     ++run.puts[to].fences;
     run.puts[to].unfinished = 0;
+    run.puts[to].fencedNs = run.puts[to].arrivedNs;
   }
 }
 
 bool quietPuts(Machine& m, Run& run, int peer) {
   fencePuts(run, peer);
+  for (size_t to = 0; to < run.puts.size(); ++to)
+    if (peer < 0 || to == size_t(peer)) run.clockNs = std::max(run.clockNs, run.puts[to].fencedNs);
   return deliverWhere(
       m, [&run, peer](const PendingPut& p) { return !p.bulk && p.runId == run.runId && (peer < 0 || p.peer == peer); });
 }

@@ -3,6 +3,7 @@
 #include "interpreter/dist/team.h"
 #include "interpreter/vm/charge.h"
 #include "interpreter/vm/handlers.h"
+#include <algorithm>
 
 namespace tandem::interpreter {
 namespace {
@@ -48,7 +49,9 @@ std::unique_ptr<PendingPut> pendingOf(Accessor& who, Run& run, const Prepared& i
   p->peer = t.peer;
   p->location = i.location;
   p->lane = who.lane;
-  p->arrivesNs = run.clockNs + m.clock.puts(t.bytes, /*toPeer=*/true);
+  Run::Puts& puts = run.puts[size_t(t.peer)];
+  p->arrivesNs = std::max(run.clockNs + m.clock.puts(t.bytes, /*toPeer=*/true), puts.fencedNs);
+  puts.arrivedNs = std::max(puts.arrivedNs, p->arrivesNs);
   return p;
 }
 

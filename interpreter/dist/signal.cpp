@@ -21,6 +21,7 @@ bool updateSignal(Machine& m, Run& run, const Prepared& i, uint32_t lane, Signal
   who.scope = scope;
   int64_t began = run.clockNs;
   run.clockNs += m.clock.signals(/*toPeer=*/peer != run.rank);
+  who.timeNs = run.puts[size_t(peer)].fencedNs;  // behind what a fence orders before the signal
   Address there = m.arena.at(pointer, int(peer));
   span(m, run, SpanKind::Signal, began, run.clockNs, "signal", i.location, int(peer), 0, signalWords(m, there));
   return writeSignal(who, there, kind, rawInteger(m, run, value, lane), 8);
@@ -55,11 +56,13 @@ Step fence(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step quiet(Machine& m, Run& run, const Prepared& i) {
+  int64_t began = run.clockNs;
   bool ok = eachPeer(m, run, i, i.a, [&](int peer) {
     if (!quietPuts(m, run, peer) || m.failed) return false;
     if (m.observer) m.observer->quiet(run, peer);
     return true;
   });
+  if (run.clockNs > began) span(m, run, SpanKind::Wait, began, run.clockNs, "quiet", i.location);
   return ok ? Step::Next : Step::Failed;
 }
 

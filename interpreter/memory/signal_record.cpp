@@ -43,7 +43,7 @@ void recordWriter(Accessor& who, Address address, unsigned bytes) {
   r.program = who.program;
   r.location = who.location;
   r.value = 0;
-  r.timeNs = who.run ? who.run->clockNs : who.timeNs;
+  r.timeNs = std::max(who.timeNs, who.run ? who.run->clockNs : 0);
   memcpy(&r.value, a->bytesAt(address), bytes);
 }
 

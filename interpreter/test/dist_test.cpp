@@ -60,8 +60,8 @@ TEST(Dist, NotifyAfterStoresToAPeer) {
 
 // Rank 0 puts 7 and signals rank 1, which copies the value that it sees. Returns that value.
 enum class Order { None, Fence, Quiet, PutSignal, Blocking };
-int64_t seenAfterSignal(uint64_t seed, Order order) {
-  World world({.rankCount = 2, .seed = seed});
+int64_t seenAfterSignal(uint64_t seed, Order order, std::vector<Span>* spans = nullptr) {
+  World world({.rankCount = 2, .seed = seed, .trace = spans != nullptr});
   auto flag = symmetric(world, 8, "flag"), data = symmetric(world, 64, "data"), out = symmetric(world, 8, "out");
   *at<int64_t>(data[0]) = 7;
   ProgramBuilder b;
@@ -91,6 +91,7 @@ int64_t seenAfterSignal(uint64_t seed, Order order) {
       << renderAll(world);
   world.finish();
   if (order == Order::None) EXPECT_TRUE(hasReport(world, "unfinished-put")) << renderAll(world);
+  if (spans) *spans = world.trace().spans;
   return *at<int64_t>(out[1]);
 }
 
@@ -106,6 +107,21 @@ TEST(Dist, WithoutAFenceSomeSeedShowsOldData) {
 TEST(Dist, FenceQuietAndPutSignalOrderTheData) {
   for (Order order : {Order::Fence, Order::Quiet, Order::PutSignal})
     for (uint64_t seed = 0; seed < 40; ++seed) ASSERT_EQ(seenAfterSignal(seed, order), 7) << seed;
+}
+
+// In modelled time, too, the wait ends when the data is there, and not with the signal that the put has to come before.
+TEST(Dist, WhatFenceAndQuietOrderTakesItsTime) {
+  for (Order order : {Order::Fence, Order::Quiet, Order::PutSignal, Order::None}) {
+    std::vector<Span> spans;
+    seenAfterSignal(1, order, &spans);
+    int64_t arrivedNs = 0, waitedNs = 0;
+    for (const Span& s : spans) {
+      if (s.kind == SpanKind::Put) arrivedNs = std::max(arrivedNs, s.endNs);
+      if (s.kind == SpanKind::Wait && s.rank == 1) waitedNs = std::max(waitedNs, s.endNs);
+    }
+    EXPECT_GT(arrivedNs, 0);
+    EXPECT_EQ(waitedNs >= arrivedNs, order != Order::None) << int(order);
+  }
 }
 
 // The source of a non-blocking put is read late: overwriting it before quiet shows on some seed.

@@ -122,6 +122,8 @@ struct Run : Task {
     uint32_t fences = 0;
     // non-blocking ones since the last fence or quiet, and where the last one was called
     uint32_t unfinished = 0, location = 0;
+    // when all so far, and those before the last fence, have arrived
+    int64_t arrivedNs = 0, fencedNs = 0;
   };
   std::vector<Puts> puts;  // by peer
   // The last result of `symm_at` or `multicast_at` for an address outside this rank's symmetric buffers, by its

@@ -60,10 +60,10 @@ struct GemmModel {
   bool hasUnevenTiles = false;  // widths that are no power of two
   // Throws Error on options that fit no call of these sizes; may be null.
   void (*check)(const GemmConfig& given, const GemmSizes&, const GemmPlace&, const model::Machine&) = nullptr;
-  // The ways to carry out the call as a product of few rows, where it may be one, with their times.
+  // The ways to carry out the call as a product of few rows, where it may be one, with their times. Null: none.
   std::vector<GemmChoice> (*ofFewRows)(const GemmConfig& given, const GemmSizes&, const GemmPlace&,
                                        const model::Machine&) = nullptr;
-  // The ways that are made of other operators and of the vendor's library, those that may be taken.
+  // The ways that are made of other operators and of the vendor's library, those that may be taken. Null: none.
   std::vector<GemmChoice> (*ofOperators)(const GemmConfig& given, const GemmSizes&, const GemmPlace&,
                                          const model::Machine&) = nullptr;
   // All that follows is null where every call is such a product. How shards may travel, in how many pieces along K

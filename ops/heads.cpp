@@ -38,9 +38,7 @@ int64_t rowsOfBand(const GemmConfig& config, int64_t shard) {
 
 GemmModel bandsModel(decltype(GemmModel::microseconds) microseconds) {
   using model::Machine;
-  return {.ofFewRows = [](const GemmConfig&, const GemmSizes&, const GemmPlace&,
-                          const Machine&) { return std::vector<GemmChoice>(); },
-          .waysToSlice =
+  return {.waysToSlice =
               [](const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& place, const Machine&) {
                 std::vector<int> ways = {8, 4, 2, 1};  // the first one where all are too many to look at
                 if (place.target == "sim") ways = {3};

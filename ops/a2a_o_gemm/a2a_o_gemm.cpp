@@ -105,7 +105,7 @@ void AllToAllOutGemm::queue(const Call& call) {
   // Tiles are chosen by facts that all ranks share; how a rank reads and writes its own tensors is its own affair.
   Tensor head{0, {1, d_}, dtype_};
   bool fits = innerOf(d_) >= kLeastInner && copiesBlocks({head, anywhere(w)}, dtype_, true, team_.target());
-  const GemmConfig& config = chooser_->choose(m, fits).config;
+  const GemmConfig& config = chooser_->choose(m, fits, dtype_).config;
   int64_t width = headsOfRank(hq_, hkv_, ranks, team_.rank()).count * d_, bandRows = rowsOfBand(config, shard);
   bool blocks = fits && rows && d_ % config.blockK == 0 && copiesBlocks({x, w}, dtype_, true, team_.target());
   bool outBlocks = blocks && copiesBlocks({out}, dtype_, true, team_.target());

@@ -112,7 +112,7 @@ void QkvGemmAllToAll::queue(const Call& call) {
   // Tiles are chosen by facts that all ranks share; how a rank reads and writes its own tensors is its own affair.
   Tensor head{0, {1, d_}, dtype_};
   bool fits = copiesBlocks({anywhere(x), anywhere(w), head}, dtype_, true, team_.target());
-  const GemmConfig& config = chooser_->choose(m, fits).config;
+  const GemmConfig& config = chooser_->choose(m, fits, dtype_).config;
   Heads own = headsOfRank(hq_, hkv_, ranks, team_.rank());
   bool blocks = rows && own.count && copiesBlocks({x, w, q, kv}, dtype_, true, team_.target());
   int64_t columns = cdiv(mostQ_, config.blockN) + 2 * cdiv(mostKv_, config.blockN);

@@ -73,7 +73,7 @@ class Parking {
 
   int64_t sharedOf(int64_t blocks) const {
     return std::min<int64_t>(target_.maxSharedBytes(),
-                    target_.sharedBytesPerMultiprocessor() / blocks - target_.sharedBytesReserved());
+                             target_.sharedBytesPerMultiprocessor() / blocks - target_.sharedBytesReserved());
   }
 
   bool isCandidate(Value tile) const {

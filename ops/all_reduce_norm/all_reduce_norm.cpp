@@ -58,6 +58,8 @@ namespace {
 constexpr double kEps = 1e-6;
 constexpr int kSimulatedPrograms = 4;
 constexpr int64_t kMostWarps = 32;
+// A row of so many packets, or more, has several programs where there are enough for all rows.
+constexpr int64_t kPartedPackets = 512, kParts = 8, kScaledElements = 128;
 
 }  // namespace
 
@@ -81,6 +83,7 @@ AllReduceNorm::AllReduceNorm(Team& team, int64_t maxM, int64_t columns, DType dt
     int64_t packets = cdiv(rows, used.programs) * rowPackets_ * used.programs;
     packets_[way] = std::make_unique<Packets>(team, memory_, packets, used, kind, name);
   }
+  divideRows(maxM, mostElements(AllReduceWay::OneShot, config.way, maxM * columns, dtype, team.size(), reach_));
   if (team.size() == 1 || !mostElements(AllReduceWay::TwoShot, config.way, maxM * columns, dtype, team.size(), reach_))
     return;
   AllReduceConfig reduced;
@@ -91,6 +94,21 @@ AllReduceNorm::AllReduceNorm(Team& team, int64_t maxM, int64_t columns, DType dt
 }
 
 AllReduceNorm::~AllReduceNorm() = default;
+
+void AllReduceNorm::divideRows(int64_t maxM, int64_t mostElements) {
+  int64_t rows = std::min({maxM, mostElements / columns_, config_.programs / kParts}),
+          elements = elementsOfPacket(dtype_);
+  if (rowPackets_ < kPartedPackets || !rows) return;
+  int64_t scaled = kScaledElements / elements;
+  partPackets_ = cdiv(cdiv(rowPackets_, kParts), scaled) * scaled;
+  parts_ = cdiv(rowPackets_, partPackets_);
+  CollectiveConfig used = config_;
+  used.programs = int(rows * parts_);
+  used.numWarps = int(std::min<int64_t>(int64_t(std::bit_ceil(uint64_t(cdiv(partPackets_, 32)))), config_.numWarps));
+  parted_ = std::make_unique<Packets>(team_, memory_, partPackets_ * used.programs, used, Packets::Kind::OneFlight,
+                                      "parted ");
+  told_ = markedSlots(team_, memory_, {used.programs, 2, parts_, 2}, "sums of parts");
+}
 
 std::vector<Operator*> AllReduceNorm::parts() const {
   if (!reduce_) return {};
@@ -108,10 +126,15 @@ void AllReduceNorm::queue(const Call& call) {
       {"ALIGNED", isAligned}, {"QUANTISED", config_.quantised}, {"ROW_SCALES", config_.rowScales}};
   const Kernel& kernel = kernelOf("ops/all_reduce_norm/all_reduce_norm.py", "all_reduce_norm");
   if (way != AllReduceWay::TwoShot) {
-    Packets& packets = *packets_.at(way);
-    int64_t rows = cdiv(m, packets.programs());
-    return packets.launch(kernel, x, residual, {m, rows}, Packets::Deal{cdiv(m, rows), rows * rowPackets_}, call.stream,
-                          {weight, out, scales, columns_, config_.eps}, constants);
+    bool isParted = way == AllReduceWay::OneShot && parted_ && m * parts_ <= parted_->programs();
+    Packets& packets = isParted ? *parted_ : *packets_.at(way);
+    int64_t rows = isParted ? 1 : cdiv(m, packets.programs()), ofRow = isParted ? parts_ : 1;
+    int64_t each = isParted ? partPackets_ : rows * rowPackets_;
+    constants["PARTS"] = ofRow;
+    return packets.launch(kernel, x, residual, {m, rows}, Packets::Deal{cdiv(m, rows) * ofRow, each}, call.stream,
+                          {weight, out, scales, isParted ? told_ : weight, columns_,
+                           isParted ? partPackets_ * elements : columns_, config_.eps},
+                          constants);
   }
   Tensor sums = x;
   if (reduce_) {
@@ -119,10 +142,14 @@ void AllReduceNorm::queue(const Call& call) {
     reduce_->run(x, sums, call.stream);
   }
   int64_t most = team_.target() == "sim" ? kSimulatedPrograms : 2 * team_.residentPrograms(), rows = cdiv(m, most);
-  constants.merge(std::map<std::string, Constant>{
-      {"ELEMENTS", elements}, {"RANKS", int64_t(1)}, {"POLLS", int64_t(0)}, {"FLIGHTS", int64_t(0)}});
+  constants.merge(std::map<std::string, Constant>{{"ELEMENTS", elements},
+                                                  {"RANKS", int64_t(1)},
+                                                  {"POLLS", int64_t(0)},
+                                                  {"FLIGHTS", int64_t(0)},
+                                                  {"PARTS", int64_t(1)}});
   team_.launch(kernel, {.grid = {int(cdiv(m, rows)), 1, 1}, .numWarps = config_.numWarps, .stream = call.stream},
-               {sums, residual, residual, residual, m, rows, weight, out, scales, columns_, config_.eps, 0, 0, 0},
+               {sums, residual, residual, residual, m, rows, weight, out, scales, weight, columns_, columns_,
+                config_.eps, 0, 0, 0},
                constants);
 }
 

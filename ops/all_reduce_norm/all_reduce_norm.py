@@ -1,8 +1,9 @@
 """All-reduce, the addition to a residual and RMSNorm in one kernel, in slots with marks (ops/packets/packets.py); or behind an all-reduce.
 
-A program has whole rows and touches no others, so programs never wait for each other. Each thread adds what arrives for its elements to the
-residual, and scales them behind the sum of the squares over the program. Those of its first slot in a row stay in registers between, and
-their weights are read while data flies; of longer rows it reads its other elements again.
+A program has whole rows and touches no others. Of few long rows it has a part of one, as a row crosses its multiprocessor eight times, in
+and out, which takes longer than the flight; the programs of a row tell each other their sums in slots with marks, too. Each thread adds
+what arrives for its elements to the residual, and scales them behind the sum of the squares over the row. Those of its first slot in a row
+stay in registers between, and their weights are read while data flies; of longer rows it reads its other elements again.
 
 The bits are those of all_reduce, of an addition in the tensors' type and of a norm in fp32: the sum over the ranks is rounded before it is
 added, and the new residual before its squares are summed.
@@ -11,10 +12,11 @@ added, and the new residual before its squares are summed.
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+from ops.device.marks import take
 from ops.device.packets import end_call, load_elements, store_elements
-from ops.device.scales import LARGEST, SCALED_ELEMENTS, joined_lanes, largest_of
+from ops.device.scales import LARGEST, SCALED_ELEMENTS, joined, joined_lanes, largest_of
 from ops.packets.packets import fly, sum_of_slot
-from tandem.simt import __syncthreads, num_warps, st, tid
+from tandem.simt import __syncthreads, num_warps, st, st_vector, tid
 
 
 @tandem.jit
@@ -26,6 +28,30 @@ def of_program(value, buffer, turn, MOST: tl.constexpr):
         dl.smem_store(buffer, value, turn * WARPS + tid(0) // 32)
     __syncthreads()
     return joined_lanes(dl.smem_load(buffer, turn * WARPS + tid(0) % WARPS), WARPS, MOST)
+
+
+@tandem.jit
+def of_row(value, buffer, told_ptr, turn, PARTS: tl.constexpr, POLLS: tl.constexpr, MOST: tl.constexpr):
+    """The same over the PARTS programs of a row, joined in their order. `told`: slots [programs, 2 turns, PARTS]."""
+    value = of_program(value, buffer, turn, MOST)
+    if PARTS > 1:
+        values = dl.allocate_smem(tl.float32, [PARTS])
+        part = tl.program_id(0) % PARTS
+        other = tid(0)
+        if other < PARTS:
+            of_other = value
+            if other != part:
+                data = dl.make_vector([value.to(tl.int32, bitcast=True).to(tl.int64) & 0xFFFFFFFF, tl.cast(0, tl.int64)])
+                program = tl.program_id(0) - part + other
+                st_vector(told_ptr + 2 * ((program * 2 + turn) * PARTS + part), data, "gpu", "relaxed")
+                slot_ptr = told_ptr + 2 * ((tl.program_id(0) * 2 + turn) * PARTS + other)
+                of_other = take((slot_ptr,), POLLS)[0][0].to(tl.int32).to(tl.float32, bitcast=True)
+            dl.smem_store(values, of_other, other)
+        __syncthreads()
+        value = dl.smem_load(values, 0)
+        for i in tl.static_range(1, PARTS):
+            value = joined(value, dl.smem_load(values, i), MOST)
+    return value
 
 
 @tandem.jit
@@ -56,7 +82,9 @@ def all_reduce_norm(
     weight_ptr,
     out_ptr,
     scales_ptr,
-    columns,
+    told_ptr,
+    row_columns,
+    part_columns,
     eps,
     packets_each,
     source_stride,
@@ -66,15 +94,20 @@ def all_reduce_norm(
     RANKS: tl.constexpr,
     POLLS: tl.constexpr,
     FLIGHTS: tl.constexpr,
+    PARTS: tl.constexpr,
     QUANTISED: tl.constexpr,
     ROW_SCALES: tl.constexpr,
 ):
-    """Program p has rows p * rows_each on, each in slots of its own. FLIGHTS is 0 where x is the sum already."""
+    """Program p has rows p * rows_each on, each in slots of its own; with PARTS `part_columns` of row p // PARTS, a multiple of those that
+    share a scale. FLIGHTS is 0 where x is the sum already."""
     threads = num_warps() * 32
-    begin = tl.program_id(0) * rows_each
+    begin = tl.program_id(0) // PARTS * rows_each
     rows = tl.minimum(m - begin, rows_each)
+    first_column = tl.program_id(0) % PARTS * part_columns
+    columns = tl.minimum(row_columns - first_column, part_columns)
     slots = tl.cdiv(columns, ELEMENTS)
-    at = begin.to(tl.int64) * columns
+    at = begin.to(tl.int64) * row_columns + first_column
+    weight_ptr += first_column
     x_ptr += at
     residual_ptr += at
     out_ptr += at
@@ -104,7 +137,7 @@ def all_reduce_norm(
             squares = add_squares(squares, after.to(tl.float32), ELEMENTS)
             if i < threads:
                 kept = after.to(tl.float32)
-        factor = tl.rsqrt(of_program(squares, buffer, turn, False) / columns + eps)
+        factor = tl.rsqrt(of_row(squares, buffer, told_ptr, turn, PARTS, POLLS, False) / row_columns + eps)
         turn = 1 - turn
         row_ptr = residual_ptr + first_of_row
         scale = 1.0
@@ -112,10 +145,10 @@ def all_reduce_norm(
             largest = 0.0
             for i in range(tid(0), slots, threads):
                 largest = largest_of(normed(i, kept, weight, row_ptr, weight_ptr, columns, factor, ELEMENTS, ALIGNED), largest, ELEMENTS)
-            largest = of_program(largest, buffer, turn, True)
+            largest = of_row(largest, buffer, told_ptr, turn, PARTS, POLLS, True)
             turn = 1 - turn
             scale = tl.where(largest > 0, LARGEST / largest, 0.0)
-            if tid(0) == 0:
+            if (tid(0) == 0) & (first_column == 0):
                 st(scales_ptr + begin + row, largest / LARGEST, semantic="weak")
         for start in range(0, slots, threads):  # whole warps, as lanes share scales; those behind the row's end have zeros
             i = start + tid(0)
@@ -124,8 +157,8 @@ def all_reduce_norm(
                 largest = joined_lanes(largest_of(y, 0.0, ELEMENTS), SCALED_ELEMENTS // ELEMENTS, True)
                 scale = tl.where(largest > 0, LARGEST / largest, 0.0)
                 if (i * ELEMENTS % SCALED_ELEMENTS == 0) & (i < slots):
-                    group = i * ELEMENTS // SCALED_ELEMENTS
-                    at = (begin + row).to(tl.int64) * tl.cdiv(columns, SCALED_ELEMENTS) + group
+                    group = (first_column + i * ELEMENTS) // SCALED_ELEMENTS
+                    at = (begin + row).to(tl.int64) * tl.cdiv(row_columns, SCALED_ELEMENTS) + group
                     st(scales_ptr + at, largest / LARGEST, semantic="weak")
             if i < slots:
                 store_elements(out_ptr + first_of_row, i * ELEMENTS, columns, (y * scale).to(out_ptr.dtype.element_ty), ELEMENTS, ALIGNED)

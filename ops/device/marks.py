@@ -45,8 +45,22 @@ def put_marks(slot_ptr):
 
 
 @tandem.jit
-def arrived(slots, POLLS: tl.constexpr):
-    """The data of the slots, polled all at once; without the marks put back. After POLLS tries in vain, waits that the host can end."""
+def is_data(part):
+    return (part[0] != MARK) & (part[1] != MARK)
+
+
+@tandem.jit
+def are_data(parts):
+    all_here = True
+    for i in tl.static_range(len(parts)):
+        all_here = all_here & is_data(parts[i])
+    return all_here
+
+
+@tandem.jit
+def arrived(slots, POLLS: tl.constexpr, WAITS: tl.constexpr = True):
+    """The data of the slots, polled all at once; without the marks put back. After POLLS tries in vain, waits that the host can end, or
+    without WAITS gives what is there."""
     parts = ()
     for i in tl.static_range(len(slots)):
         parts += (dl.zeros_vector(2, tl.int64),)
@@ -55,14 +69,12 @@ def arrived(slots, POLLS: tl.constexpr):
     while not ready:
         ready = polls > POLLS
         fresh = ()
-        all_here = True
         for i in tl.static_range(len(slots)):
             part = ld_vector(slots[i], 2, "sys", "relaxed")
-            all_here = all_here & (part[0] != MARK) & (part[1] != MARK)
             fresh += (part,)
         parts = fresh
-        ready = ready | all_here
-        if polls == POLLS:
+        ready = ready | are_data(parts)
+        if WAITS and polls == POLLS:
             for i in tl.static_range(len(slots)):
                 for half in tl.static_range(2):
                     shmem.signal_wait_until(slots[i] + half, shmem.NVSHMEM_CMP_NE, MARK_OF_SIGNALS)

@@ -49,6 +49,25 @@ def test_sizes_types_and_scales(ranks, way):
             assert [a.tobytes() for a in value] == [a.tobytes() for a in result.values[0]]
 
 
+def calls_of_several_programs(team, calls, form):
+    first = calls[0]
+    with AllReduceNorm(team, 3, first.columns, first.dtype, way="one_shot", eps=EPS, programs=16, num_warps=2, **form) as op:
+        return [[np.array(a) for a in run(team, op, call)] for call in calls]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_rows_of_several_programs(ranks, form):
+    """Two rows have eight programs each, or seven where parts that share scales do not divide; a third row makes it one program a row."""
+    for seed, (columns, dtype) in enumerate([(4096, "bf16"), (4100, "fp16"), (2050, "fp32"), (6000, "bf16"), (13 * 512, "bf16")]):
+        calls = [Call(ranks, m, columns, dtype, 10 * seed + m, integers=seed % 2 == 0) for m in (2, 1, 3, 2)]
+        result = tandem.launch(calls_of_several_programs, args=(calls, form), ranks=ranks, seed=seed, check=True)
+        assert result.reports == []
+        for value in result.values:
+            for call, found in zip(calls, value):
+                call.check(*found, name=f"{call.m} rows of {columns}")
+
+
 @pytest.mark.parametrize("way", [*WAYS, "auto"])
 @pytest.mark.parametrize("ranks", [2, 3, 8])
 def test_many_calls_on_one_operator(ranks, way):
@@ -131,6 +150,16 @@ def test_memory_is_what_the_page_says(way, rows, columns, packets_each):
     programs = min(rows, 3)  # in two flights a set has a third of the packets from each rank, and the sums
     want = {"symmetric": 2 * 3 * programs * packets_each * 16, "local": 8 * programs}
     assert tandem.launch(main, ranks=3).values == [want] * 3
+
+
+def test_memory_of_rows_of_several_programs():
+    """For the rows that have eight programs each, two sets of their packets more, and two slots a program for each program of its row."""
+
+    def main(team):
+        return [AllReduceNorm(team, 5, 4096, "bf16", way="one_shot", programs=n, num_warps=1).memory()["symmetric"] for n in (7, 16)]
+
+    sets = 2 * 2 * 512 * 16  # of a row
+    assert tandem.launch(main, ranks=2).values == [[5 * sets, 5 * sets + 2 * sets + 16 * 2 * 8 * 16]] * 2
 
 
 def test_memory_of_chunks():

@@ -1,31 +1,13 @@
 """The all-to-all kernel of Triton-distributed's README, as published: its text is taken from the collected sources,
 not written here."""
 
-import importlib.util
-import pathlib
-import re
-
 import numpy as np
 import pytest
 import tandem
 
-SEEDS = pathlib.Path(__file__).parents[3] / "shared" / "seeds"
-PREFIX = """import triton
-import triton.language as tl
-from triton_dist.language.extra import libshmem_device
-from triton_dist.language.extra.language_extra import tid
+from readme_text import SEEDS, kernel_of, published_text
 
-"""
 HIDDEN, MAX_M, EXPERTS = 16, 32, 2
-
-
-def published_text():
-    """The decorated function, from its decorator to the first line that is not indented."""
-    for path in sorted(SEEDS.glob("*.txt")):
-        found = re.search(r"^@triton\.jit\ndef all_to_all_kernel\(\n(?:[ )].*\n|\n)*", path.read_text(errors="replace"), re.MULTILINE)
-        if found:
-            return found.group(0)
-    return None
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +15,7 @@ def kernel(tmp_path_factory):
     text = published_text()
     if text is None:
         pytest.skip(f"no text of the README's kernel in {SEEDS}")
-    path = tmp_path_factory.mktemp("readme") / "readme_kernel.py"
-    path.write_text(PREFIX + text)
-    spec = importlib.util.spec_from_file_location("readme_kernel", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.all_to_all_kernel
+    return kernel_of(text, tmp_path_factory.mktemp("readme"))
 
 
 def routed(data_seed, rank, call, size):

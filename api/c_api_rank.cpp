@@ -44,6 +44,15 @@ void checkMembers(const std::vector<int>& members, int rank, int rankCount) {
     throw std::runtime_error("rank " + std::to_string(rank) + " is not a member of the team it creates");
 }
 
+void look(td_session& s, int rank) {
+  std::vector<std::function<void()>> looks;
+  {
+    std::lock_guard guard(s.looking);
+    for (const auto& [owner, look] : s.looks[rank]) looks.push_back(look);
+  }
+  for (const auto& look : looks) look();
+}
+
 }  // namespace
 
 extern "C" {
@@ -246,6 +255,7 @@ int td_synchronize(td_session* s, int rank, int stream) {
       sessionOf(s, rank).synchronize(rank);
     else
       sessionOf(s, rank, stream).synchronize(rank, StreamId(stream));
+    look(*s, rank);
   });
 }
 int td_barrier(td_session* s, int rank, int team) {

@@ -4,6 +4,7 @@
 #include "base/diagnostic.h"
 #include "runtime/session.h"
 #include "tandem/c_api.h"
+#include <functional>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -27,6 +28,9 @@ struct td_session {
   std::unique_ptr<tandem::runtime::Session> session;
   std::mutex sharing;                                                   // guards the next one
   std::map<int, std::multimap<std::string, SharedMemory>> shared = {};  // by rank
+  std::mutex looking;                                                   // guards the next one
+  // What td_synchronize looks at once it has waited, by rank and by an address that is the owner's: each may throw.
+  std::map<int, std::map<const volatile void*, std::function<void()>>> looks = {};
 };
 
 namespace tandem {

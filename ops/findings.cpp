@@ -1,5 +1,6 @@
 // The findings in words. Those on a route's header have the number of its word (ops/device/routes.py) behind 1.
 #include "ops/findings.h"
+#include "api/handles.h"
 
 namespace tandem::ops {
 namespace {
@@ -16,6 +17,9 @@ std::string textOf(int what, int64_t seen, int64_t allowed, int64_t first, int64
     case 5: return "`route` is of " + see + " experts, one of " + may + " is needed";
     case 6: return "`route` has blocks of " + see + " rows, " + may + " are needed: `block_m` must be the same in both";
     case 9: return "`route` is of a team of " + see + " ranks, the operator's has " + may;
+    case 11:
+      return "`placement`: expert " + std::to_string(first) + ", copy " + std::to_string(second) + " has place " + see +
+             ", 0 to " + may + " are possible";
     case 10: return "`route` is rank " + see + "'s, that of rank " + may + " is needed";
     default: return "data that it cannot use, finding " + std::to_string(what);
   }
@@ -30,6 +34,20 @@ std::string takeFinding(const HostWords& words, const std::string& name) {
   std::string text = textOf(what, w[1], w[2], w[3], w[4]);
   __atomic_store_n(w, 0, __ATOMIC_RELEASE);
   return "`" + name + "`: an earlier call found that " + text + "; it computed nothing from it";
+}
+
+HostWords findingsOf(Team& team, const std::string& name) {
+  HostWords words = team.hostWords(kFindingWords, name + " findings");
+  std::lock_guard guard(team.session()->looking);
+  team.session()->looks[team.rank()][words.host] = [words, name] {
+    if (std::string text = takeFinding(words, name); !text.empty()) throw Error(text);
+  };
+  return words;
+}
+
+void forget(Team& team, const HostWords& findings) {
+  std::lock_guard guard(team.session()->looking);
+  team.session()->looks[team.rank()].erase(findings.host);
 }
 
 }  // namespace tandem::ops

@@ -261,7 +261,7 @@ Operator::Operator(const Table& table, Team& team, std::vector<int64_t> sizes, D
     transposed_.push_back(flag && flag->get(config));
   }
   for (const Option& o : table.options)
-    if (o.kind == Option::Kind::Flag) flags_[o.name] = o.get(config);
+    if (o.get && o.kind != Option::Kind::Word) flags_[o.name] = o.get(config);
   op_ = team.openOperator(madeFor(table, sizes_, dtype, config), numberNames(table));
 }
 
@@ -272,7 +272,7 @@ void Operator::checkOpen() const {
 }
 
 const Tensor& Operator::findings() {
-  if (!findings_.host) findings_ = team_.hostWords(kFindingWords, table_.name + " findings");
+  if (!findings_.host) findings_ = findingsOf(team_, table_.name);
   return findings_.tensor;
 }
 
@@ -379,7 +379,7 @@ void Operator::release() {
   team_.callOperator(op_, 0, {});
   for (Operator* part : parts()) part->release();
   team_.barrier();
-  if (findings_.host) team_.synchronize();
+  if (findings_.host) forget(team_, findings_);
   memory_.release();
 }
 

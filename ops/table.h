@@ -56,8 +56,8 @@ struct Size {
 };
 
 // A tensor of a call, contiguous. A dimension is a sum of products, as `64 + 2*m*n`, of integers, the names of sizes, of
-// numbers of the call, of flags (1 where set) and `ranks`; `own(m)`, this rank's rows of m; `shard(m)`, the most of a rank;
-// `scales(k)`, of k elements; `own_hq` or `own_hkv`, this rank's heads (ops/heads.h);
+// numbers of the call, of flags (1 where set), of options that are numbers and `ranks`; `own(m)`, this rank's rows of m;
+// `shard(m)`, the most of a rank; `scales(k)`, of k elements; `own_hq` or `own_hkv`, this rank's heads (ops/heads.h);
 // `sent(counts)` or `received(counts)`, the rows that this rank sends or gets. One dimension `elements`: any shape with this many elements.
 struct Operand {
   std::string name;

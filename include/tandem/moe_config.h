@@ -22,6 +22,8 @@ struct ExchangeConfig {
   int programs = 0;  // at most; never more than a rank has resident at once
   int numWarps = 0;
   int pieces = 0;  // of 512 bytes, that a warp has in flight at once
+  // Of a table of places [placedExperts, copies]; both or none. 0: expert e of all ranks has place e.
+  int placedExperts = 0, copies = 0;
 };
 
 // What a call of dispatch or combine does: a Receive with the same tensors, unchanged, follows a Send, and nothing of the

@@ -86,8 +86,8 @@ class TANDEM_API Operator {
   // The operators that this one is made of, which close with it.
   virtual std::vector<Operator*> parts() const { return {}; }
 
-  // Words in which kernels tell of data on the device that they cannot use (ops/findings.h): the next call, or close(),
-  // throws.
+  // Words in which kernels tell of data on the device that they cannot use (ops/findings.h): the next call, close() or
+  // Team::synchronize() throws.
   const Tensor& findings();
 
   const Table& table_;
@@ -105,7 +105,7 @@ class TANDEM_API Operator {
 
   std::vector<int64_t> sizes_;
   std::vector<bool> transposed_;          // of each tensor of the table
-  std::map<std::string, int64_t> flags_;  // of the table's options: 1 where set
+  std::map<std::string, int64_t> flags_;  // of the table's options, numbers among them
   uint64_t op_ = 0;                       // for its calls
   HostWords findings_;                    // none until they are asked for
   bool closed_ = false;

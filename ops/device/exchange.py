@@ -53,25 +53,34 @@ def load_share(row_ptr, share, columns, ELEMENTS: tl.constexpr, PIECES: tl.const
 
 
 @tandem.jit
-def load_quantised(row_ptr, share, columns, to: tl.constexpr, PIECES: tl.constexpr, ALIGNED: tl.constexpr):
+def load_wide(row_ptr, share, columns, PIECES: tl.constexpr, ALIGNED: tl.constexpr):
+    """What becomes a share in fp8: of each slot 16 elements, in parts of 16 bytes."""
+    WORDS: tl.constexpr = row_ptr.dtype.element_ty.primitive_bitwidth // 8
+    EACH: tl.constexpr = 16 // WORDS
+    parts = ()
+    for i in tl.static_range(PIECES):
+        first = ((share * PIECES + i) * 32 + laneid()) * 16
+        for j in tl.static_range(WORDS):
+            parts += (load_slot(row_ptr, first + j * EACH, columns, EACH, ALIGNED),)
+    return parts
+
+
+@tandem.jit
+def quantised(parts, to: tl.constexpr, PIECES: tl.constexpr):
     """The slots of a share in fp8, and behind them in lane i the scales of piece i."""
-    WORDS: tl.constexpr = row_ptr.dtype.element_ty.primitive_bitwidth // 8  # loads for 16 elements, each for 4 / WORDS words of fp8
+    WORDS: tl.constexpr = len(parts) // PIECES
     EACH: tl.constexpr = 16 // WORDS
     values = ()
     scales = dl.zeros_vector(4, tl.int32)
     for i in tl.static_range(PIECES):
-        first = ((share * PIECES + i) * 32 + laneid()) * 16
-        parts = ()
         largest = 0.0
         for j in tl.static_range(WORDS):
-            part = load_slot(row_ptr, first + j * EACH, columns, EACH, ALIGNED).to(tl.float32)
-            largest = largest_of(part, largest, EACH)
-            parts += (part,)
+            largest = largest_of(parts[i * WORDS + j].to(tl.float32), largest, EACH)
         largest = joined_lanes(largest, SCALED_ELEMENTS // 16, True)
         factor = tl.where(largest > 0, tl.div_rn(LARGEST, largest), 0.0)
         slot = dl.zeros_vector(4, tl.int32)
         for j in tl.static_range(WORDS):
-            words = (parts[j] * factor).to(to).recast(tl.int32)
+            words = (parts[i * WORDS + j].to(tl.float32) * factor).to(to).recast(tl.int32)
             for k in tl.static_range(EACH // 4):
                 slot[j * (EACH // 4) + k] = words[k]
         values += (slot.recast(tl.int64),)

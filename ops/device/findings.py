@@ -20,6 +20,12 @@ def tell(findings_ptr, what, seen, allowed, first, second):
 
 
 @tandem.jit
+def is_first_of_call(told_ptr, call):
+    """True in one of the threads that ask in a call, which are numbered from 1. `told_ptr`: the last call in which one asked."""
+    return tl.atomic_max(told_ptr, call, sem="relaxed") < call
+
+
+@tandem.jit
 def tell_of_program(findings_ptr, what, seen, allowed):
     """The same, by the first program alone."""
     if (tl.program_id(0) == 0) & (tid(0) == 0):

@@ -22,6 +22,7 @@ BLOCKS = tl.constexpr(6)
 ROWS = tl.constexpr(7)
 RANKS = tl.constexpr(8)
 RANK = tl.constexpr(9)
+BAD_PLACE = tl.constexpr(11)  # a finding, as are these numbers behind 1
 
 
 @tandem.jit
@@ -65,7 +66,7 @@ def tell_word(route_ptr, findings_ptr, WORD: tl.constexpr, needed, is_first, WHA
 
 
 @tandem.jit
-def is_of_call(route_ptr, findings_ptr, tokens, E: tl.constexpr, K: tl.constexpr, BLOCK: tl.constexpr):
+def is_of_call(route_ptr, findings_ptr, tokens, E, K: tl.constexpr, BLOCK: tl.constexpr):
     """True for a route of this rank that has as many tokens, experts and experts of a token, and blocks of as many rows (0: any). What
     another one says leads outside of the call's tensors."""
     rank = dl.rank()

@@ -19,9 +19,11 @@ const Table& ep_combine() {
         .tensors = {{.name = "h", .shape = {"ranks*max_m*top_k", "columns"}},
                     {.name = "route", .shape = {kRouteHere}, .always = DType::Int32},
                     {.name = "ids", .shape = {"m", "top_k"}, .always = DType::Int32},
+                    placementOperand(),
                     {.name = "out", .shape = {"m", "columns"}, .isOutput = true}},
         .numbers = exchangeNumbers(),
         .options = exchangeOptions<ExchangeConfig>()};
+    t.checkMore = [](const void* config) { checkPlacement("ep_combine", *static_cast<const ExchangeConfig*>(config)); };
     t.make = maker<EpCombine, ExchangeConfig, 4>(ep_combine);
     return t;
   }();
@@ -32,7 +34,8 @@ const Table& ep_combine() {
 
 EpCombine::EpCombine(Team& team, int64_t maxM, int64_t columns, int64_t experts, int64_t topK, DType dtype,
                      const ExchangeConfig& config)
-    : Operator(tables::ep_combine(), team, {maxM, columns, experts, topK}, dtype, &config) {
+    : Operator(tables::ep_combine(), team, {maxM, columns, experts, topK}, dtype, &config),
+      hasPlacement_(config.copies) {
   ExchangeSizes sizes{maxM, columns, experts, topK};
   exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, 0, dtype, 0, true, config);
 }
@@ -41,8 +44,9 @@ EpCombine::~EpCombine() = default;
 
 void EpCombine::queue(const Call& call) {
   const auto& t = call.tensors;
-  exchange_->launch(kernelOf("ops/ep_combine/ep_combine.py", "combine"), {t[0], t[1], t[2], t[3]}, {t[0], t[3]},
-                    call.numbers, call.stream);
+  const Tensor &h = t[0], &route = t[1], &ids = t[2], &placement = hasPlacement_ ? t[3] : ids, &out = t[4];
+  exchange_->launch(kernelOf("ops/ep_combine/ep_combine.py", "combine"), {h, route, ids, placement, out, findings()},
+                    {h, out}, call.numbers, call.stream);
 }
 
 }  // namespace tandem::ops

@@ -15,15 +15,16 @@ class TANDEM_API EpCombine : public Operator {
             const ExchangeConfig& config = {});
   ~EpCombine() override;
   // h: [ranks * maxM * topK, columns], rows in the order of `route`, which EpDispatch made; ids as they were dispatched;
-  // out: [m, columns], of this rank's tokens. Queued on `stream`.
+  // and `placement`; out: [m, columns], of this rank's tokens. Queued on `stream`.
   void run(const Tensor& h, const Tensor& route, const Tensor& ids, const Tensor& out, int64_t m, int stream = 0,
-           ExchangeHalf half = ExchangeHalf::Both) {
-    call({{h, route, ids, out}, numbersOf(m, half), stream});
+           ExchangeHalf half = ExchangeHalf::Both, const Tensor& placement = {}) {
+    call({{h, route, ids, placement, out}, numbersOf(m, half), stream});
   }
 
  private:
   void queue(const Call& call) override;
 
+  bool hasPlacement_;
   std::unique_ptr<Exchange> exchange_;
 };
 

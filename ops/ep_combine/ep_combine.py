@@ -7,9 +7,11 @@ ops/ep_dispatch/ep_dispatch.py: each call sends a header packet to every rank, a
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.exchange import PIECE, anyone, load_slot, send_share, store_slot, take_share
-from ops.device.packets import end_call, make_packet, receive_one
-from ops.device.routes import place_of, weights_of
+from ops.device.exchange import PIECE, anyone, load_slot, send_share, slots_of_share, store_slot
+from ops.device.marks import are_data, arrived, put_marks
+from ops.device.packets import data_of, end_call, make_packet, receive_one
+from ops.device.places import place_of_slot
+from ops.device.routes import is_of_call, place_of, weights_of
 from tandem.libdevice import ffs
 from tandem.simt import __ballot_sync, __shfl_sync_i32, __syncthreads, laneid, ld, num_warps, st_vector, tid
 
@@ -24,14 +26,15 @@ def returned(nth, rank, RANKS: tl.constexpr):
 
 
 @tandem.jit
-def place_here(place_ptr, by_ptr, row, is_there, TOP_K: tl.constexpr):
-    """Of lane k's slot of a token: its row among the results here, or -1, and its weight."""
+def place_here(place_ptr, by_ptr, row, is_there, is_route, TOP_K: tl.constexpr):
+    """Of lane k's slot of a token: its row among the results here, or -1, and its weight. Of what is no route of the call: -1, looked at
+    behind the loads, so that they wait for nothing."""
     place = -1
     weight = 0.0
     if (laneid() < TOP_K) & is_there:
         place = ld(place_ptr + row * TOP_K + laneid(), semantic="weak")
         weight = ld(by_ptr + row * TOP_K + laneid(), semantic="weak")
-    return place, weight
+    return tl.where(is_route, place, -1), weight
 
 
 @tandem.jit
@@ -66,6 +69,26 @@ def sum_here(h_ptr, place, weight, first, columns, ELEMENTS: tl.constexpr, PIECE
 
 
 @tandem.jit
+def take_sums(share_ptr, header_ptr, epoch, PIECES: tl.constexpr, POLLS: tl.constexpr):
+    """A share of a source's sums; zeros where its header says that it has no route and sends none."""
+    slots = slots_of_share(share_ptr, PIECES, False)
+    parts = arrived(slots, POLLS, False)
+    sends = True
+    if not are_data(parts):
+        sends = data_of(receive_one(header_ptr, epoch, POLLS), tl.int32)[1] != 0
+        if sends:
+            parts = arrived(slots, POLLS)
+    values = ()
+    for i in tl.static_range(PIECES):
+        value = dl.zeros_vector(2, tl.int64)
+        if sends:
+            value = parts[i]
+            put_marks(slots[i])
+        values += (value,)
+    return values
+
+
+@tandem.jit
 def await_headers(about_ptr, epoch, RANKS: tl.constexpr, POLLS: tl.constexpr):
     for source in range(tid(0), RANKS, num_warps() * 32):
         if source != dl.rank():
@@ -77,17 +100,21 @@ def combine(
     h_ptr,
     route_ptr,
     ids_ptr,
+    placement_ptr,
     out_ptr,
+    findings_ptr,
     about_ptr,
     slots_ptr,
     epoch_ptr,
     m,
     most,
     columns,
-    experts,
+    places,
+    placed,
     local_experts,
     shares,
     TOP_K: tl.constexpr,
+    COPIES: tl.constexpr,
     RANKS: tl.constexpr,
     ELEMENTS: tl.constexpr,
     PIECES: tl.constexpr,
@@ -114,6 +141,7 @@ def combine(
     slots = RANKS * most * TOP_K
     place_ptr = place_of(route_ptr, local_experts, slots)
     by_ptr = weights_of(route_ptr, local_experts, slots)
+    is_route = is_of_call(route_ptr, findings_ptr, RANKS * most, local_experts, TOP_K, 0)
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
     source_stride = (most * shares).to(tl.int64) * (PIECES * PIECE)
     about_ptr += (epoch % 2) * (2 * RANKS)
@@ -122,19 +150,24 @@ def combine(
     if SEND:
         if (pid == 0) & (tid(0) < RANKS):
             if tid(0) != rank:
-                st_vector(dl.symm_at(about_ptr + 2 * rank, tid(0)), make_packet(dl.make_vector([m, 0]), epoch), "sys", "relaxed")
+                st_vector(
+                    dl.symm_at(about_ptr + 2 * rank, tid(0)),
+                    make_packet(dl.make_vector([m, is_route.to(tl.int32)]), epoch),
+                    "sys",
+                    "relaxed",
+                )
     if BESIDE:
         await_headers(about_ptr, epoch, RANKS, POLLS)
         __syncthreads()
     if SEND:
         end = (RANKS - 1) * most * shares if sends else 0
         owner, token = returned(begin // shares, rank, RANKS)
-        next_place, next_weight = place_here(place_ptr, by_ptr, owner * most + token, begin < end, TOP_K)
+        next_place, next_weight = place_here(place_ptr, by_ptr, owner * most + token, begin < end, is_route, TOP_K)
         for item in range(begin, end, step):
             place = next_place
             weight = next_weight
             owner, token = returned((item + step) // shares, rank, RANKS)
-            next_place, next_weight = place_here(place_ptr, by_ptr, owner * most + token, item + step < end, TOP_K)
+            next_place, next_weight = place_here(place_ptr, by_ptr, owner * most + token, item + step < end, is_route, TOP_K)
             owner, token = returned(item // shares, rank, RANKS)
             if anyone(place >= 0):
                 first = item % shares * (32 * PIECES) + lane
@@ -150,11 +183,11 @@ def combine(
         for item in range(begin, m * shares if receives else 0, step):
             token = item // shares
             first = item % shares * (32 * PIECES) + lane
-            expert = -1
+            at = -1
             if lane < TOP_K:
-                expert = ld(ids_ptr + token * TOP_K + lane, semantic="weak")
-            owner = tl.where((expert >= 0) & (expert < experts), expert // local_experts, -1)
-            place, weight = place_here(place_ptr, by_ptr, rank * most + token, True, TOP_K)
+                at = place_of_slot(token * TOP_K + lane, ids_ptr, placement_ptr, places, placed, TOP_K, COPIES)
+            owner = tl.where(at >= 0, at // local_experts, -1)
+            place, weight = place_here(place_ptr, by_ptr, rank * most + token, True, is_route, TOP_K)
             mine = sum_here(h_ptr, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED)
             totals = ()
             for i in tl.static_range(PIECES):
@@ -167,7 +200,7 @@ def combine(
                     totals = fresh
                 elif anyone(owner == source):
                     share_ptr = slots_ptr + source * source_stride + item.to(tl.int64) * (PIECES * PIECE)
-                    values = take_share(share_ptr, PIECES, False, POLLS)
+                    values = take_sums(share_ptr, about_ptr + 2 * source, epoch, PIECES, POLLS)
                     fresh = ()
                     for i in tl.static_range(PIECES):
                         fresh += (totals[i] + values[i].recast(out_ptr.dtype.element_ty).to(tl.float32),)

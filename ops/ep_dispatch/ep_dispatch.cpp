@@ -21,6 +21,7 @@ const Table& ep_dispatch() {
         .tensors = {{.name = "x", .shape = {"m", "columns"}},
                     {.name = "ids", .shape = {"m", "top_k"}, .always = DType::Int32},
                     {.name = "weights", .shape = {"m", "top_k"}, .always = DType::Float32},
+                    placementOperand(),
                     {.name = "route", .shape = {kRouteHere}, .isOutput = true, .always = DType::Int32},
                     {.name = "out_scales",
                      .shape = {"ranks*max_m", "scales(columns)"},
@@ -36,6 +37,7 @@ const Table& ep_dispatch() {
     t.options.push_back(option<Config>("quantised", &Config::quantised,
                                        "rows travel and come as fp8e4nv, with a scale for each 128 elements of a row",
                                        0, 1));
+    t.checkMore = [](const void* config) { checkPlacement("ep_dispatch", *static_cast<const Config*>(config)); };
     t.make = maker<EpDispatch, Config, 4>(ep_dispatch);
     return t;
   }();
@@ -47,7 +49,8 @@ const Table& ep_dispatch() {
 EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t experts, int64_t topK, DType dtype,
                        const EpDispatchConfig& config)
     : Operator(tables::ep_dispatch(), team, {maxM, columns, experts, topK}, dtype, &config),
-      isQuantised_(config.quantised), tellers_(Dealer::programsInside(team.size() * maxM * topK)) {
+      isQuantised_(config.quantised), hasPlacement_(config.copies),
+      tellers_(Dealer::programsInside(team.size() * maxM * topK)) {
   ExchangeSizes sizes{maxM, columns, experts, topK};
   exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, topK, isQuantised_ ? DType::Float8E4NV : dtype,
                                          tellers_, false, config);
@@ -56,6 +59,7 @@ EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t expert
                                      DealConfig{.blockM = config.blockM});
   ids_ = memory_.localZeros({tokens, topK}, DType::Int32, "ids");
   weights_ = memory_.localZeros({tokens, topK}, DType::Float32, "weights");
+  told_ = memory_.localZeros({1}, DType::Int64, "told");
 }
 
 EpDispatch::~EpDispatch() = default;
@@ -68,11 +72,13 @@ void EpDispatch::queue(const Call& call) {
   constants["ROUTES"] = isInside;
   constants["QUANTISED"] = isQuantised_;
   constants["TELLERS"] = int64_t(tellers_);
+  const Tensor &x = t[0], &ids = t[1], &weights = t[2], &route = t[4], &rows = t[6];
+  const Tensor &placement = hasPlacement_ ? t[3] : ids, &scales = isQuantised_ ? t[5] : weights_;
   exchange_->launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"),
-                    {t[0], t[1], t[2], t[5], isQuantised_ ? t[4] : weights_, ids_, weights_, t[3]}, {t[0], t[5]},
+                    {x, ids, placement, weights, rows, scales, ids_, weights_, route, findings(), told_}, {x, rows},
                     call.numbers, call.stream, constants);
   if (!isInside && !call.numbers[1])
-    dealer_->launch({weights_, weights_, ids_, weights_}, t[3], tokens, call.stream, {});
+    dealer_->launch({weights_, weights_, ids_, weights_}, route, tokens, call.stream, {});
 }
 
 }  // namespace tandem::ops

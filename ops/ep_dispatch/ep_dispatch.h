@@ -23,10 +23,12 @@ class TANDEM_API EpDispatch : public Operator {
   // This rank's m <= maxM tokens, also none. x: [m, columns]; ids: [m, topK] i32, of all ranks' experts, -1 where a slot is
   // dropped; weights: [m, topK] fp32. rows: [ranks * maxM, columns], of which only those that came are written; route: that
   // of ranks * maxM tokens and this rank's cdiv(experts, ranks) experts; scales: with `quantised` [ranks * maxM,
-  // cdiv(columns, 128)] fp32, of the rows. Queued on `stream`.
+  // cdiv(columns, 128)] fp32, of the rows; placement: with `copies` [placedExperts, copies] i32, the places of each expert,
+  // of which rank r has those from r * cdiv(experts, ranks). Queued on `stream`.
   void run(const Tensor& x, const Tensor& ids, const Tensor& weights, const Tensor& route, const Tensor& rows,
-           int64_t m, int stream = 0, const Tensor& scales = {}, ExchangeHalf half = ExchangeHalf::Both) {
-    call({{x, ids, weights, route, scales, rows}, numbersOf(m, half), stream});
+           int64_t m, int stream = 0, const Tensor& scales = {}, ExchangeHalf half = ExchangeHalf::Both,
+           const Tensor& placement = {}) {
+    call({{x, ids, weights, placement, route, scales, rows}, numbersOf(m, half), stream});
   }
 
  private:
@@ -34,9 +36,10 @@ class TANDEM_API EpDispatch : public Operator {
 
   std::unique_ptr<Exchange> exchange_;
   std::unique_ptr<Dealer> dealer_;
-  bool isQuantised_;
+  bool isQuantised_, hasPlacement_;
   int tellers_;           // programs that move no rows
   Tensor ids_, weights_;  // of the tokens that come
+  Tensor told_;           // the last call in which the host was told of a bad id
 };
 
 }  // namespace tandem::ops

@@ -15,41 +15,71 @@ rows, so one set of these is enough.
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.exchange import anyone, load_quantised, load_share, send_share, share_stride, store_share, take_share
-from ops.device.packets import data_of, end_call, make_packet, receive_one
+from ops.device.exchange import anyone, load_share, load_wide, quantised, send_share, share_stride, store_share, take_share
+from ops.device.findings import is_first_of_call, tell
+from ops.device.packets import data_of, end_call, is_of_call, make_packet, receive_one
+from ops.device.places import DROPPED, NO_PLACE, copy_of, place_of_slot
+from ops.device.routes import BAD_IDS, BAD_PLACE
 from ops.device.scales import SCALED_ELEMENTS
 from ops.route.route import deal
-from tandem.simt import __syncthreads, laneid, ld, num_warps, st, st_vector, tid
+from tandem.simt import __syncthreads, expect, laneid, ld, ld_vector, num_warps, st, st_vector, tid
 
 
 @tandem.jit
-def tell_slots(ids_ptr, weights_ptr, about_ptr, epoch, m, experts, local_experts, first, step, TOP_K: tl.constexpr, RANKS: tl.constexpr):
+def tell_slots(
+    of_ids, weights_ptr, about_ptr, epoch, m, local_experts, first, step, TOP_K: tl.constexpr, RANKS: tl.constexpr, COPIES: tl.constexpr
+):
     """By threads `first`, `first` + `step`, ... of which the first ones send the headers."""
     rank = dl.rank()
     if (first < RANKS) & (first != rank):
         st_vector(dl.symm_at(about_ptr, first), make_packet(dl.make_vector([m, 0]), epoch), "sys", "relaxed")
     for slot in range(first, m * TOP_K, step):
-        expert = ld(ids_ptr + slot, semantic="weak")
+        place = place_of_slot(slot, *of_ids, TOP_K, COPIES)
         weight = ld(weights_ptr + slot, semantic="weak")
-        is_expert = (expert >= 0) & (expert < experts)
         for turn in range(1, RANKS):
             peer = (rank + turn) % RANKS
-            here = tl.where(is_expert & (expert // local_experts == peer), expert - peer * local_experts, -1)
+            here = tl.where((place >= 0) & (place // local_experts == peer), place - peer * local_experts, -1)
             about = dl.make_vector([here, weight.to(tl.int32, bitcast=True)])
             st_vector(dl.symm_at(about_ptr, peer) + 2 * (1 + slot), make_packet(about, epoch), "sys", "relaxed")
 
 
 @tandem.jit
+def load_item(
+    x_ptr,
+    of_ids,
+    item,
+    end,
+    columns,
+    shares,
+    TOP_K: tl.constexpr,
+    ELEMENTS: tl.constexpr,
+    PIECES: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    QUANTISED: tl.constexpr,
+    COPIES: tl.constexpr,
+):
+    """The places of a token's experts, each in a lane, and a share of its row, as the warp reads it; nothing behind the end."""
+    token = item // shares
+    place = -1
+    if (laneid() < TOP_K) & (item < end):
+        place = place_of_slot(token * TOP_K + laneid(), *of_ids, TOP_K, COPIES)
+    from_ptr = x_ptr + token.to(tl.int64) * columns
+    until = tl.where(item < end, columns, 0)
+    if QUANTISED:
+        return place, load_wide(from_ptr, item % shares, until, PIECES, ALIGNED)
+    return place, load_share(from_ptr, item % shares, until, ELEMENTS, PIECES, ALIGNED)
+
+
+@tandem.jit
 def send_rows(
     x_ptr,
-    ids_ptr,
+    of_ids,
     rows_ptr,
     scales_ptr,
     mine_ptr,
     m,
     most,
     columns,
-    experts,
     local_experts,
     shares,
     first,
@@ -60,23 +90,25 @@ def send_rows(
     PIECES: tl.constexpr,
     ALIGNED: tl.constexpr,
     QUANTISED: tl.constexpr,
+    COPIES: tl.constexpr,
+    AHEAD: tl.constexpr,
 ):
-    """By warps `first`, `first` + `step`, ..."""
+    """By warps `first`, `first` + `step`, ... AHEAD: each reads its next share before it sends one, so that the link does not wait for
+    memory."""
     rank = dl.rank()
-    lane = laneid()
-    for item in range(first, m * shares, step):
-        token = item // shares
-        expert = -1
-        if lane < TOP_K:
-            expert = ld(ids_ptr + token * TOP_K + lane, semantic="weak")
-        share = item % shares
-        from_ptr = x_ptr + token.to(tl.int64) * columns
+    end = m * shares
+    sizes = (end, columns, shares)
+    next_place, following = load_item(x_ptr, of_ids, first, *sizes, TOP_K, ELEMENTS, PIECES, ALIGNED, QUANTISED, COPIES)
+    for item in range(first, end, step):
+        place = next_place
+        values = following
+        if AHEAD:
+            next_place, following = load_item(x_ptr, of_ids, item + step, *sizes, TOP_K, ELEMENTS, PIECES, ALIGNED, QUANTISED, COPIES)
         if QUANTISED:
-            values = load_quantised(from_ptr, share, columns, rows_ptr.dtype.element_ty, PIECES, ALIGNED)
-        else:
-            values = load_share(from_ptr, share, columns, ELEMENTS, PIECES, ALIGNED)
-        is_expert = (expert >= 0) & (expert < experts)
-        owner = tl.where(is_expert, expert // local_experts, -1)
+            values = quantised(values, rows_ptr.dtype.element_ty, PIECES)
+        token = item // shares
+        share = item % shares
+        owner = tl.where(place >= 0, place // local_experts, -1)
         for turn in range(1, RANKS):
             peer = (rank + turn) % RANKS
             if anyone(owner == peer):
@@ -85,6 +117,8 @@ def send_rows(
             row = (rank * most + token).to(tl.int64)
             of_row = (rows_ptr + row * columns, scales_ptr + row * tl.cdiv(columns, SCALED_ELEMENTS))
             store_share(*of_row, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
+        if not AHEAD:
+            next_place, following = load_item(x_ptr, of_ids, item + step, *sizes, TOP_K, ELEMENTS, PIECES, ALIGNED, QUANTISED, COPIES)
 
 
 @tandem.jit
@@ -101,22 +135,42 @@ def counts_of_sources(about_ptr, about_stride, epoch, m, RANKS: tl.constexpr, PO
 
 
 @tandem.jit
+def tell_of_slot(
+    findings_ptr, told_ptr, epoch, slot, place, ids_ptr, placement_ptr, places, placed, TOP_K: tl.constexpr, COPIES: tl.constexpr
+):
+    """Of one whose id is no expert's, or whose expert has no place there."""
+    expert = ld(ids_ptr + slot, semantic="weak")
+    if place == NO_PLACE:
+        expect(False, "a place of `placement` is none")
+    else:
+        expect(False, "an id is no expert's")
+    if is_first_of_call(told_ptr, epoch):
+        if place == NO_PLACE:
+            copy = copy_of(slot, TOP_K, COPIES)
+            tell(findings_ptr, BAD_PLACE, ld(placement_ptr + expert * COPIES + copy, semantic="weak"), places - 1, expert, copy)
+        else:
+            tell(findings_ptr, BAD_IDS + 1, expert, (placed if COPIES else places) - 1, slot // TOP_K, slot % TOP_K)
+
+
+@tandem.jit
 def gather_slots(
-    ids_ptr,
+    of_ids,
     weights_ptr,
     here_ids_ptr,
     here_weights_ptr,
+    findings_ptr,
+    told_ptr,
     about_ptr,
     about_stride,
     counts,
     epoch,
     most,
-    experts,
     local_experts,
     first,
     step,
     TOP_K: tl.constexpr,
     RANKS: tl.constexpr,
+    COPIES: tl.constexpr,
     POLLS: tl.constexpr,
 ):
     rank = dl.rank()
@@ -127,18 +181,30 @@ def gather_slots(
         weight = 0.0
         if slot < dl.smem_load(counts, source) * TOP_K:
             if source == rank:
-                expert = ld(ids_ptr + slot, semantic="weak")
+                place = place_of_slot(slot, *of_ids, TOP_K, COPIES)
                 weight = ld(weights_ptr + slot, semantic="weak")
-                is_expert = (expert >= 0) & (expert < experts)
-                is_here = is_expert & (expert // local_experts == rank)
-                # What is no expert's stays wrong, for the route to count.
-                here = tl.where(is_here, expert - rank * local_experts, tl.where(is_expert | (expert == -1), -1, -2))
+                here = tl.where(place < 0, place, tl.where(place // local_experts == rank, place - rank * local_experts, -1))
+                if here < DROPPED:  # it stays wrong, for the route to count
+                    tell_of_slot(findings_ptr, told_ptr, epoch, slot, place, *of_ids, TOP_K, COPIES)
             else:
                 about = data_of(receive_one(about_ptr + source * about_stride + 2 * (1 + slot), epoch, POLLS), tl.int32)
                 here = about[0]
                 weight = about[1].to(tl.float32, bitcast=True)
         st(here_ids_ptr + i, here, semantic="weak")
         st(here_weights_ptr + i, weight, semantic="weak")
+
+
+@tandem.jit
+def came(nth, RANKS: tl.constexpr):
+    """The source and the number of the n-th token that comes."""
+    OTHERS: tl.constexpr = max(RANKS - 1, 1)
+    return (dl.rank() + 1 + nth % OTHERS) % RANKS, nth // OTHERS
+
+
+@tandem.jit
+def about_slot(about_ptr, about_stride, source, token, TOP_K: tl.constexpr):
+    """Where lane k's slot of a token is told of."""
+    return about_ptr + source * about_stride + 2 * (1 + token * TOP_K + laneid())
 
 
 @tandem.jit
@@ -165,15 +231,23 @@ def receive_rows(
     POLLS: tl.constexpr,
 ):
     """In the order in which they are sent."""
-    OTHERS: tl.constexpr = max(RANKS - 1, 1)
     lane = laneid()
-    for item in range(first, (RANKS - 1) * most * shares, step):
-        source = (dl.rank() + 1 + item // shares % OTHERS) % RANKS
-        token = item // shares // OTHERS
+    end = (RANKS - 1) * most * shares
+    following = dl.zeros_vector(2, tl.int64)
+    source, token = came(first // shares, RANKS)
+    if (lane < TOP_K) & (first < end):
+        following = ld_vector(about_slot(about_ptr, about_stride, source, token, TOP_K), 2, "sys", "relaxed")
+    for item in range(first, end, step):
+        packet = following
+        source, token = came((item + step) // shares, RANKS)
+        if (lane < TOP_K) & (item + step < end):  # under way while this item is taken
+            following = ld_vector(about_slot(about_ptr, about_stride, source, token, TOP_K), 2, "sys", "relaxed")
+        source, token = came(item // shares, RANKS)
         row = source * most + token
         here = -1
         if (lane < TOP_K) & (token < dl.smem_load(counts, source)):
-            packet = receive_one(about_ptr + source * about_stride + 2 * (1 + token * TOP_K + lane), epoch, POLLS)
+            if not is_of_call(packet, epoch):
+                packet = receive_one(about_slot(about_ptr, about_stride, source, token, TOP_K), epoch, POLLS)
             here = data_of(packet, tl.int32)[0]
         if anyone(here >= 0):
             share = item % shares
@@ -187,22 +261,27 @@ def receive_rows(
 def dispatch(
     x_ptr,
     ids_ptr,
+    placement_ptr,
     weights_ptr,
     rows_ptr,
     scales_ptr,
     here_ids_ptr,
     here_weights_ptr,
     route_ptr,
+    findings_ptr,
+    told_ptr,
     about_ptr,
     slots_ptr,
     epoch_ptr,
     m,
     most,
     columns,
-    experts,
+    places,
+    placed,
     local_experts,
     shares,
     TOP_K: tl.constexpr,
+    COPIES: tl.constexpr,
     RANKS: tl.constexpr,
     ELEMENTS: tl.constexpr,
     PIECES: tl.constexpr,
@@ -221,13 +300,15 @@ def dispatch(
     BLOCK: tl.constexpr,
     GROUP: tl.constexpr,
 ):
-    """This rank has m of up to `most` tokens. `here_ids`, `here_weights`, [RANKS * most, TOP_K]: this rank's experts of the tokens that
-    come here, -1 where none; ROUTES: also their route, by the one of TELLERS, for which the constants behind are. QUANTISED: rows are in
-    fp8, with scales. SEND and RECEIVE: one call or two."""
+    """This rank has m of up to `most` tokens, whose experts have places (ops/device/places.py). `here_ids`, `here_weights`, [RANKS * most,
+    TOP_K]: this rank's experts of the tokens that come here, -1 where none; ROUTES: also their route, by the one of TELLERS, for which the
+    constants behind are. QUANTISED: rows are in fp8, with scales. SEND and RECEIVE: one call or two. `findings`, `told`: for what the host
+    is told of ids that are no expert's."""
     rank = dl.rank()
     pid = tl.program_id(0)
     warp = tid(0) // 32
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
+    of_ids = (ids_ptr, placement_ptr, places, placed)
     about_stride = 2 * (1 + most * TOP_K)
     source_stride = (most * shares).to(tl.int64) * share_stride(PIECES, QUANTISED)
     about_ptr += (epoch % 2) * RANKS * about_stride
@@ -247,21 +328,20 @@ def dispatch(
     if SEND:
         if tells:
             of_rank = about_ptr + rank * about_stride
-            tell_slots(ids_ptr, weights_ptr, of_rank, epoch, m, experts, local_experts, *telling, TOP_K, RANKS)
+            tell_slots(of_ids, weights_ptr, of_rank, epoch, m, local_experts, *telling, TOP_K, RANKS, COPIES)
     if BESIDE:
         counts = counts_of_sources(about_ptr, about_stride, epoch, m, RANKS, POLLS)
     if SEND:
         if sends:
             send_rows(
                 x_ptr,
-                ids_ptr,
+                of_ids,
                 rows_ptr,
                 scales_ptr,
                 slots_ptr + rank * source_stride,
                 m,
                 most,
                 columns,
-                experts,
                 local_experts,
                 shares,
                 *moving,
@@ -271,15 +351,18 @@ def dispatch(
                 PIECES,
                 ALIGNED,
                 QUANTISED,
+                COPIES,
+                BESIDE,
             )
     if RECEIVE:
         if not BESIDE:
             counts = counts_of_sources(about_ptr, about_stride, epoch, m, RANKS, POLLS)
         abouts = (about_ptr, about_stride)
         here = (here_ids_ptr, here_weights_ptr)
+        telling_host = (findings_ptr, told_ptr)
         if gathers:
-            of_here = (experts, local_experts, *gathering, TOP_K, RANKS, POLLS)
-            gather_slots(ids_ptr, weights_ptr, *here, *abouts, counts, epoch, most, *of_here)
+            of_here = (local_experts, *gathering, TOP_K, RANKS, COPIES, POLLS)
+            gather_slots(of_ids, weights_ptr, *here, *telling_host, *abouts, counts, epoch, most, *of_here)
             if ROUTES:
                 __syncthreads()
                 deal(

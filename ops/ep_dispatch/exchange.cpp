@@ -31,11 +31,23 @@ Tile tileFor(int64_t pieces, int64_t programs, bool isBeside, bool sums, bool qu
 const char* const kRouteHere = "64 + 10*shard(experts) + 4*ranks*max_m*top_k";
 
 const std::vector<Size>& exchangeSizes() {
-  static const std::vector<Size> sizes = {{"max_m", "the most tokens of a rank"},
-                                          {"columns", "of a row"},
-                                          {"experts", "of all ranks; rank r has those from r * cdiv(experts, ranks)"},
-                                          {"top_k", "experts of a token"}};
+  static const std::vector<Size> sizes = {
+      {"max_m", "the most tokens of a rank"},
+      {"columns", "of a row"},
+      {"experts", "of all ranks; rank r has those from r * cdiv(experts, ranks). With `placement` places for them"},
+      {"top_k", "experts of a token"}};
   return sizes;
+}
+
+const Operand& placementOperand() {
+  static const Operand placement = {
+      .name = "placement", .shape = {"placed_experts", "copies"}, .always = DType::Int32, .givenBy = "placed_experts"};
+  return placement;
+}
+
+void checkPlacement(const std::string& name, const ExchangeConfig& config) {
+  if (!config.placedExperts != !config.copies)
+    throw Error("`" + name + "`: `placed_experts` and `copies`, which say the shape of `placement`, go together");
 }
 
 const std::vector<Number>& exchangeNumbers() {
@@ -48,8 +60,9 @@ const std::vector<Number>& exchangeNumbers() {
 
 Exchange::Exchange(const Table& table, Team& team, Memory& memory, const ExchangeSizes& sizes, int64_t aboutToken,
                    DType dtype, int others, bool sums, const ExchangeConfig& config)
-    : table_(table), team_(team), sizes_(sizes), dtype_(dtype), others_(others) {
-  checkExperts(table, sizes.experts, sizes.topK);
+    : table_(table), team_(team), sizes_(sizes), placed_(config.placedExperts), copies_(config.copies), dtype_(dtype),
+      others_(others) {
+  checkExperts(table, sizes.experts, sizes.topK, team.size());
   bool simulated = team.target() == "sim";
   int64_t packets = cdiv(sizes.columns, elementsOfPacket(dtype));
   int64_t ofRow = cdiv(packets, kLanes), scaleSlots = dtype == DType::Float8E4NV ? 1 : 0;
@@ -83,18 +96,25 @@ void Exchange::launch(const Kernel& kernel, const std::vector<Tensor>& tensors, 
   bool sendOnly = numbers[1] != 0, receiveOnly = numbers[2] != 0;
   std::string name = "`" + table_.name + "`: ";
   if (sendOnly && receiveOnly) throw Error(name + "`send_only` and `receive_only` exclude each other");
-  if (receiveOnly && !isUnderWay_) throw Error(name + "`receive_only` follows a call with `send_only`");
-  if (!receiveOnly && isUnderWay_) throw Error(name + "the last call's rows are still to be received: `receive_only`");
-  isUnderWay_ = sendOnly;
+  if (receiveOnly && !underWay_) throw Error(name + "`receive_only` follows a call with `send_only`");
+  if (!receiveOnly && underWay_) throw Error(name + "the last call's rows are still to be received: `receive_only`");
+  if (receiveOnly && underWay_->m != numbers[0])
+    throw Error(name + "`m` is " + std::to_string(numbers[0]) + ", the call with `send_only` had " +
+                std::to_string(underWay_->m));
+  if (receiveOnly && underWay_->out != rows.back().address)
+    throw Error(name + "`out` is another tensor than that of the call with `send_only`");
+  underWay_.reset();
+  if (sendOnly) underWay_ = {numbers[0], rows.back().address};
   int64_t elements = elementsOfPacket(dtype_);
   bool isAligned = sizes_.columns % elements == 0;
   for (const Tensor& t : rows) isAligned &= t.address % kPacketBytes == 0;
   std::vector<Argument> arguments(tensors.begin(), tensors.end());
   arguments.insert(arguments.end(), {abouts_, slots_, epochs_});
-  for (int64_t size : {numbers[0], sizes_.maxM, sizes_.columns, sizes_.experts, localExperts(), shares_})
+  for (int64_t size : {numbers[0], sizes_.maxM, sizes_.columns, sizes_.experts, placed_, localExperts(), shares_})
     arguments.emplace_back(size);
   std::map<std::string, Constant> all = constants;
   all.insert({{"TOP_K", sizes_.topK},
+              {"COPIES", copies_},
               {"RANKS", int64_t(team_.size())},
               {"ELEMENTS", elements},
               {"PIECES", pieces_},

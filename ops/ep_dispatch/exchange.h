@@ -4,6 +4,7 @@
 #include "ops/table.h"
 #include "tandem/moe_config.h"
 #include <map>
+#include <optional>
 
 namespace tandem::ops {
 
@@ -21,10 +22,19 @@ std::vector<Option> exchangeOptions() {
   Option mode = option<Config>("mode", &Config::mode, "latency, of few tokens, or throughput, of many");
   mode.kind = Option::Kind::Word;
   mode.words = {"auto", "latency", "throughput"};
-  return {mode, option<Config>("programs", &Config::programs, "at most"),
-          option<Config>("num_warps", &Config::numWarps, "of a program, in `throughput` 2 or more", 1),
-          option<Config>("pieces", &Config::pieces, "of 512 bytes, that a warp has in flight at once", 1, 8)};
+  return {
+      mode,
+      option<Config>("programs", &Config::programs, "at most"),
+      option<Config>("num_warps", &Config::numWarps, "of a program, in `throughput` 2 or more", 1),
+      option<Config>("pieces", &Config::pieces, "of 512 bytes, that a warp has in flight at once", 1, 8),
+      option<Config>("placed_experts", &Config::placedExperts, "that ids name, where `placement` says their places"),
+      option<Config>("copies", &Config::copies, "places of an expert in `placement`")};
 }
+
+// The table of places of a call that has one.
+const Operand& placementOperand();
+// Throws Error unless `placed_experts` and `copies` go together.
+void checkPlacement(const std::string& name, const ExchangeConfig& config);
 
 // m, and which half of a call: both unless one is told.
 const std::vector<Number>& exchangeNumbers();
@@ -38,7 +48,7 @@ class Exchange {
   // `tensors`: the kernel's arguments before the slots; those whose rows travel come in `rows`. `numbers`: of the call.
   void launch(const Kernel& kernel, const std::vector<Tensor>& tensors, const std::vector<Tensor>& rows,
               const std::vector<int64_t>& numbers, int stream, const std::map<std::string, Constant>& constants = {});
-  // The most tokens that come to a rank, and its experts.
+  // The most tokens that come to a rank, and its experts, or places for them.
   int64_t tokens() const;
   int64_t localExperts() const;
   int numWarps() const { return numWarps_; }
@@ -49,9 +59,16 @@ class Exchange {
   const Table& table_;
   Team& team_;
   ExchangeSizes sizes_;
+  int64_t placed_, copies_;
   DType dtype_;
-  int64_t pieces_, shares_;             // of a row
-  bool isBeside_, isUnderWay_ = false;  // sent, not received yet
+  int64_t pieces_, shares_;  // of a row
+  bool isBeside_;
+  // What was sent and is not received yet: how many tokens, and where the result goes.
+  struct UnderWay {
+    int64_t m;
+    uint64_t out;
+  };
+  std::optional<UnderWay> underWay_;
   int programs_, numWarps_, others_;
   Tensor abouts_, slots_, epochs_;
 };

@@ -11,8 +11,8 @@ constexpr const char* kRouteWords = "64 + 10*experts + 4*m*top_k";
 
 // The rows of a block: `given`, else by the rows of an expert on average.
 int blockRows(int64_t slots, int64_t experts, const DealConfig& given, const std::string& target);
-// Throws Error unless so many experts can be chosen among.
-void checkExperts(const Table& table, int64_t experts, int64_t topK);
+// Throws Error unless so many experts, of so many ranks that each have some, can be chosen among.
+void checkExperts(const Table& table, int64_t experts, int64_t topK, int ranks = 1);
 
 template <class Config>
 std::vector<Option> dealOptions() {

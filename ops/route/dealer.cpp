@@ -38,13 +38,13 @@ int blockRows(int64_t slots, int64_t experts, const DealConfig& given, const std
   return each > 48 ? 128 : each > 16 ? 64 : 16;
 }
 
-void checkExperts(const Table& table, int64_t experts, int64_t topK) {
+void checkExperts(const Table& table, int64_t experts, int64_t topK, int ranks) {
   auto check = [&](const char* name, int64_t value, int64_t most) {
     if (value > most)
       throw Error("`" + table.name + "`: `" + name + "` is " + std::to_string(value) + ", 1 to " +
                   std::to_string(most) + " are possible");
   };
-  check("experts", experts, kMostExperts);
+  check("experts", experts, kMostExperts * ranks);
   check("top_k", topK, std::min(experts, kMostTopK));
 }
 

@@ -24,10 +24,34 @@ TEST(Findings, NameWhatWasSeenAndWhatIsAllowed) {
             begin + "`route` has blocks of 64 rows, 128 are needed: `block_m` must be the same in both" + end);
   EXPECT_EQ(told({9, 1, 2}), begin + "`route` is of a team of 1 ranks, the operator's has 2" + end);
   EXPECT_EQ(told({10, 1, 0}), begin + "`route` is rank 1's, that of rank 0 is needed" + end);
+  EXPECT_EQ(told({11, 99, 7, 3, 1}), begin + "`placement`: expert 3, copy 1 has place 99, 0 to 7 are possible" + end);
   EXPECT_EQ(told({77, 1, 0}), begin + "data that it cannot use, finding 77" + end);
 }
 
 TEST(Findings, OperatorsWithoutWordsHaveNone) { EXPECT_EQ(takeFinding({}, "route"), ""); }
+
+TEST(Findings, AreLookedAtByWhoWaitsForTheStreams) {
+  auto main = [](Team& team) {
+    HostWords words = findingsOf(team, "route_ids"), others = findingsOf(team, "route_ids");
+    team.synchronize();
+    for (const HostWords& of : {words, others}) {
+      of.host[1] = 99;
+      of.host[2] = 7;
+      of.host[0] = 1;
+      try {
+        team.synchronize();
+        FAIL() << "rank " << team.rank() << " is not told";
+      } catch (const Error& e) {
+        EXPECT_NE(std::string(e.what()).find("has 99, -1 to 7 are possible"), std::string::npos) << e.what();
+      }
+      team.synchronize();
+    }
+    words.host[0] = 1;
+    forget(team, words);
+    team.synchronize(0);
+  };
+  launch(main, {.ranks = 2});
+}
 
 }  // namespace
 }  // namespace tandem::ops

@@ -14,6 +14,7 @@ FILES = [
     "device/findings.py",
     "device/marks.py",
     "device/packets.py",
+    "device/places.py",
     "device/routes.py",
     "device/scales.py",
     "ep_dispatch/ep_dispatch.py",
@@ -51,29 +52,43 @@ def kernels(folder, *changes):
 class Case:
     """Tokens of all ranks, `counts` of them on each, with experts that multiply by e + 1."""
 
-    def __init__(self, counts, most, columns, experts, top_k, seed=0, dropped=0.2):
+    def __init__(self, counts, most, columns, experts, top_k, seed=0, dropped=0.2, placement=None):
+        """`placement`: a table [placed, copies] of `experts` places."""
         draw = np.random.default_rng(seed)
         self.counts, self.most, self.columns, self.experts, self.top_k = counts, most, columns, experts, top_k
+        self.local, self.placement = -(-experts // len(counts)), placement
+        self.named, self.expert_at = experts, np.arange(experts)  # the experts that ids name, and those of places
+        if placement is not None:
+            self.named = len(placement)
+            self.expert_at[placement] = np.arange(self.named)[:, None]
         self.x = [draw.integers(-3, 4, (m, columns)).astype(np.float32) for m in counts]
         self.ids = [
-            np.stack([draw.permutation(experts)[:top_k] for _ in range(m)] or [np.zeros(top_k)])[:m].astype(np.int32) for m in counts
+            np.stack([draw.permutation(self.named)[:top_k] for _ in range(m)] or [np.zeros(top_k)])[:m].astype(np.int32) for m in counts
         ]
         for ids in self.ids:
             ids[draw.random(ids.shape) < dropped] = -1
         self.weights = [draw.choice([0.5, 1.0, 2.0], (m, top_k)).astype(np.float32) for m in counts]
-        self.local = -(-experts // len(counts))
+
+    def places(self, rank):
+        """The place of each slot's expert, -1 where there is none."""
+        ids = self.ids[rank]
+        is_expert = (ids >= 0) & (ids < self.named)
+        if self.placement is None:
+            return np.where(is_expert, ids, -1)
+        turn = (rank + np.arange(len(ids)))[:, None] % self.placement.shape[1]
+        return np.where(is_expert, self.placement[np.where(is_expert, ids, 0), turn], -1)
 
     def here(self, rank):
         """ids [ranks * most, top_k] of the tokens that come to a rank."""
         out = np.full((len(self.counts), self.most, self.top_k), -1, np.int32)
-        for source, ids in enumerate(self.ids):
-            mine = (ids >= 0) & (ids < self.experts) & (ids // self.local == rank)
-            out[source, : len(ids)] = np.where(mine, ids - rank * self.local, -1)
+        for source in range(len(self.counts)):
+            places = self.places(source)
+            out[source, : len(places)] = np.where((places >= 0) & (places // self.local == rank), places - rank * self.local, -1)
         return out.reshape(-1, self.top_k)
 
     def result(self, rank):
         ids = self.ids[rank]
-        share = np.where((ids >= 0) & (ids < self.experts), self.weights[rank] * (ids + 1), 0).sum(1)
+        share = np.where((ids >= 0) & (ids < self.named), self.weights[rank] * (ids + 1), 0).sum(1)
         return self.x[rank] * share[:, None]
 
 
@@ -96,13 +111,15 @@ class Layer:
             team.local_empty((rows, case.top_k), "int32", name="here"),
             team.local_empty((rows, case.top_k), "float32", name="by"),
         )
+        self.findings, self.told = zeros(8, "int32"), zeros(1, "int64")
         self.dealt = RouteIds(team, rows, case.local, case.top_k, "i32")
 
     def launch(self, kernel, tensors, which, m, programs=None, **constants):
         case = self.case
-        sizes = (m, case.most, case.columns, case.experts, case.local, self.shares)
+        sizes = (m, case.most, case.columns, case.experts, case.named, case.local, self.shares)
         constants |= {
             "TOP_K": case.top_k,
+            "COPIES": 0 if case.placement is None else case.placement.shape[1],
             "RANKS": self.team.size,
             "ELEMENTS": ELEMENTS,
             "PIECES": PIECES,
@@ -114,8 +131,12 @@ class Layer:
         for part in [(True, False), (False, True)] if self.two_calls else [(True, True)]:
             kernel[(programs or self.programs,)](*given, **constants, SEND=part[0], RECEIVE=part[1], num_warps=self.warps)
 
+    def placement(self, otherwise):
+        table = self.case.placement
+        return otherwise if table is None else self.team.local_from_array(table)
+
     def dispatch(self, x, ids, weights, m):
-        tensors = (x, ids, weights, self.rows, self.by, self.here, self.by, self.here)
+        tensors = (x, ids, self.placement(ids), weights, self.rows, self.by, self.here, self.by, self.here, self.findings, self.told)
         self.launch(
             self.kernels["ep_dispatch"],
             tensors,
@@ -129,7 +150,7 @@ class Layer:
         )
 
     def combine(self, h, route, ids, out, m):
-        self.launch(self.kernels["ep_combine"], (h, route, ids, out), 1, m)
+        self.launch(self.kernels["ep_combine"], (h, route, ids, self.placement(ids), out, self.findings), 1, m)
 
     def route_here(self, case):
         """The route of what comes to this rank, and its experts' results, from NumPy alone."""
@@ -139,7 +160,9 @@ class Layer:
             by[source, : len(weights)], x[source, : len(weights)] = weights, case.x[source]
         route = self.dealt(here, by.reshape(rows, -1), rows)
         order, h = route_parts(route, rows, case.local, case.top_k).order, np.zeros((rows * case.top_k, case.columns), np.float32)
-        h[: len(order)] = x.reshape(rows, -1)[order // case.top_k] * (here.reshape(-1)[order] + 1 + team.rank * case.local)[:, None]
+        h[: len(order)] = (
+            x.reshape(rows, -1)[order // case.top_k] * (case.expert_at[here.reshape(-1)[order] + team.rank * case.local] + 1)[:, None]
+        )
         return team.local_from_array(route), team.local_from_array(h)
 
 

@@ -6,15 +6,28 @@ from tandem.kernel.element_types import as_dtype
 from tandem.ops import route_parts
 
 
+def drawn_placement(draw, places, placed, copies):
+    """Some places stay empty where there are more of them, so ranks have unequal numbers of experts."""
+    drawn = draw.permutation(places).astype(np.int32)
+    table, spare = np.repeat(drawn[:placed, None], copies, 1), list(drawn[placed:])
+    for expert, copy in np.ndindex(table.shape):
+        if copy and spare and draw.random() < 0.5:
+            table[expert, copy] = spare.pop()
+    return table
+
+
 class Layer:
     """Tokens of all ranks, `counts` of them on each, of at most `most`. Small integers: sums are exact whatever their order."""
 
-    def __init__(self, counts, most, columns, experts, top_k, dtype="bf16", seed=0, dropped=0.2, owner=None):
+    def __init__(self, counts, most, columns, experts, top_k, dtype="bf16", seed=0, dropped=0.2, owner=None, placed=None, copies=2):
+        """`placed`: so many experts have `experts` places, as drawn, each of them up to `copies`."""
         draw = np.random.default_rng(seed)
         self.counts, self.most, self.columns, self.experts, self.top_k = counts, most, columns, experts, top_k
         self.ranks, self.local, self.dtype = len(counts), -(-experts // len(counts)), as_dtype(dtype)
         self.x = [draw.integers(-3, 4, (m, columns)).astype(self.dtype) for m in counts]
-        from_experts = np.arange(experts) if owner is None else np.arange(owner * self.local, min((owner + 1) * self.local, experts))
+        self.placement = None if placed is None else drawn_placement(draw, experts, placed, copies)
+        self.named = experts if placed is None else placed  # experts that ids name
+        from_experts = np.arange(self.named) if owner is None else np.arange(owner * self.local, min((owner + 1) * self.local, experts))
         self.ids = [np.array([draw.permutation(from_experts)[:top_k] for _ in range(m)], np.int32).reshape(m, top_k) for m in counts]
         for ids in self.ids:
             ids[draw.random(ids.shape) < dropped] = -1
@@ -23,12 +36,33 @@ class Layer:
     def factor(self, expert):
         return 1 + expert % 3
 
+    def places(self, rank):
+        """The place of each slot's expert, -1 where there is none."""
+        ids = self.ids[rank]
+        is_expert = (ids >= 0) & (ids < self.named)
+        if self.placement is None:
+            return np.where(is_expert, ids, -1)
+        table = self.table(rank)
+        turn = (rank + np.arange(len(ids)))[:, None] % table.shape[1]
+        return np.where(is_expert, table[np.where(is_expert, ids, 0), turn], -1)
+
+    def table(self, rank):
+        """A rank may have one of its own."""
+        return self.placement if self.placement.ndim == 2 else self.placement[rank]
+
+    def expert_at(self, place):
+        return place if self.placement is None else int(np.argwhere(self.placement == place)[0][-2])
+
+    def options(self):
+        """Of the operators."""
+        return {} if self.placement is None else dict(zip(("placed_experts", "copies"), self.placement.shape[-2:]))
+
     def here(self, rank):
         """[ranks * most, top_k]: the experts of a rank, counted from 0, for each slot of the tokens that come to it; -1 for others."""
         out = np.full((self.ranks, self.most, self.top_k), -1, np.int32)
-        for source, ids in enumerate(self.ids):
-            is_mine = (ids >= 0) & (ids < self.experts) & (ids // self.local == rank)
-            out[source, : len(ids)] = np.where(is_mine, ids - rank * self.local, -1)
+        for source in range(self.ranks):
+            places = self.places(source)
+            out[source, : len(places)] = np.where((places >= 0) & (places // self.local == rank), places - rank * self.local, -1)
         return out.reshape(-1, self.top_k)
 
     def check_dispatch(self, rank, rows, route):
@@ -52,12 +86,12 @@ class Layer:
         h = np.full((self.ranks * self.most * self.top_k, self.columns), np.nan, self.dtype)
         flat = self.here(rank).reshape(-1)
         for i, slot in enumerate(parts.order):
-            h[i] = np.array(rows[int(slot) // self.top_k]) * self.dtype.type(self.factor(flat[slot] + rank * self.local))
+            h[i] = np.array(rows[int(slot) // self.top_k]) * self.dtype.type(self.factor(self.expert_at(flat[slot] + rank * self.local)))
         return h
 
     def wanted(self, rank):
         ids = self.ids[rank]
-        share = np.where((ids >= 0) & (ids < self.experts), self.weights[rank] * self.factor(ids), 0).sum(1)
+        share = np.where((ids >= 0) & (ids < self.named), self.weights[rank] * self.factor(ids), 0).sum(1)
         return self.x[rank].astype(np.float64) * share[:, None]
 
     def check_combine(self, rank, out):
@@ -70,8 +104,9 @@ def run(team, layer, dispatch, combine):
     m = layer.counts[rank]
     moved = team.local_from_array
     x, ids, weights = moved(layer.x[rank]), moved(layer.ids[rank]), moved(layer.weights[rank])
-    rows, route = dispatch(x, ids, weights, m)
+    more = {} if layer.placement is None else {"placement": moved(layer.table(rank))}
+    rows, route = dispatch(x, ids, weights, m, **more)
     parts = layer.check_dispatch(rank, rows, route)
-    out = combine(moved(layer.results(rank, rows, parts)), route, ids, m)
+    out = combine(moved(layer.results(rank, rows, parts)), route, ids, m, **more)
     if m:
         layer.check_combine(rank, np.array(out))

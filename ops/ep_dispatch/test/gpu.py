@@ -1,4 +1,5 @@
-"""EpDispatch and EpCombine on ranks on GPUs: numbers of tokens, sizes, types, calls in a row, captured calls."""
+"""EpDispatch and EpCombine on ranks on GPUs: numbers of tokens, sizes, types, calls in a row, in two halves, captured; tables of places;
+bad ids."""
 
 import pathlib
 import sys
@@ -12,13 +13,20 @@ from products import on_gpus
 
 from tandem.ops import EpCombine, EpDispatch
 
-# The most tokens of a rank, columns, experts, top_k, type.
-SIZES = [(1, 1, 2, 1, "fp32"), (5, 77, 6, 2, "bf16"), (64, 2048, 16, 8, "fp16"), (128, 7168, 256, 8, "bf16"), (33, 1000, 9, 3, "fp32")]
+# The most tokens of a rank, columns, experts, top_k, type. Of the last ones several programs gather what is said of slots.
+SIZES = [
+    (1, 1, 2, 1, "fp32"),
+    (5, 77, 6, 2, "bf16"),
+    (64, 2048, 16, 8, "fp16"),
+    (128, 7168, 256, 8, "bf16"),
+    (33, 1000, 9, 3, "fp32"),
+    (500, 512, 64, 8, "bf16"),
+]
 
 
-def operators(team, layer):
+def operators(team, layer, **options):
     sizes = (layer.most, layer.columns, layer.experts, layer.top_k, layer.dtype)
-    return EpDispatch(team, *sizes), EpCombine(team, *sizes)
+    return [op(team, *sizes, **options, **layer.options()) for op in (EpDispatch, EpCombine)]
 
 
 def layers(ranks, calls=3):
@@ -78,4 +86,85 @@ def replays(ranks, times=20):
     on_gpus(main, ranks)
 
 
-CHECKS = {"operators.ep.layers": layers, "operators.ep.replays": replays}
+def placed(ranks):
+    """Experts with up to two places, of which ranks have unequal numbers; another table in each call."""
+    some = [Layer([40 - 7 * r % 40 for r in range(ranks)], 40, 1000, 9 * ranks, 4, "bf16", i, placed=8 * ranks - 3) for i in range(3)]
+
+    def main(team):
+        for mode in ("latency", "throughput"):
+            dispatch, combine = operators(team, some[0], mode=mode)
+            for layer in some:
+                run(team, layer, dispatch, combine)
+            dispatch.close()
+            combine.close()
+
+    on_gpus(main, ranks)
+
+
+def halves(ranks):
+    """Two pairs of operators have calls under way at once, of which nothing is awaited between."""
+    some = [Layer([30] * ranks, 30, 1024, 4 * ranks, 3, "bf16", i) for i in range(3)]
+
+    def main(team):
+        rank, moved, m = team.rank, team.local_from_array, 30
+        for mode in ("latency", "throughput"):
+            pairs = [operators(team, some[0], mode=mode) for _ in range(2)]
+            for layer in some:
+                given = [moved(a[rank]) for a in (layer.x, layer.ids, layer.weights)]
+                sent = [dispatch(*given, m, send_only=True) for dispatch, _ in pairs]
+                came = [dispatch(*given, m, out=rows, route=route, receive_only=True) for (dispatch, _), (rows, route) in zip(pairs, sent)]
+                hs = [moved(layer.results(rank, rows, layer.check_dispatch(rank, rows, route))) for rows, route in came]
+                outs = [combine(h, route, given[1], m, send_only=True) for (_, combine), h, (_, route) in zip(pairs, hs, came)]
+                for (_, combine), h, (_, route), out in zip(pairs, hs, came, outs):
+                    combine(h, route, given[1], m, out=out, receive_only=True)
+                    layer.check_combine(rank, np.array(out))
+            for pair in pairs:
+                for op in pair:
+                    op.close()
+
+    on_gpus(main, ranks)
+
+
+def bad_ids(ranks):
+    """The next call, `synchronize()` or `close()` tells the rank that gave one, once, and all else is as it should be."""
+    import torch
+
+    layer = Layer([6] * ranks, 6, 256, 4 * ranks, 2, "bf16", 1)
+    layer.ids[0][3, 1] = layer.ids[0][5, 0] = 4 * ranks
+
+    def main(team):
+        rank, moved, m = team.rank, team.local_from_array, 6
+        given = [moved(a[rank]) for a in (layer.x, layer.ids, layer.weights)]
+        good = moved(np.where(layer.ids[rank] < 4 * ranks, layer.ids[rank], -1))
+
+        def is_told(function, *arguments):
+            seen = ""
+            try:
+                function(*arguments)
+            except Exception as error:
+                seen = str(error)
+            wanted = f"has {4 * ranks}, -1 to {4 * ranks - 1} are possible" if rank == 0 else ""
+            assert wanted in seen and bool(wanted) == bool(seen), f"rank {rank}: {seen}"
+
+        for mode in ("latency", "throughput"):
+            for wait in ("next call", "synchronize", "close"):
+                dispatch, combine = operators(team, layer, mode=mode)
+                rows, route = dispatch(*given, m)
+                torch.cuda.synchronize()
+                if wait == "synchronize":
+                    is_told(team.synchronize)
+                    team.synchronize()
+                    assert rank or int(route[:1].torch()[0]) == 2
+                elif wait == "next call":
+                    again = (given[0], good, given[2], m)
+                    is_told(dispatch, *again)
+                    if rank == 0:
+                        dispatch(*again)
+                is_told(dispatch.close) if wait == "close" else dispatch.close()
+                combine.close()
+        team.barrier()
+
+    on_gpus(main, ranks)
+
+
+CHECKS = {f"operators.ep.{check.__name__}": check for check in (layers, replays, placed, halves, bad_ids)}

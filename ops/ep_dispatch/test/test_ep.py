@@ -14,7 +14,7 @@ from ep_reference import Layer, run
 
 import tandem
 from tandem.kernel.element_types import as_dtype
-from tandem.ops import EpCombine, EpDispatch
+from tandem.ops import EpCombine, EpDispatch, RouteIds
 
 # The most tokens of a rank, columns, experts for each rank, top_k, type.
 SIZES = [(3, 77, 3, 2, "bf16"), (5, 128, 1, 1, "fp16"), (2, 6, 2, 4, "fp32"), (4, 300, 4, 8, "bf16"), (1, 1, 2, 2, "fp32")]
@@ -25,7 +25,8 @@ def launched(layers, ranks, seed=0, **config):
 
     def main(team):
         sizes = (first.most, first.columns, first.experts, first.top_k, first.dtype)
-        with EpDispatch(team, *sizes, **config) as dispatch, EpCombine(team, *sizes, **config) as combine:
+        options = {**config, **first.options()}
+        with EpDispatch(team, *sizes, **options) as dispatch, EpCombine(team, *sizes, **options) as combine:
             for layer in layers:
                 run(team, layer, dispatch, combine)
 
@@ -44,6 +45,42 @@ def test_layers(ranks):
             for i in range(1 if ranks == 8 else 2)
         ]
         assert launched(layers, ranks, seed).reports == []
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_placed(ranks):
+    """Experts with places by a table, of other tables in later calls: some with copies, and unequal numbers of them on the ranks."""
+    for seed in range(20):
+        most, columns, each, top_k, dtype = SIZES[seed % len(SIZES)]
+        places, draw = (each + 1) * ranks, np.random.default_rng(seed)
+        placed = max(places - 1 - seed % 4 * ranks // 2, 1)
+        layers = [
+            Layer(
+                [int(n) for n in draw.integers(0, most + 1, ranks)],
+                most,
+                columns,
+                places,
+                min(top_k, placed),
+                dtype,
+                seed + 100 * i,
+                placed=placed,
+                copies=1 + seed % 3,
+            )
+            for i in range(1 if ranks == 8 else 2)
+        ]
+        assert launched(layers, ranks, seed, mode=("latency", "throughput")[seed % 2]).reports == []
+
+
+@pytest.mark.parametrize("place", [4, -1, -(2**31)])
+def test_places_that_are_none(place):
+    def main(team):
+        with EpDispatch(team, 2, 8, 4, 1, "fp32", placed_experts=2, copies=2) as op:
+            table = np.array([[0, 1], [2, place]], np.int32)
+            op(np.ones((2, 8), np.float32), np.ones((2, 1), np.int32), np.ones((2, 1), np.float32), 2, placement=table)
+
+    with pytest.raises(tandem.SimulationError, match="a place of `placement` is none") as found:
+        tandem.launch(main, ranks=2)
+    assert "ep_dispatch.py" in found.value.reports[0]["text"]
 
 
 def test_no_token_anywhere():
@@ -76,8 +113,8 @@ def quantised(x):
     return values.astype(as_dtype("fp8e4nv")), largest / np.float32(448)
 
 
-def rows_in_fp8(team, layer, pieces):
-    moved, rank, options = team.local_from_array, team.rank, {"pieces": pieces} if pieces else {}
+def rows_in_fp8(team, layer, pieces, mode):
+    moved, rank, options = team.local_from_array, team.rank, {"mode": mode, **({"pieces": pieces} if pieces else {})}
     with EpDispatch(team, layer.most, layer.columns, layer.experts, layer.top_k, layer.dtype, quantised=True, **options) as op:
         for _ in range(3):
             rows, _, scales = op(moved(layer.x[rank]), moved(layer.ids[rank]), moved(layer.weights[rank]), layer.counts[rank])
@@ -85,8 +122,9 @@ def rows_in_fp8(team, layer, pieces):
     return [(np.array(rows[int(row)]), np.array(scales[int(row)])) for row in used], used
 
 
+@pytest.mark.parametrize("mode", ["latency", "throughput"])
 @pytest.mark.parametrize("ranks", [1, 2, 3])
-def test_quantised(ranks):
+def test_quantised(ranks, mode):
     """Rows in fp8 have the bits of a quantisation before the flight; also zeros, and numbers of very different sizes."""
     sizes = [(77, "bf16", None), (512, "fp16", None), (1500, "fp32", None), (1040, "bf16", 1), (2100, "bf16", 4)]
     for seed, (columns, dtype, pieces) in enumerate(sizes):
@@ -96,7 +134,7 @@ def test_quantised(ranks):
         for x in layer.x:
             x[0, :128] = 0
 
-        result = tandem.launch(functools.partial(rows_in_fp8, layer=layer, pieces=pieces), ranks=ranks, seed=seed, check=True)
+        result = tandem.launch(functools.partial(rows_in_fp8, layer=layer, pieces=pieces, mode=mode), ranks=ranks, seed=seed, check=True)
         assert result.reports == []
         for found, used in result.values:
             for (values, scales), row in zip(found, used):
@@ -127,36 +165,58 @@ def test_two_calls(mode):
     assert tandem.launch(main, ranks=2, check=True).reports == []
 
 
+def test_several_programs_gather():
+    """What is said of 4800 slots is gathered by three programs, and their route is a launch of its own."""
+    layers = [Layer([3, 500], 600, 4, 6, 4, seed=1), Layer([600, 0], 600, 4, 6, 4, seed=2)]
+    assert launched(layers, 2, mode="latency").reports == []
+
+
 @pytest.mark.parametrize(
     "flags, message",
     [
         ([{"send_only": True, "receive_only": True}], "`send_only` and `receive_only` exclude each other"),
         ([{"receive_only": True}], "`receive_only` follows a call with `send_only`"),
         ([{"send_only": True}, {}], "the last call's rows are still to be received: `receive_only`"),
+        ([{"send_only": True}, {"send_only": True}], "the last call's rows are still to be received: `receive_only`"),
+        ([{"send_only": True}, {"receive_only": True}, {"receive_only": True}], "`receive_only` follows a call with `send_only`"),
+        ([{"send_only": True}, {"receive_only": True, "m": 0}], "`m` is 0, the call with `send_only` had 1"),
+        ([{"send_only": True}, {"receive_only": True, "out": None}], "`out` is another tensor than that of the call with `send_only`"),
     ],
 )
 def test_halves_that_do_not_fit(flags, message):
     def main(team):
         op = EpDispatch(team, 2, 8, 4, 2, "fp32")
+        rows = team.local_empty((4, 8), "float32")
         for some in flags:
-            op(np.zeros((1, 8), np.float32), np.zeros((1, 2), np.int32), np.zeros((1, 2), np.float32), 1, **some)
+            m = some.get("m", 1)
+            given = np.zeros((m, 8), np.float32), np.zeros((m, 2), np.int32), np.zeros((m, 2), np.float32)
+            op(*given, **{"m": m, "out": rows, **some})
 
     with pytest.raises(Exception, match="`ep_dispatch`: " + message):
         tandem.launch(main, ranks=2)
 
 
-@pytest.mark.parametrize("bad", [99, -7, 2**31 - 1, -(2**31)])
-def test_ids_that_are_no_experts(bad):
-    """They are counted in the route of the token's own rank, and nothing is sent for them."""
-
+def test_ids_that_are_no_experts():
     def main(team):
         with EpDispatch(team, 2, 8, 4, 2, "fp32") as op:
-            ids = np.array([[bad, 1], [2, 3]] if team.rank == 0 else [[0, 3], [1, 2]], np.int32)
-            _, route = op(np.ones((2, 8), np.float32), ids, np.ones((2, 2), np.float32), 2)
-            return np.array(route[:2]).tolist()
+            ids = np.array([[4, 1], [2, 3]] if team.rank == 0 else [[0, 3], [1, 2]], np.int32)
+            op(np.ones((2, 8), np.float32), ids, np.ones((2, 2), np.float32), 2)
 
-    result = tandem.launch(main, ranks=2, check=True)
-    assert result.reports == [] and result.values[0] == [1, 0] and result.values[1][0] == 0
+    with pytest.raises(tandem.SimulationError, match="an id is no expert's") as found:
+        tandem.launch(main, ranks=2)
+    assert "ep_dispatch.py" in found.value.reports[0]["text"]
+
+
+def test_a_route_that_is_not_the_dispatchs():
+    """As many words, but of twice the tokens of half the slots."""
+
+    def main(team):
+        made = RouteIds(team, 8, 2, 1, "i32")(np.zeros((8, 1), np.int32), np.ones((8, 1), np.float32), 8)
+        with EpCombine(team, 2, 8, 4, 2, "fp32") as op:
+            op(np.ones((8, 8), np.float32), made, np.zeros((2, 2), np.int32), 2)
+
+    with pytest.raises(tandem.SimulationError, match="`route` is of another number of tokens"):
+        tandem.launch(main, ranks=2)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +225,7 @@ def test_ids_that_are_no_experts(bad):
         ((4, 8, 4, 2), 5, "`m` is 5, the operator was made for 0 to 4"),
         ((4, 8, 4, 2), -1, "`m` is -1, the operator was made for 0 to 4"),
         ((4, 8, 4, 5), 1, "`ep_dispatch`: `top_k` is 5, 1 to 4 are possible"),
-        ((4, 8, 2000, 2), 1, "`ep_dispatch`: `experts` is 2000, 1 to 1024 are possible"),
+        ((4, 8, 2100, 2), 1, "`ep_dispatch`: `experts` is 2100, 1 to 2048 are possible"),
         ((0, 8, 4, 2), 1, "`max_m` is 0, at least 1 is needed"),
     ],
 )
@@ -173,6 +233,30 @@ def test_errors(sizes, m, message):
     def main(team):
         op = EpDispatch(team, *sizes, "bf16")
         op(np.zeros((1, 8), as_dtype("bf16")), np.zeros((1, 2), np.int32), np.zeros((1, 2), np.float32), m)
+
+    with pytest.raises(Exception, match=message):
+        tandem.launch(main, ranks=2)
+
+
+@pytest.mark.parametrize(
+    "options, more, message",
+    [
+        ({"placed_experts": 3}, {}, "`ep_dispatch`: `placed_experts` and `copies`, which say the shape of `placement`, go together"),
+        ({"placed_experts": 3, "copies": 0}, {}, "`copies` is 0, at least 1 is needed"),
+        ({"placed_experts": 3, "copies": 2}, {}, "`ep_dispatch`: `placement` is needed with `placed_experts`"),
+        ({}, {"placement": np.zeros((3, 2), np.int32)}, "`placement` goes with `placed_experts` alone"),
+        (
+            {"placed_experts": 3, "copies": 2},
+            {"placement": np.zeros((2, 3), np.int32)},
+            r"`placement` has shape \[2, 3\], \[3, 2\] is needed",
+        ),
+        ({"placed_experts": 3, "copies": 2}, {"placement": np.zeros((3, 2), np.float32)}, "`placement` is fp32, it must be i32"),
+    ],
+)
+def test_tables_that_do_not_fit(options, more, message):
+    def main(team):
+        op = EpDispatch(team, 2, 8, 4, 2, "fp32", **options)
+        op(np.zeros((1, 8), np.float32), np.zeros((1, 2), np.int32), np.zeros((1, 2), np.float32), 1, **more)
 
     with pytest.raises(Exception, match=message):
         tandem.launch(main, ranks=2)

@@ -40,18 +40,14 @@ PLANTED = {
     ),
     "one set of slots": ((DISPATCH, PARITY, "slots_ptr += 0"), "deadlock|race|" + NOTHING),
     "stale epoch": (
-        (DISPATCH, 'semantic="weak") + 1\n    about_stride', 'semantic="weak")\n    about_stride'),
+        (DISPATCH, 'semantic="weak") + 1\n    of_ids', 'semantic="weak")\n    of_ids'),
         "uninitialised|race|deadlock|" + NOTHING,
     ),
     "epoch not kept": ((DISPATCH, "        end_call(epoch_ptr, epoch)\n", ""), "uninitialised|race|deadlock|" + NOTHING),
     "one token too few told": ((DISPATCH, "dl.make_vector([m, 0])", "dl.make_vector([m - 1, 0])"), "uninitialised|" + NOTHING),
     "rows over one another": ((DISPATCH, ROW_POINTER, ROW_POINTER + " // 2"), "deadlock|race"),
     "wrong owner": (
-        (
-            DISPATCH,
-            "tl.where(is_expert, expert // local_experts, -1)\n        for turn",
-            "tl.where(is_expert, (expert + 1) // local_experts, -1)\n        for turn",
-        ),
+        (DISPATCH, "tl.where(place >= 0, place // local_experts, -1)", "tl.where(place >= 0, (place + 1) // local_experts, -1)"),
         "uninitialised|deadlock|race|" + NOTHING,
     ),
     "counts before they are there": ((DISPATCH, "    __syncthreads()\n    return counts", "    return counts"), "race"),
@@ -61,6 +57,10 @@ PLANTED = {
         (COMBINE, "        await_headers(about_ptr, epoch, RANKS, POLLS)\n        __syncthreads()\n", "        0\n"),
         "race|deadlock|leftover|" + NOTHING,
     ),
+    "zeros while the header is on its way": (
+        (COMBINE, "        sends = data_of(", "        sends = False & data_of("),
+        "race|deadlock|" + NOTHING,
+    ),
     "sums of a call before": (
         (COMBINE, 'epoch_ptr + pid, semantic="weak") + 1', 'epoch_ptr + pid, semantic="weak")'),
         "uninitialised|race|deadlock|" + NOTHING,
@@ -68,10 +68,13 @@ PLANTED = {
 }
 
 
-def cases(ranks, seed, calls=3, most=3, columns=77):
+def cases(ranks, seed, calls=3, most=3, columns=77, placed=None):
+    """`placed`: so many experts have 6 * ranks places, two of each, wherever they are drawn."""
     draw = np.random.default_rng(seed)
     counts = [[int(n) for n in draw.integers(0, most + 1, ranks)] for _ in range(calls)]
-    return [Case(of, most, columns, 6 * ranks, 6 - seed % 3 * 2, seed=10 * seed + i) for i, of in enumerate(counts)]
+    placement = None if placed is None else draw.permutation(6 * ranks)[: 2 * placed].reshape(placed, 2).astype(np.int32)
+    top_k = min(6 - seed % 3 * 2, placed or 6)
+    return [Case(of, most, columns, 6 * ranks, top_k, seed=10 * seed + i, placement=placement) for i, of in enumerate(counts)]
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +86,7 @@ def kernels(tmp_path_factory):
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_as_they_are(kernels, ranks, half):
     for seed in range(20):
-        given, policy = cases(ranks, seed), "slowest-rank" if seed % 5 == 2 else "random"
+        given, policy = cases(ranks, seed, placed=3 * ranks if seed % 4 == 3 else None), "slowest-rank" if seed % 5 == 2 else "random"
         result = tandem.launch(
             functools.partial(
                 ep_protocol.calls,
@@ -102,21 +105,131 @@ def test_as_they_are(kernels, ranks, half):
         assert result.reports == [] and is_right(result.values, given, half)
 
 
-@pytest.mark.parametrize("bad", [99, -7, 2**31 - 1, -(2**31)])
-def test_ids_that_are_no_experts(kernels, bad):
-    given = cases(2, 3, calls=1)
-    assert max(given[0].counts) > 0
-    for ids in given[0].ids:
-        ids[:1, :1] = bad
+UNREPORTED = (DISPATCH, """        expect(False, "an id is no expert's")\n""", "        0\n")
+
+
+def with_bad_ids(bad, placed=None):
+    """Two calls, in both of which a slot of each rank that has tokens is wrong."""
+    given = cases(2, 10, calls=2, placed=placed)
+    assert all(max(case.counts) > 0 for case in given)
+    for case in given:
+        for ids in case.ids:
+            ids[-1:, 1:2] = bad
+    return given
+
+
+def here_and_findings(team, given, kernels, **options):
+    layer, seen = ep_protocol.Layer(team, given[0], kernels, **options), []
+    for layer.case in given:
+        case = layer.case
+        layer.dispatch(*(team.local_from_array(a[team.rank]) for a in (case.x, case.ids, case.weights)), case.counts[team.rank])
+        seen.append((np.array(layer.here), np.array(layer.findings)))
+        layer.findings[...] = 0
+    return seen
+
+
+def is_told(given, bad, rank, seen):
+    for case, (here, findings) in zip(given, seen):
+        m, want = case.counts[rank], case.here(rank).reshape(2, 3, -1)
+        want[rank, m - 1 : m, 1:2] = -2
+        if not np.array_equal(here.reshape(want.shape), want) or findings[:5].tolist() != (
+            [1, bad, case.named - 1, m - 1, 1] if m else [0] * 5
+        ):
+            return False
+    return True
+
+
+BAD = [99, -7, 2**31 - 1, -(2**31), 12]
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_ids_that_are_no_experts_are_reported(kernels, bad):
+    given = with_bad_ids(bad)
+    with pytest.raises(tandem.SimulationError, match="an id is no expert's") as found:
+        tandem.launch(here_and_findings, ranks=2, args=(given, kernels))
+    assert "ep_dispatch.py" in found.value.reports[0]["text"]
+
+
+@pytest.mark.parametrize("placed", [None, 5])
+@pytest.mark.parametrize("options", [{}, {"beside": True}, {"two_calls": True, "tellers": 2}], ids=["one", "beside", "two calls"])
+@pytest.mark.parametrize("bad", BAD)
+def test_ids_that_are_no_experts_are_told(tmp_path, bad, options, placed):
+    """As on a GPU, where no report ends the run: nothing is sent for them, the token's own rank has them as -2, which the route counts, and
+    the host is told in each call."""
+    given = with_bad_ids(bad, placed)
 
     def main(team):
-        return ep_protocol.calls(team, given, kernels, half="dispatch")
+        return here_and_findings(team, given, ep_protocol.kernels(tmp_path / str(team.rank), UNREPORTED), **options)
 
     result = tandem.launch(main, ranks=2, seed=1, check=True)
     assert result.reports == []
-    for rank, ((here, *_),) in enumerate(result.values):
-        own = here.reshape(2, 3, -1)[rank, : given[0].counts[rank]]
-        assert (own[:1, :1] == -2).all() and (np.delete(here.reshape(2, 3, -1), rank, 0) >= -1).all()
+    assert all(is_told(given, bad, rank, seen) for rank, seen in enumerate(result.values))
+
+
+# How ids that are no experts' would go wrong; found by a report, or by what the host is told.
+PLANTED_IN_IDS = {
+    "the first one behind the experts is one": ("device/places.py", "(expert >= places)", "(expert > places)"),
+    "a peer is told of one": (
+        DISPATCH,
+        "tl.where((place >= 0) & (place // local_experts == peer), ",
+        "tl.where((place != -1) & (place // local_experts == peer), ",
+    ),
+    "nobody is told": (DISPATCH, "if here < DROPPED", "if here < NO_PLACE"),
+    "the host is told in one call alone": ("device/findings.py", 'call, sem="relaxed") < call', 'call, sem="relaxed") == 0'),
+    "a place of no table": ("device/places.py", "        if (expert >= 0) & (expert < placed):\n", "        if expert >= 0:\n"),
+    "slots and tokens swapped": (DISPATCH, "slot // TOP_K, slot % TOP_K)", "slot % TOP_K, slot // TOP_K)"),
+    "places for experts": (DISPATCH, "(placed if COPIES else places) - 1, slot", "places - 1, slot"),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED_IN_IDS)
+def test_planted_errors_in_ids(tmp_path, name):
+    found = False
+    for bad, placed in ((12, None), (99, None), (5, 5), (40, 5)):
+        given, kernels = with_bad_ids(bad, placed), ep_protocol.kernels(tmp_path / str(bad), UNREPORTED, PLANTED_IN_IDS[name])
+        try:
+            result = tandem.launch(here_and_findings, ranks=2, seed=1, check=True, args=(given, kernels))
+        except tandem.SimulationError:
+            found = True
+        else:
+            found |= any(not is_told(given, bad, rank, seen) for rank, seen in enumerate(result.values))
+    assert found, "not found"
+
+
+ANOTHERS = ("device/routes.py", "    expect(seen == needed, WHAT)\n", "")
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("word", [2, 3, 4, 8, 9])
+def test_a_route_that_is_not_the_calls(tmp_path, word, beside):
+    """Rank 1 has one: it sends nothing, its peers do not wait for it, and its host is told. The call behind is right."""
+    given, kernels = cases(3, 4, calls=2), ep_protocol.kernels(tmp_path, ANOTHERS)
+    assert all(given[0].counts) or any((given[0].here(1) >= 0).any(1))
+
+    def main(team):
+        layer, results = ep_protocol.Layer(team, given[0], kernels, beside=beside), []
+        for call, layer.case in enumerate(given):
+            route, h = layer.route_here(layer.case)
+            if (call, team.rank) == (0, 1):
+                seen = route[word : word + 1]
+                seen[...] = np.array(seen) + 1
+                route[64:] = np.random.default_rng(word).integers(-(2**31), 2**31, route.shape[0] - 64)
+            out = team.local_from_array(np.zeros((3, layer.case.columns), np.float32))
+            layer.combine(h, route, team.local_from_array(layer.case.ids[team.rank]), out, layer.case.counts[team.rank])
+            results.append((np.array(out), np.array(layer.findings)))
+        return results
+
+    result = tandem.launch(main, ranks=3, check=True)
+    assert result.reports == []
+    for rank, calls in enumerate(result.values):
+        for call, (case, (out, findings)) in enumerate(zip(given, calls)):
+            m, owner = case.counts[rank], case.places(rank) // case.local
+            counted = case.places(rank) >= 0
+            if call == 0:
+                counted &= owner != 1
+            share = np.where(counted, case.weights[rank] * (case.ids[rank] + 1), 0).sum(1)
+            np.testing.assert_array_equal(out[:m], case.x[rank] * share[:, None])
+            assert findings[0] == (word + 1 if rank == 1 else 0)
 
 
 @pytest.mark.parametrize("name", PLANTED)

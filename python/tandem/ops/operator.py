@@ -54,7 +54,7 @@ class Operator:
         self.dtype = type_word(as_dtype(_INTEGERS.get(dtype, dtype) if isinstance(dtype, str) else dtype))
         self._sizes = {size["name"]: value for size, value in zip(self.table["sizes"], sizes)}
         vars(self).update(self._sizes)
-        self._options = [name for name, value in options.items() if value]
+        self._options = {name: value for name, value in options.items() if value}
         words = (self.table["name"], list(sizes), len(sizes), NUMBER[self.dtype], json.dumps(options))
         self._op = team._call(_tandem.op_create, *words)
 

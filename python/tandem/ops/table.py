@@ -130,9 +130,10 @@ def dimension(text, values, ranks, rank, rows=rows_of_rank):
     return sum(math.prod(term) for term in terms)
 
 
-def flags_of(table, options=()):
-    """The table's flags by name, 1 for those among the `options` that are set."""
-    return {o["name"]: int(o["name"] in options) for o in table["options"] if o["kind"] == "flag"}
+def flags_of(table, options=None):
+    """The table's flags and options that are numbers, by name: 0 for those that the `options` do not set."""
+    given = {name: int(value) for name, value in (options or {}).items() if isinstance(value, int)}
+    return {o["name"]: given.get(o["name"], 0) for o in table["options"] if o["kind"] in ("flag", "number")}
 
 
 def shape_of(argument, values, ranks, rank, options=(), rows=rows_of_rank):

@@ -11,7 +11,7 @@ from ..ops.routes import HEADER
 from . import world as worlds
 from .functions import FUNCTIONS
 
-_SHARED = ("programs", "num_warps", "pieces")  # options of both
+_SHARED = ("programs", "num_warps", "pieces", "placement", "placed_experts", "copies")  # options of both
 
 
 def _parts(route, ids, max_m, experts):
@@ -21,6 +21,12 @@ def _parts(route, ids, max_m, experts):
     begin = HEADER + 2 * -(-experts // ranks) + tokens * top_k
     places, weights = route[begin:][: tokens * top_k], route[begin + tokens * top_k :][: tokens * top_k]
     return places.view(tokens, top_k), weights.view(torch.float32).view(tokens, top_k)
+
+
+def _placed(options):
+    """With the sizes of the table of places, where there is one."""
+    table = options.get("placement")
+    return options if table is None else {**options, "placed_experts": table.shape[0], "copies": table.shape[1]}
 
 
 def _returned(rows, route, ids, max_m, experts, options):
@@ -85,6 +91,7 @@ def ep_dispatch(
 ) -> Any:
     """Sends this rank's tokens x[m, columns] to the ranks that have their experts [collective], on the current stream: `ids` and
     `weights`[m, top_k], at most `max_m` tokens on each rank. Returns the rows that came, their route, and with `quantised` their scales."""
+    options = _placed(options)
     if not (torch.is_grad_enabled() and isinstance(x, torch.Tensor) and x.requires_grad):
         return FUNCTIONS["ep_dispatch"](x, ids, weights, max_m, experts, m, out=out, **options)
     if out is not None or options.get("route") is not None:
@@ -108,6 +115,7 @@ def ep_combine(
 ) -> Tensor:
     """Gives each of this rank's tokens the weighted sum of its experts' rows h [collective], on the current stream: `route` and `ids` are
     those of the dispatch. `weights`: those that were dispatched, where they are to have a gradient."""
+    options = _placed(options)
     if not (torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in (h, weights))):
         return FUNCTIONS["ep_combine"](h, route, ids, max_m, experts, m, out=out, **options)
     if out is not None:
@@ -115,5 +123,6 @@ def ep_combine(
     return _Combine.apply(h, route, ids, weights, max_m, experts, options)
 
 
+_OF_PLACEMENT = "`placement`: a table of places, whose shape says `placed_experts` and `copies`."
 for _function in (ep_dispatch, ep_combine):
-    _function.__doc__ = f"{inspect.getdoc(_function)}\n\n{FUNCTIONS[_function.__name__].__doc__}"
+    _function.__doc__ = f"{inspect.getdoc(_function)}\n\n{FUNCTIONS[_function.__name__].__doc__}\n\n{_OF_PLACEMENT}"

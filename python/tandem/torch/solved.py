@@ -25,7 +25,7 @@ class Solved(SolvedFunction):
 
     def values(self, shapes, told, options, ranks):
         """The table's names, from the inputs' shapes and what is told: a dimension with one unknown name gives it."""
-        values = flags_of(self.table, [name for name, value in options.items() if value])
+        values = flags_of(self.table, options)
         values.update({name: value for name, value in zip(self.told, told) if value is not None})
         dimensions = []
         for t, shape in zip(self.tensors, shapes):

@@ -144,9 +144,10 @@ def measured(m, columns, experts, top_k, options, with_theirs, given):
         print(json.dumps(row), flush=True)
 
 
-def stress(calls, most=64, columns=512, experts=16, top_k=4):
+def stress(calls, name, options, most=64, columns=512, experts=16, top_k=4):
     """Calls with any number of tokens on each rank, then replays of a captured pair with other tokens: how many results are wrong. In fp32
     of small integers, where sums are exact."""
+    named = len(options.get("placement", range(experts)))  # experts that ids name
     rank, ranks = dist.get_rank(), dist.get_world_size()
     slots, begin = ranks * most * top_k, 64 + 2 * -(-experts // ranks) + ranks * most * top_k
     draw, generator = random.Random(rank), torch.Generator("cuda").manual_seed(rank)
@@ -154,16 +155,16 @@ def stress(calls, most=64, columns=512, experts=16, top_k=4):
 
     def inputs(m):
         x = torch.randint(-8, 9, (m, columns), device="cuda", generator=generator).float()
-        ids = torch.rand(m, experts, device="cuda", generator=generator).topk(top_k).indices.int()
+        ids = torch.rand(m, named, device="cuda", generator=generator).topk(top_k).indices.int()
         ids[torch.rand(m, top_k, device="cuda", generator=generator) < 0.2] = -1
         return x, ids, torch.randint(1, 5, (m, top_k), device="cuda", generator=generator) / 4
 
     def pair(x, ids, weights):
         """All experts give what they get."""
-        rows, route = tt.ep_dispatch(x, ids, weights, most, experts)
+        rows, route = tt.ep_dispatch(x, ids, weights, most, experts, **options)
         place = route[begin:][:slots].long()
         h[torch.where(place >= 0, place, slots)] = rows.repeat_interleave(top_k, 0)
-        return tt.ep_combine(h[:slots], route, ids, most, experts)
+        return tt.ep_combine(h[:slots], route, ids, most, experts, **options)
 
     def check(x, ids, weights, out, which):
         wrong[which] += (out != x * torch.where(ids >= 0, weights, 0).sum(1, keepdim=True)).any()
@@ -185,7 +186,7 @@ def stress(calls, most=64, columns=512, experts=16, top_k=4):
         check(*kept, out, 1)
     dist.all_reduce(wrong)
     if rank == 0:
-        print(json.dumps({"calls": calls, "wrong_calls": int(wrong[0]), "wrong_replays": int(wrong[1])}), flush=True)
+        print(json.dumps({"stress": name, "calls": calls, "wrong_calls": int(wrong[0]), "wrong_replays": int(wrong[1])}), flush=True)
 
 
 def main():
@@ -208,7 +209,10 @@ def main():
     if dist.get_rank() == 0:
         print(json.dumps({"gpu": torch.cuda.get_device_name(), "all_reduce_2kb": floor[0], "link_gbs": rate}), flush=True)
     if given.stress:
-        stress(given.stress)
+        drawn = torch.randperm(16, device="cuda", generator=torch.Generator("cuda").manual_seed(0)).int()
+        kinds = {"latency": {}, "throughput": {"mode": "throughput"}, "placed": {"placement": drawn.view(8, 2)}}
+        for name, options in kinds.items():
+            stress(given.stress, name, options)
     for columns in [] if given.stress else given.columns:
         for m in given.rows:
             for variant in given.options:

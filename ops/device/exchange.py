@@ -92,6 +92,15 @@ def quantised(parts, to: tl.constexpr, PIECES: tl.constexpr):
 
 
 @tandem.jit
+def load_scales(scales_ptr, share, columns, PIECES: tl.constexpr):
+    """Of a row that is in fp8 already: what `quantised` has behind the slots."""
+    scales = dl.zeros_vector(4, tl.float32)
+    if laneid() < PIECES:
+        scales = load_elements(scales_ptr, (share * PIECES + laneid()) * 4, tl.cdiv(columns, SCALED_ELEMENTS), 4, False)
+    return scales.recast(tl.int64)
+
+
+@tandem.jit
 def share_stride(PIECES: tl.constexpr, QUANTISED: tl.constexpr):
     return PIECES * (PIECE + 2 * QUANTISED)
 

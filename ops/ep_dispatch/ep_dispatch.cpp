@@ -16,12 +16,13 @@ const Table& ep_dispatch() {
             "Sends each token's row once to every rank that has one of its experts: token t of rank s becomes row "
             "s * max_m + t, of which the route says what the rank's experts do with it.",
         .sizes = exchangeSizes(),
-        .types = summedTypes(),
-        .typeWords = "fp16, bf16 or fp32",
+        .types = {DType::Float16, DType::BFloat16, DType::Float32, DType::Float8E4NV},
+        .typeWords = "fp16, bf16, fp32 or fp8e4nv",
         .tensors = {{.name = "x", .shape = {"m", "columns"}},
                     {.name = "ids", .shape = {"m", "top_k"}, .always = DType::Int32},
                     {.name = "weights", .shape = {"m", "top_k"}, .always = DType::Float32},
                     placementOperand(),
+                    {.name = "x_scales", .shape = {"m", "scales(columns)"}, .always = DType::Float32, .givenBy = "fp8"},
                     {.name = "route", .shape = {kRouteHere}, .isOutput = true, .always = DType::Int32},
                     {.name = "out_scales",
                      .shape = {"ranks*max_m", "scales(columns)"},
@@ -51,6 +52,9 @@ EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t expert
     : Operator(tables::ep_dispatch(), team, {maxM, columns, experts, topK}, dtype, &config),
       isQuantised_(config.quantised), hasPlacement_(config.copies),
       tellers_(Dealer::programsInside(team.size() * maxM * topK)) {
+  if (isFp8(dtype) && !isQuantised_)
+    throw Error("`ep_dispatch`: rows of " + std::string(name(dtype)) +
+                " travel with their scales, so `quantised` is needed");
   ExchangeSizes sizes{maxM, columns, experts, topK};
   exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, topK, isQuantised_ ? DType::Float8E4NV : dtype,
                                          tellers_, false, config);
@@ -72,11 +76,12 @@ void EpDispatch::queue(const Call& call) {
   constants["ROUTES"] = isInside;
   constants["QUANTISED"] = isQuantised_;
   constants["TELLERS"] = int64_t(tellers_);
-  const Tensor &x = t[0], &ids = t[1], &weights = t[2], &route = t[4], &rows = t[6];
-  const Tensor &placement = hasPlacement_ ? t[3] : ids, &scales = isQuantised_ ? t[5] : weights_;
+  const Tensor &x = t[0], &ids = t[1], &weights = t[2], &route = t[5], &rows = t[7];
+  const Tensor &placement = hasPlacement_ ? t[3] : ids, &scales = isQuantised_ ? t[6] : weights_;
+  const Tensor& xScales = isFp8(dtype_) ? t[4] : weights;
   exchange_->launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"),
-                    {x, ids, placement, weights, rows, scales, ids_, weights_, route, findings(), told_}, {x, rows},
-                    call.numbers, call.stream, constants);
+                    {x, xScales, ids, placement, weights, rows, scales, ids_, weights_, route, findings(), told_},
+                    {x, rows}, call.numbers, call.stream, constants);
   if (!isInside && !call.numbers[1])
     dealer_->launch({weights_, weights_, ids_, weights_}, route, tokens, call.stream, {});
 }

@@ -14,7 +14,7 @@ struct EpDispatchConfig : ExchangeConfig {
 };
 
 // Sends each token's row once to every rank that has one of its experts, in packets: one flight. Token t of rank s is row
-// s * maxM + t there. fp16, bf16 or fp32, or quantised on the way.
+// s * maxM + t there. fp16, bf16 or fp32, or in fp8 with scales, which rows have or get on the way.
 class TANDEM_API EpDispatch : public Operator {
  public:
   EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t experts, int64_t topK, DType dtype,
@@ -24,11 +24,11 @@ class TANDEM_API EpDispatch : public Operator {
   // dropped; weights: [m, topK] fp32. rows: [ranks * maxM, columns], of which only those that came are written; route: that
   // of ranks * maxM tokens and this rank's cdiv(experts, ranks) experts; scales: with `quantised` [ranks * maxM,
   // cdiv(columns, 128)] fp32, of the rows; placement: with `copies` [placedExperts, copies] i32, the places of each expert,
-  // of which rank r has those from r * cdiv(experts, ranks). Queued on `stream`.
+  // of which rank r has those from r * cdiv(experts, ranks); xScales: of x in fp8, as `scales`. Queued on `stream`.
   void run(const Tensor& x, const Tensor& ids, const Tensor& weights, const Tensor& route, const Tensor& rows,
            int64_t m, int stream = 0, const Tensor& scales = {}, ExchangeHalf half = ExchangeHalf::Both,
-           const Tensor& placement = {}) {
-    call({{x, ids, weights, placement, route, scales, rows}, numbersOf(m, half), stream});
+           const Tensor& placement = {}, const Tensor& xScales = {}) {
+    call({{x, ids, weights, placement, xScales, route, scales, rows}, numbersOf(m, half), stream});
   }
 
  private:

@@ -15,7 +15,7 @@ rows, so one set of these is enough.
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.exchange import anyone, load_share, load_wide, quantised, send_share, share_stride, store_share, take_share
+from ops.device.exchange import anyone, load_scales, load_share, load_wide, quantised, send_share, share_stride, store_share, take_share
 from ops.device.findings import is_first_of_call, tell
 from ops.device.packets import data_of, end_call, is_of_call, make_packet, receive_one
 from ops.device.places import DROPPED, NO_PLACE, copy_of, place_of_slot
@@ -44,8 +44,15 @@ def tell_slots(
 
 
 @tandem.jit
+def is_given(x_ptr, QUANTISED: tl.constexpr):
+    """Whether rows that travel in fp8 are so already."""
+    return QUANTISED and x_ptr.dtype.element_ty.primitive_bitwidth == 8
+
+
+@tandem.jit
 def load_item(
     x_ptr,
+    x_scales_ptr,
     of_ids,
     item,
     end,
@@ -65,14 +72,19 @@ def load_item(
         place = place_of_slot(token * TOP_K + laneid(), *of_ids, TOP_K, COPIES)
     from_ptr = x_ptr + token.to(tl.int64) * columns
     until = tl.where(item < end, columns, 0)
-    if QUANTISED:
+    if QUANTISED and not is_given(x_ptr, QUANTISED):
         return place, load_wide(from_ptr, item % shares, until, PIECES, ALIGNED)
-    return place, load_share(from_ptr, item % shares, until, ELEMENTS, PIECES, ALIGNED)
+    values = load_share(from_ptr, item % shares, until, ELEMENTS, PIECES, ALIGNED)
+    if QUANTISED:
+        scales = load_scales(x_scales_ptr + token.to(tl.int64) * tl.cdiv(columns, SCALED_ELEMENTS), item % shares, until, PIECES)
+        return place, (*values, scales)
+    return place, values
 
 
 @tandem.jit
 def send_rows(
     x_ptr,
+    x_scales_ptr,
     of_ids,
     rows_ptr,
     scales_ptr,
@@ -98,13 +110,15 @@ def send_rows(
     rank = dl.rank()
     end = m * shares
     sizes = (end, columns, shares)
-    next_place, following = load_item(x_ptr, of_ids, first, *sizes, TOP_K, ELEMENTS, PIECES, ALIGNED, QUANTISED, COPIES)
+    next_place, following = load_item(x_ptr, x_scales_ptr, of_ids, first, *sizes, TOP_K, ELEMENTS, PIECES, ALIGNED, QUANTISED, COPIES)
     for item in range(first, end, step):
         place = next_place
         values = following
         if AHEAD:
-            next_place, following = load_item(x_ptr, of_ids, item + step, *sizes, TOP_K, ELEMENTS, PIECES, ALIGNED, QUANTISED, COPIES)
-        if QUANTISED:
+            next_place, following = load_item(
+                x_ptr, x_scales_ptr, of_ids, item + step, *sizes, TOP_K, ELEMENTS, PIECES, ALIGNED, QUANTISED, COPIES
+            )
+        if QUANTISED and not is_given(x_ptr, QUANTISED):
             values = quantised(values, rows_ptr.dtype.element_ty, PIECES)
         token = item // shares
         share = item % shares
@@ -118,7 +132,9 @@ def send_rows(
             of_row = (rows_ptr + row * columns, scales_ptr + row * tl.cdiv(columns, SCALED_ELEMENTS))
             store_share(*of_row, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
         if not AHEAD:
-            next_place, following = load_item(x_ptr, of_ids, item + step, *sizes, TOP_K, ELEMENTS, PIECES, ALIGNED, QUANTISED, COPIES)
+            next_place, following = load_item(
+                x_ptr, x_scales_ptr, of_ids, item + step, *sizes, TOP_K, ELEMENTS, PIECES, ALIGNED, QUANTISED, COPIES
+            )
 
 
 @tandem.jit
@@ -260,6 +276,7 @@ def receive_rows(
 @tandem.jit
 def dispatch(
     x_ptr,
+    x_scales_ptr,
     ids_ptr,
     placement_ptr,
     weights_ptr,
@@ -302,8 +319,8 @@ def dispatch(
 ):
     """This rank has m of up to `most` tokens, whose experts have places (ops/device/places.py). `here_ids`, `here_weights`, [RANKS * most,
     TOP_K]: this rank's experts of the tokens that come here, -1 where none; ROUTES: also their route, by the one of TELLERS, for which the
-    constants behind are. QUANTISED: rows are in fp8, with scales. SEND and RECEIVE: one call or two. `findings`, `told`: for what the host
-    is told of ids that are no expert's."""
+    constants behind are. QUANTISED: rows travel in fp8, with scales, which x has too if it is in fp8. SEND and RECEIVE: one call or two.
+    `findings`, `told`: for what the host is told of ids that are no expert's."""
     rank = dl.rank()
     pid = tl.program_id(0)
     warp = tid(0) // 32
@@ -335,6 +352,7 @@ def dispatch(
         if sends:
             send_rows(
                 x_ptr,
+                x_scales_ptr,
                 of_ids,
                 rows_ptr,
                 scales_ptr,

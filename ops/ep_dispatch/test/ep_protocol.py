@@ -136,7 +136,20 @@ class Layer:
         return otherwise if table is None else self.team.local_from_array(table)
 
     def dispatch(self, x, ids, weights, m):
-        tensors = (x, ids, self.placement(ids), weights, self.rows, self.by, self.here, self.by, self.here, self.findings, self.told)
+        tensors = (
+            x,
+            weights,
+            ids,
+            self.placement(ids),
+            weights,
+            self.rows,
+            self.by,
+            self.here,
+            self.by,
+            self.here,
+            self.findings,
+            self.told,
+        )
         self.launch(
             self.kernels["ep_dispatch"],
             tensors,

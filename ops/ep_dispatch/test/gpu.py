@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from ep_reference import Layer, run
 from products import on_gpus
 
+from tandem.kernel.element_types import as_dtype
 from tandem.ops import EpCombine, EpDispatch
 
 # The most tokens of a rank, columns, experts, top_k, type. Of the last ones several programs gather what is said of slots.
@@ -125,6 +126,29 @@ def halves(ranks):
     on_gpus(main, ranks)
 
 
+def in_fp8(ranks):
+    """Rows that are in fp8 come as they are, with their scales."""
+    some = []
+    for most, columns, mode in ((9, 1000, "latency"), (100, 7168, "latency"), (40, 2048, "throughput")):
+        layer, draw = Layer([most] * ranks, most, columns, 8 * ranks, 4, "fp32", most), np.random.default_rng(most)
+        layer.x = [draw.standard_normal(x.shape, np.float32).astype(as_dtype("fp8e4nv")) for x in layer.x]
+        some.append((layer, [draw.random((most, -(-columns // 128)), np.float32) for _ in range(ranks)], mode))
+
+    def main(team):
+        for layer, scales, mode in some:
+            sizes = (layer.most, layer.columns, layer.experts, layer.top_k, "fp8e4nv")
+            op = EpDispatch(team, *sizes, quantised=True, mode=mode)
+            given = [team.local_from_array(a[team.rank]) for a in (layer.x, layer.ids, layer.weights, scales)]
+            rows, _, came = op(*given[:3], layer.most, x_scales=given[3])
+            for row in np.flatnonzero((layer.here(team.rank) >= 0).any(1)):
+                source, token = divmod(int(row), layer.most)
+                assert np.array(rows[int(row)]).tobytes() == layer.x[source][token].tobytes(), f"rank {team.rank}: row {row}"
+                assert np.array_equal(np.array(came[int(row)]), scales[source][token]), f"rank {team.rank}: scales of row {row}"
+            op.close()
+
+    on_gpus(main, ranks)
+
+
 def bad_ids(ranks):
     """The next call, `synchronize()` or `close()` tells the rank that gave one, once, and all else is as it should be."""
     import torch
@@ -167,4 +191,4 @@ def bad_ids(ranks):
     on_gpus(main, ranks)
 
 
-CHECKS = {f"operators.ep.{check.__name__}": check for check in (layers, replays, placed, halves, bad_ids)}
+CHECKS = {f"operators.ep.{check.__name__}": check for check in (layers, replays, placed, halves, in_fp8, bad_ids)}

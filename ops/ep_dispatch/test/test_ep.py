@@ -143,6 +143,50 @@ def test_quantised(ranks, mode):
                 assert values.tobytes() == want[0][0].tobytes(), f"row {row}, {columns} columns"
 
 
+def given_in_fp8(team, layer, scales, options):
+    moved, rank = team.local_from_array, team.rank
+    with EpDispatch(team, layer.most, layer.columns, layer.experts, layer.top_k, "fp8e4nv", quantised=True, **options) as op:
+        given = [moved(a[rank]) for a in (layer.x, layer.ids, layer.weights)]
+        for _ in range(3):
+            rows, _, came = op(*given, layer.counts[rank], x_scales=moved(scales[rank]))
+    used = np.flatnonzero((layer.here(rank) >= 0).any(1))
+    return [(int(row), np.array(rows[int(row)]), np.array(came[int(row)])) for row in used]
+
+
+@pytest.mark.parametrize("mode", ["latency", "throughput"])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_rows_that_are_in_fp8(ranks, mode):
+    """They and their scales come as they are."""
+    for seed, (columns, pieces) in enumerate([(77, 1), (512, 2), (1500, 1), (1040, 1), (2100, 4)]):
+        draw = np.random.default_rng(seed)
+        layer = Layer([int(n) for n in draw.integers(1, 4, ranks)], 3, columns, 3 * ranks, 2, "fp32", seed)
+        layer.x = [draw.normal(size=x.shape).astype(as_dtype("fp8e4nv")) for x in layer.x]
+        scales = [draw.random((len(x), -(-columns // 128)), np.float32) for x in layer.x]
+        options = {"pieces": pieces, "mode": mode}
+        result = tandem.launch(given_in_fp8, args=(layer, scales, options), ranks=ranks, seed=seed, check=True)
+        assert result.reports == []
+        for found in result.values:
+            for row, values, came in found:
+                source, token = divmod(row, 3)
+                assert values.tobytes() == layer.x[source][token].tobytes() and np.array_equal(came, scales[source][token])
+
+
+@pytest.mark.parametrize(
+    "options, more, message",
+    [
+        ({}, {}, "`ep_dispatch`: rows of fp8e4nv travel with their scales, so `quantised` is needed"),
+        ({"quantised": True}, {}, "`ep_dispatch`: `x_scales` is needed with fp8e4nv"),
+    ],
+)
+def test_rows_in_fp8_without_scales(options, more, message):
+    def main(team):
+        op = EpDispatch(team, 2, 8, 4, 2, "fp8e4nv", **options)
+        op(np.zeros((1, 8), as_dtype("fp8e4nv")), np.zeros((1, 2), np.int32), np.zeros((1, 2), np.float32), 1, **more)
+
+    with pytest.raises(Exception, match=message):
+        tandem.launch(main, ranks=2)
+
+
 @pytest.mark.parametrize("mode", ["latency", "throughput"])
 def test_two_calls(mode):
     """Another pair is sent between sending and receiving, and other work may be: only what was sent is received."""

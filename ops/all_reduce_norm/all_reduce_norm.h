@@ -17,7 +17,7 @@ struct AllReduceNormConfig : AllReduceConfig {
 
 // residual += the sum of every rank's x; out = residual / sqrt(mean of its row's squares + eps) * weight; fp16, bf16 or
 // fp32. The residual has the bits of AllReduce and an addition in its type; the norm is in fp32. The same bits on every
-// rank where residuals and weights are, in every run, on every way.
+// rank where residuals and weights are, in every run, and on every way but of rows that several programs have.
 class TANDEM_API AllReduceNorm : public Operator {
  public:
   AllReduceNorm(Team& team, int64_t maxM, int64_t columns, DType dtype, const AllReduceNormConfig& config = {});

@@ -84,7 +84,7 @@ class Search {
   }
 
   // Ops that publish after the signals wait until these are sent. If such an op lies among the signals, that would be
-  // often: then nothing is gained.
+  // often: then nothing is gained; nor if it is some threads' alone. Those before all signals wait for none.
   bool findPublications() {
     found_.publications.clear();
     SmallVector<Operation*> moved(found_.notifies);
@@ -94,12 +94,13 @@ class Search {
                 .walk([&](Operation* op) {
                   if (op->hasTrait<OpTrait::IsTerminator>() || isa<dist::NotifyOp>(op) || publishesNothing(op))
                     return WalkResult::advance();
-                  bool isAfter = false, isAmong = isDivergent(op);
+                  bool isAfter = false, isAmong = false;
                   for (Operation* signal : moved) {
                     isAmong |= placeOf(signal) == placeOf(op);
                     isAfter |= placeOf(signal)->isBeforeInBlock(placeOf(op));
                   }
                   if (isAfter) found_.publications.push_back(op);
+                  isAmong |= isAfter && isDivergent(op);
                   return isAmong ? WalkResult::interrupt() : WalkResult::advance();
                 })
                 .wasInterrupted();

@@ -19,9 +19,14 @@
 # RUN:   | FileCheck %s --check-prefix=UNSIGNALLED
 # RUN: tandemc %s:counted --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, *i64, i32:16, i32, i64:16' \
 # RUN:   | FileCheck %s --check-prefix=COUNTED
+# RUN: tandemc %s:told --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, *i64, *i64, i32:16, i32' \
+# RUN:   --constexpr 'BEFORE=True' | FileCheck %s --check-prefix=TOLD
+# RUN: tandemc %s:told --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, *i64, *i64, i32:16, i32' \
+# RUN:   --constexpr 'BEFORE=False' | FileCheck %s --check-prefix=BEHIND
 import triton
 import triton.language as tl
 import tandem.dist as dl
+from tandem.simt import st, tid
 
 
 # A whole tile has room beside three slots of operands.
@@ -181,3 +186,27 @@ def counted(a_ptr, b_ptr, first_ptr, ready_ptr, K, ranks, stride):
         peers.store([tile % ranks, tile * 128, 0], acc[None, :, :])
         dl.notify(ready_ptr + tile, tile % ranks, signal=1, sig_op="set", comm_scope="intra_node")
         dl.smem_store(count, dl.smem_load(count, [0]) + 1, [0])
+
+
+# What some threads tell before all signals holds none of them up; told behind them, it would have to wait for them.
+# TOLD: simt.st
+# TOLD: signaller
+# TOLD: dist.notify
+# BEHIND-NOT: signaller
+@triton.jit
+def told(a_ptr, b_ptr, c_ptr, ready_ptr, told_ptr, K, n, BEFORE: tl.constexpr):
+    a = tl.make_tensor_descriptor(a_ptr, shape=[4096, K], strides=[K, 1], block_shape=[128, 64])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[128, K], strides=[K, 1], block_shape=[128, 64])
+    if BEFORE:
+        if tid(0) == 0:
+            st(told_ptr, 1, scope="sys", semantic="release")
+    i = tl.arange(0, 128)
+    for tile in range(tl.program_id(0), 32, tl.num_programs(0)):
+        acc = tl.zeros((128, 128), dtype=tl.float32)
+        for k in range(0, K, 64):
+            acc = tl.dot(a.load([tile * 128, k]), b.load([0, k]).T, acc)
+        tl.store(c_ptr + (tile * 128 + i[:, None]) * 128 + i[None, :], acc, mask=i[:, None] < n)
+        dl.notify(ready_ptr + tile, 0, signal=1, sig_op="set", comm_scope="intra_node")
+    if not BEFORE:
+        if tid(0) == 0:
+            st(told_ptr, 1, scope="sys", semantic="release")

@@ -1,4 +1,4 @@
-"""The end of a call, and of work that several programs share."""
+"""Work that several programs share, and the end of a call."""
 
 import tandem
 import tandem.dist as dl
@@ -16,6 +16,13 @@ def is_last_of(count_ptr, count):
 @tandem.jit
 def is_last(count_ptr, COUNT: tl.constexpr):
     return is_last_of(count_ptr, COUNT)
+
+
+@tandem.jit
+def take(taken_ptr):
+    """The next number that no program has taken, from 0: whoever is free does the next piece of work. The last program of the call puts the
+    count back to 0. A program must not wait for what a larger number's program does, as nobody may have taken that one."""
+    return tl.atomic_add(taken_ptr, 1, sem="relaxed", scope="gpu")
 
 
 @tandem.jit

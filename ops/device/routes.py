@@ -11,7 +11,8 @@ from ops.device.findings import tell_of_program
 from tandem.simt import expect
 
 HEADER = tl.constexpr(64)
-BLOCK_WORDS = tl.constexpr(8)  # expert, first row, end, turn, first block of its group, blocks of the group, the expert's end, 0
+# Expert, first row, end, turn, first block of its group, blocks of the group, the expert's end, what `over` divides by the blocks with.
+BLOCK_WORDS = tl.constexpr(8)
 BAD_IDS = tl.constexpr(0)  # how many ids are neither -1 nor an expert's
 FIRST_BAD = tl.constexpr(1)  # the first slot with one
 TOKENS = tl.constexpr(2)
@@ -53,6 +54,18 @@ def weights_of(route_ptr, experts, slots):
 def blocks_of(route_ptr, experts, slots):
     """[blocks, BLOCK_WORDS]"""
     return route_ptr + (HEADER + 2 * experts + 3 * slots)
+
+
+@tandem.jit
+def inverse_of(height):
+    """What `over` divides by a group's blocks with."""
+    return (1 << 20) // height + 1
+
+
+@tandem.jit
+def over(number, inverse):
+    """number // height, of fewer than 2**20 / height, without a division."""
+    return ((number.to(tl.int64) * inverse) >> 20).to(tl.int32)
 
 
 @tandem.jit

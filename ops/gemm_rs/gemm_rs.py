@@ -20,17 +20,8 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from ops.device.calls import is_last
-from ops.device.product import add_product, columns_of, product_by_pointers
+from ops.device.product import add_product, columns_of, packed, product_by_pointers
 from ops.device.tiles import place_in_shard, scattered_tile
-
-
-@tandem.jit
-def packed(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """The tile in the order in which parts travel: of 32 columns, first those that one thread of a GPU's product has. Twice is
-    as it was. So parts are read in whole words and go to no other thread."""
-    if COLUMNS < 32:
-        return tile
-    return tile.reshape(ROWS, COLUMNS // 32, 4, 4, 2).permute(0, 1, 3, 2, 4).reshape(ROWS, COLUMNS)
 
 
 @tandem.jit

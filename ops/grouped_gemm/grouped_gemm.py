@@ -5,7 +5,9 @@ one another column by column, as they read the same rows of B. Rows of A are rea
 
 Over ranks, rows of A may be on their way: AWAITED, this rank's stand `apart` elements behind where the others arrive, and `ready` says of
 each shard when it is there. Results may be awaited: COUNTED, tiles of the first columns come first, and `brought` counts the tiles of
-each part of the columns.
+each part of the columns, `started` the programs, for a stream that queues others beside them.
+
+PACKED: results are for sums of slots (ops/device/slots.py), so each thread stores what it has.
 
 Elements of fp8 have scales, 128 of a row of A one, and 128 rows and columns of B one: products of 128 of the inner size are scaled, then
 summed. QUANTISE: so has the result.
@@ -15,8 +17,8 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from ops.device.calls import end_gathering, is_last
-from ops.device.product import add_product
-from ops.device.routes import BLOCK_WORDS, BLOCKS, ROWS, blocks_of, is_of_call, order_of, place_of, weights_of
+from ops.device.product import add_product, packed, packed_width
+from ops.device.routes import BLOCK_WORDS, BLOCKS, ROWS, blocks_of, is_of_call, order_of, over, place_of, weights_of
 from tandem.simt import __syncthreads
 
 SCALED_ELEMENTS = tl.constexpr(128)
@@ -29,14 +31,29 @@ def silu(x):
 
 
 @tandem.jit
-def tile_at(tile, words, at, columns, BLOCK_M: tl.constexpr):
-    """First row, end and column of the tile-th tile: the blocks of a group with one column, then with the next. `words`: those of the
-    at-th block, which is of that group. Its rows tell where the others' are, so nothing is looked up twice."""
-    first = tl.load(words + 4)
-    height = tl.load(words + 5)
-    inside = tile - first * columns
-    row = tl.load(words + 1) + (first + inside % height - at) * BLOCK_M
-    return row, tl.minimum(row + BLOCK_M, tl.load(words + 6)), inside // height
+def place_in_parts(tile, blocks, columns, part):
+    """The parts before the tile-th tile's own, the width of that one, and the tile's number there over the width, and what is left."""
+    skipped = tile // tl.maximum(blocks * part, 1)
+    width = tl.maximum(tl.minimum(part, columns - skipped * part), 1)
+    of_part = tile - skipped * (blocks * part)
+    at = of_part // width
+    return skipped, width, at, of_part - at * width
+
+
+@tandem.jit
+def words_of(at, left, width, blocks_ptr, is_tile, BLOCK_M: tl.constexpr):
+    """What the at-th block's words tell of the tile `at` * `width` + `left` of a part: its number among its group's, the group's height and
+    what divides by it, its first row, and the end, number and turn of its expert. Blocks of a group have one column, then the next; any of
+    them tells where the others are, so nothing is looked up twice."""
+    words = blocks_ptr + at * BLOCK_WORDS
+    first = tl.load(words + 4, mask=is_tile, other=0)
+    height = tl.load(words + 5, mask=is_tile, other=1)
+    row = tl.load(words + 1, mask=is_tile, other=0)
+    inverse = tl.load(words + 7, mask=is_tile, other=0)
+    end = tl.load(words + 6, mask=is_tile, other=0)
+    expert = tl.load(words, mask=is_tile, other=0)
+    turn = tl.load(words + 3, mask=is_tile, other=0)
+    return (at - first) * width + left, height, inverse, row + (first - at) * BLOCK_M, end, expert, turn
 
 
 @tandem.jit
@@ -50,6 +67,11 @@ def add_scaled(x, b, row, inner, a_scale, b_scale, acc):
 def add_scaled_by_pointers(x, b_ptrs, mask, a_scale, b_scale, acc):
     product = tl.dot(x, tl.load(b_ptrs, mask=mask, other=0.0), tl.zeros(acc.shape, dtype=tl.float32), input_precision="ieee")
     return acc + product * (a_scale * b_scale)[:, None]
+
+
+@tandem.jit
+def is_of_shard(token, rank, shard_rows):
+    return (token >= rank * shard_rows) & (token < (rank + 1) * shard_rows)
 
 
 @tandem.jit
@@ -80,6 +102,7 @@ def grouped_gemm(
     ended_ptr,
     epoch_ptr,
     brought_ptr,
+    started_ptr,
     bias_ptr,
     a_scales_ptr,
     b_scales_ptr,
@@ -108,6 +131,7 @@ def grouped_gemm(
     WEIGH: tl.constexpr,
     AWAITED: tl.constexpr,
     COUNTED: tl.constexpr,
+    PACKED: tl.constexpr,
     BIASED: tl.constexpr,
     SCALED: tl.constexpr,
     QUANTISE: tl.constexpr,
@@ -116,6 +140,8 @@ def grouped_gemm(
     GATHER: A's rows are tokens, else the route's rows. SCATTER: out's rows are slots, else the route's rows. WEIGH: rows are multiplied
     with the route's weights. BIASED: sums begin with the bias [E, n] of their expert, of 2 n if GATED. BLOCKS_OF_A, BLOCKS_OF_B: these are
     read as blocks, for which rows must be whole numbers of 16 bytes."""
+    rank = dl.rank()
+    ranks = dl.num_ranks()
     fits = is_of_call(route_ptr, findings_ptr, slots // TOP_K, E, TOP_K, BLOCK_M)
     blocks = tl.where(fits, tl.load(route_ptr + BLOCKS), 0)
     rows = tl.where(fits, tl.load(route_ptr + ROWS), 0)
@@ -125,25 +151,23 @@ def grouped_gemm(
     part = columns
     if COUNTED:
         part = part_columns
+        dl.notify(started_ptr, rank, signal=1, sig_op="add", comm_scope="intra_node")
     steps = tl.cdiv(k, BLOCK_K)
     WIDE: tl.constexpr = 2 if GATED else 1
     if BLOCKS_OF_A:
         a = tl.make_tensor_descriptor(a_ptr, shape=[a_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
     if BLOCKS_OF_B:
         b = tl.make_tensor_descriptor(b_ptr, shape=[E * WIDE * n, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
-    rank = dl.rank()
-    ranks = dl.num_ranks()
     in_block = tl.arange(0, BLOCK_M)
     in_step = tl.arange(0, BLOCK_K)
+    skipped, width, at, left = place_in_parts(tl.program_id(0), blocks, columns, part)
+    leap = PROGRAMS // width
+    of_group, height, inverse, top, expert_end, expert, turn = words_of(at, left, width, blocks_ptr, at < blocks, BLOCK_M)
     for tile in tl.range(tl.program_id(0), blocks * columns, PROGRAMS, flatten=True):
-        skipped = tile // (blocks * part)
-        width = tl.minimum(part, columns - skipped * part)
-        tile_of_part = tile - skipped * (blocks * part)
-        at = tl.minimum(tile_of_part // width, blocks - 1)
-        words = blocks_ptr + at * BLOCK_WORDS
-        row, end, column = tile_at(tile_of_part, words, at, width, BLOCK_M)
-        column = (column + skipped * part) * BLOCK_N
-        expert = tl.load(words)
+        of_column = over(of_group, inverse)
+        row = top + (of_group - of_column * height) * BLOCK_M
+        end = tl.minimum(row + BLOCK_M, expert_end)
+        column = (of_column + skipped * part) * BLOCK_N
         of_expert = expert * (WIDE * n) + column
         m_range = row + in_block
         n_range = column + tl.arange(0, BLOCK_N)
@@ -154,7 +178,7 @@ def grouped_gemm(
             slot = tl.load(order_ptr + real_row)
         source = a_ptr
         if AWAITED:
-            source = arrived(a_ptr, ready_ptr, rank, ranks, tl.load(words + 3))
+            source = arrived(a_ptr, ready_ptr, rank, ranks, turn)
         acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
         if GATED:
             up = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
@@ -165,10 +189,10 @@ def grouped_gemm(
             if GATHER:
                 a_scale_row = (slot // TOP_K).to(tl.int64) * scaled_steps
                 if AWAITED:
-                    a_scale_row += tl.where(slot // TOP_K // shard_rows == rank, apart_scales, 0)
+                    a_scale_row += tl.where(is_of_shard(slot // TOP_K, rank, shard_rows), apart_scales, 0)
             scales = a_scales_ptr
             if AWAITED:
-                scales = arrived(a_scales_ptr, ready_ptr, rank, ranks, tl.load(words + 3))
+                scales = arrived(a_scales_ptr, ready_ptr, rank, ranks, turn)
             a_scale_ptrs = scales + a_scale_row
             b_scale_row = expert * (WIDE * scaled_columns) + column // SCALED_ELEMENTS
             b_scale_ptr = b_scales_ptr + b_scale_row.to(tl.int64) * scaled_steps
@@ -178,7 +202,7 @@ def grouped_gemm(
                 token = slot // TOP_K
                 a_row = token.to(tl.int64) * k
                 if AWAITED:
-                    a_row += tl.where(token // shard_rows == rank, apart, 0)
+                    a_row += tl.where(is_of_shard(token, rank, shard_rows), apart, 0)
             a_ptrs = source + a_row[:, None] + in_step[None, :]
         if not BLOCKS_OF_B:
             b_ptrs = b_ptr + (of_expert + tl.arange(0, BLOCK_N))[None, :].to(tl.int64) * k + in_step[:, None]
@@ -232,20 +256,36 @@ def grouped_gemm(
             acc *= tl.where(largest > 0, LARGEST / largest, 0.0)[:, None]
             at_scale = to.to(tl.int64) * tl.cdiv(n, SCALED_ELEMENTS) + column // SCALED_ELEMENTS
             tl.store(out_scales_ptr + at_scale, largest / LARGEST, mask=m_range < end)
-        c_ptrs = out_ptr + to[:, None].to(tl.int64) * n + n_range[None, :]
-        tl.store(c_ptrs, acc.to(out_ptr.dtype.element_ty), mask=(m_range < end)[:, None] & (n_range[None, :] < n))
+        part_of_tile = skipped
+        # The next tile's place. Its words come while this one is stored; divisions would hold up either.
+        at += leap
+        left += PROGRAMS - leap * width
+        at += tl.where(left >= width, 1, 0)
+        left -= tl.where(left >= width, width, 0)
+        if at >= blocks:
+            skipped, width, at, left = place_in_parts(tile + PROGRAMS, blocks, columns, part)
+            leap = PROGRAMS // width
+        is_tile = tile + PROGRAMS < blocks * columns
+        of_group, height, inverse, top, expert_end, expert, turn = words_of(at, left, width, blocks_ptr, is_tile, BLOCK_M)
+        result = acc.to(out_ptr.dtype.element_ty)
+        row_columns = n
+        if PACKED:
+            row_columns = packed_width(n)
+            result = packed(result, BLOCK_M, BLOCK_N)
+        c_ptrs = out_ptr + to[:, None].to(tl.int64) * row_columns + n_range[None, :]
+        tl.store(c_ptrs, result, mask=(m_range < end)[:, None] & (n_range[None, :] < row_columns))
         if COUNTED:
-            dl.notify(brought_ptr + skipped, rank, signal=1, sig_op="add", comm_scope="gpu")
+            dl.notify(brought_ptr + part_of_tile, rank, signal=1, sig_op="add", comm_scope="gpu")
 
     # Rows that no slot goes to.
-    if SCATTER and not COUNTED:
+    if SCATTER:
         if rows < slots:
             for slot in range(tl.program_id(0), slots, PROGRAMS):
                 if (tl.load(place_of(route_ptr, E, slots) + slot) < 0) | (rows == 0):
                     clear_row(out_ptr, slot, n, BLOCK_N)
                     if QUANTISE:
                         clear_row(out_scales_ptr, slot, tl.cdiv(n, SCALED_ELEMENTS), BLOCK_N)
-    elif not SCATTER:
+    elif not PACKED:
         for row in range(rows + tl.program_id(0), slots, PROGRAMS):
             clear_row(out_ptr, row, n, BLOCK_N)
             if QUANTISE:

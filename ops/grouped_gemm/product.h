@@ -8,6 +8,7 @@ namespace tandem::ops {
 // The product that is asked for; each kernel of this shape is compiled once.
 struct GroupedWay {
   bool gated = false, gather = false, scatter = false, weigh = false, quantise = false;
+  bool packed = false;  // the result is for sums of slots: see resultColumns
 };
 
 class GroupedProduct {
@@ -21,9 +22,9 @@ class GroupedProduct {
     Tensor own, ownScales, ready, done, ended, epoch;
     int64_t shardRows;
   };
-  // brought[i] counts the tiles of the i-th part, of `columns` columns.
+  // brought[i] counts the tiles of the i-th part, of `columns` columns, `started` the programs.
   struct Counted {
-    Tensor brought;
+    Tensor brought, started;
     int64_t columns;
   };
   struct More : GroupedMore {
@@ -37,6 +38,8 @@ class GroupedProduct {
   int64_t tileColumns(int64_t m) const { return tiles(m).blockN; }
   int64_t tileRows(int64_t m) const { return tiles(m).blockM; }
   int programs() const { return config_.programs; }
+  // The columns of a packed result's rows.
+  static int64_t resultColumns(int64_t n) { return (n + 31) / 32 * 32; }
 
  private:
   GroupedConfig tiles(int64_t m) const;

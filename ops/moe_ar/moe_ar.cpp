@@ -41,10 +41,10 @@ MoeAr::MoeAr(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, in
     : Operator(tables::moe_ar(), team, {maxM, n, k, experts, topK}, dtype, &config), n_(n), experts_(experts),
       topK_(topK) {
   product_ = std::make_unique<GroupedProduct>(table_, team, n, k, experts, topK, dtype, config,
-                                              GroupedWay{.scatter = true, .weigh = true}, findings());
+                                              GroupedWay{.packed = true}, findings());
   reduce_ = std::make_unique<AllReduce>(team, maxM * n, partType(dtype));
   memory_.share(config.shared);
-  slots_ = memory_.localScratch({maxM * topK, n}, partType(dtype), "slots");
+  rows_ = memory_.localScratch({maxM * topK, GroupedProduct::resultColumns(n)}, partType(dtype), "rows");
   sums_ = memory_.localScratch({maxM, n}, partType(dtype), "sums");
 }
 
@@ -62,13 +62,19 @@ void MoeAr::queue(const Call& call) {
   int64_t rows = simulated ? 16 : 8, columns = simulated ? 32 : 256;
   int programs =
       int(std::min<int64_t>(cdiv(m, rows) * cdiv(n_, columns), simulated ? 4 : 2 * team_.residentPrograms()));
-  product_->launch(h, w, slots_, route, m, call.stream, more);
+  product_->launch(h, w, rows_, route, m, call.stream, more);
   Tensor sums{sums_.address, {m, n_}, partType(dtype_)};
   const Tensor& into = team_.size() > 1 ? sums : out;
-  team_.launch(
-      kernelOf("ops/moe_ar/moe_ar.py", "sum_slots"),
-      {.grid = {programs, 1, 1}, .numWarps = simulated ? 2 : 4, .stream = call.stream}, {slots_, route, into, m, n_},
-      {{"PROGRAMS", int64_t(programs)}, {"E", experts_}, {"TOP_K", topK_}, {"ROWS", rows}, {"COLUMNS", columns}});
+  team_.launch(kernelOf("ops/moe_ar/moe_ar.py", "sum_slots"),
+               {.grid = {programs, 1, 1}, .numWarps = simulated ? 2 : 4, .stream = call.stream},
+               {rows_, route, into, findings(), m, n_},
+               {{"PROGRAMS", int64_t(programs)},
+                {"E", experts_},
+                {"TOP_K", topK_},
+                {"ROWS", rows},
+                {"COLUMNS", columns},
+                {"TILE_M", product_->tileRows(m)},
+                {"TILE_N", product_->tileColumns(m)}});
   if (team_.size() > 1) reduce_->run(sums, out, call.stream);
 }
 

@@ -32,7 +32,7 @@ class TANDEM_API MoeAr : public Operator {
   int64_t n_, experts_, topK_;
   std::unique_ptr<GroupedProduct> product_;
   std::unique_ptr<AllReduce> reduce_;
-  Tensor slots_, sums_;
+  Tensor rows_, sums_;
 };
 
 }  // namespace tandem::ops

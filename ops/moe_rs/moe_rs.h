@@ -3,13 +3,19 @@
 #include "tandem/moe_config.h"
 #include "tandem/operator.h"
 
+namespace tandem::model {
+struct Machine;
+}
+
 namespace tandem::ops {
 
 class GroupedProduct;
+struct SumsPlan;
 
 struct MoeRsConfig : GroupedConfig {
-  int parts = 0;       // of the columns, of which one travels while the next is multiplied
-  int combiners = -1;  // programs that sum and send beside the product; 0: behind it; -1: the operator's choice
+  int parts = 0;  // of the columns, of which one travels while the next is multiplied
+  int combiners =
+      -1;  // multiprocessors that the product leaves to sums; 0: these come behind it; -1: the operator's choice
 };
 
 // out = this rank's tokens of the sum over ranks and slots of h · w[e]^T, by the route's weights: the second half of a
@@ -32,12 +38,13 @@ class TANDEM_API MoeRs : public Operator {
 
  private:
   void queue(const Call& call) override;
-  void combine(const Tensor& route, const Tensor& out, int64_t m, int64_t partColumns, int programs, int stream);
+  SumsPlan planOf(int64_t m) const;
 
-  int64_t n_, experts_, topK_;
+  int64_t n_, k_, experts_, topK_;
   MoeRsConfig config_;
   std::unique_ptr<GroupedProduct> product_;
-  Tensor slots_, parts_, brought_, ready_, begun_, done_, epoch_;
+  std::unique_ptr<model::Machine> machine_;  // by which calls are planned
+  Tensor rows_, parts_, brought_, started_, ready_, begun_, taken_, done_, epoch_;
 };
 
 }  // namespace tandem::ops

@@ -1,30 +1,37 @@
 """The second half of grouped GEMM + ReduceScatter: sums each token's slots, and sends the sums to the ranks that own the tokens.
 
 The product's tiles come in parts of the columns, and `brought` counts those of each part, so the sums of one part travel while the next one
-is multiplied. Programs do the items of a part in one order on all ranks: those for the peers, the nearest first, then the own ones, which
-wait for the peers' sums. So nobody waits for an item that stands behind one that waits for it.
+is multiplied. An item is so many tokens of one rank in so many columns. Programs take items in one order on all ranks, of each part those
+for the peers, the nearest first, then the own ones, which wait for the peers' sums. Who comes first takes the next one: a few programs
+beside the product, then, behind it, all. So nobody waits for an item that stands behind one that waits for it.
+
+A turn of an item's loop takes a few rows, while those of the next turns are copied. The last part's items are shorter, as all programs
+have only these then.
 
 Signals hold the number of the call, epoch + 1, and are never reset; `begun` says which call a rank has begun: it has ended the one before,
-and read its parts, so a program looks there before its first store. `brought` counts within a call: the last program puts it back to 0.
+and read its parts, so a program looks there before its first store. What counts within a call the last program puts back to 0.
 """
 
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.calls import is_last
+from ops.device.calls import is_last_of, take
+from ops.device.product import packed, packed_width
 from ops.device.routes import BLOCKS, is_of_call
 from ops.device.slots import sum_of_slots
 
 
 @tandem.jit
 def combine(
-    slots_ptr,
+    rows_ptr,
     route_ptr,
     out_ptr,
     parts_ptr,
     brought_ptr,
+    started_ptr,
     ready_ptr,
     begun_ptr,
+    taken_ptr,
     done_ptr,
     epoch_ptr,
     findings_ptr,
@@ -32,71 +39,100 @@ def combine(
     n,
     shard_rows,
     part_columns,
+    item_rows,
+    last_item_rows,
+    is_first,
+    programs,
     E: tl.constexpr,
     TOP_K: tl.constexpr,
-    PROGRAMS: tl.constexpr,
+    RANKS: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
     TILE_M: tl.constexpr,
     TILE_N: tl.constexpr,
+    STAGES: tl.constexpr,
 ):
-    """The product has tiles of TILE_M rows and TILE_N columns. `parts`: of each peer, [shard_rows, n]."""
+    """The product has tiles of TILE_M rows and TILE_N columns. `parts`: of each peer, [shard_rows, width], in the product's order of
+    columns. `is_first`: no other program of the call was queued before these. `programs`: of the call. Items have `item_rows` rows, those
+    of the last part `last_item_rows`."""
     rank = dl.rank()
-    ranks = dl.num_ranks()
     call = tl.load(epoch_ptr) + 1
-    if (ranks > 1) & (tl.program_id(0) == 0):
-        for distance in range(1, ranks + 1):
-            dl.notify(begun_ptr + rank, (rank + distance) % ranks, signal=call, sig_op="set", comm_scope="intra_node")
+    if (RANKS > 1) & (tl.program_id(0) == 0) & (is_first != 0):
+        for distance in range(1, RANKS + 1):
+            dl.notify(begun_ptr + rank, (rank + distance) % RANKS, signal=call, sig_op="set", comm_scope="intra_node")
     fits = is_of_call(route_ptr, findings_ptr, m, E, TOP_K, TILE_M)
     blocks = tl.where(fits, tl.load(route_ptr + BLOCKS), 0)
-    bands = tl.cdiv(shard_rows, ROWS)
-    across = tl.cdiv(part_columns, COLUMNS)
-    of_shard = bands * across
-    of_part = ranks * of_shard
+    tokens_of_route = tl.where(fits, m, 0)
+    width = packed_width(n)
     parts = tl.cdiv(n, part_columns)
-    if ranks > 1:
-        token = dl.wait(begun_ptr, ranks, "sys", "acquire", waitValue=call, compare="ge")
+    across = tl.cdiv(part_columns, COLUMNS)
+    of_shard = tl.cdiv(shard_rows, item_rows) * across
+    before_last = (parts - 1) * RANKS * of_shard
+    items = before_last + RANKS * tl.cdiv(shard_rows, last_item_rows) * across
+    shard = shard_rows.to(tl.int64) * width
+    if RANKS > 1:
+        token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=call, compare="ge")
         parts_ptr = dl.consume_token(parts_ptr, token)
-    for item in range(tl.program_id(0), parts * of_part, PROGRAMS):
-        part = item // of_part
-        nth = item % of_part // of_shard
-        place = item % of_shard
-        owner = (rank + 1 + nth) % ranks
-        top = place // across * ROWS
-        rows = tl.minimum(m - owner * shard_rows, shard_rows) - top
-        width = tl.minimum(part_columns, n - part * part_columns)
-        left = place % across * COLUMNS
-        if (rows > 0) & (left < width):
-            tiles = blocks * tl.cdiv(width, TILE_N)
-            token = dl.wait(brought_ptr + part, 1, "gpu", "acquire", waitValue=tiles, compare="ge")
-            in_rows = tl.arange(0, ROWS)[:, None]
-            columns = left + tl.arange(0, COLUMNS)[None, :]
-            inside = (in_rows < rows) & (columns < width)
-            columns += part * part_columns
-            is_summed = inside & fits
-            tokens = owner * shard_rows + top + in_rows
-            total = sum_of_slots(dl.consume_token(slots_ptr, token), route_ptr, tokens, columns, is_summed, m, n, E, TOP_K)
-            at = (top + in_rows).to(tl.int64) * n + columns
-            signal = ready_ptr + (part * of_shard + place) * (ranks - 1)
-            shard = shard_rows.to(tl.int64) * n
+    whole = 0  # parts, as far as this program knows
+    there = 0
+    in_rows = tl.arange(0, ROWS)[:, None]
+    in_columns = tl.arange(0, COLUMNS)[None, :]
+    item = take(taken_ptr)
+    while item < items:
+        is_last_part = item >= before_last
+        part = tl.where(is_last_part, parts - 1, item // (RANKS * of_shard))
+        height = tl.where(is_last_part, last_item_rows, item_rows)
+        of_rank = tl.where(is_last_part, tl.cdiv(shard_rows, last_item_rows) * across, of_shard)
+        of_part = item - part * RANKS * of_shard
+        owner = (rank + 1 + of_part // of_rank) % RANKS
+        place = of_part % of_rank
+        top = place // across * height
+        rows = tl.minimum(tl.minimum(m - owner * shard_rows, shard_rows) - top, height)
+        left = part * part_columns + place % across * COLUMNS
+        end = tl.minimum((part + 1) * part_columns, width)
+        if (rows > 0) & (left < end):
+            if part >= whole:
+                whole = part + 1
+                tiles = blocks * tl.cdiv(tl.minimum(part_columns, n - part * part_columns), TILE_N)
+                there = dl.wait(brought_ptr + part, 1, "gpu", "acquire", waitValue=tiles, compare="ge")
+            results_ptr = dl.consume_token(rows_ptr, there)
+            columns = left + in_columns
+            signal = ready_ptr + (part * of_shard + place) * (RANKS - 1)
+            first = owner * shard_rows + top
             if owner != rank:
                 slot = rank - tl.where(rank > owner, 1, 0)
-                there = dl.symm_at(parts_ptr, owner) + slot * shard
-                tl.store(there + at, total.to(parts_ptr.dtype.element_ty), mask=inside)
+                to = dl.symm_at(parts_ptr, owner) + slot * shard
+                for row in tl.range(0, rows, ROWS, num_stages=STAGES):
+                    inside = (row + in_rows < rows) & (columns < end)
+                    tokens = first + row + in_rows
+                    total = sum_of_slots(results_ptr, route_ptr, tokens, columns, inside, tokens_of_route, width, E, TOP_K)
+                    at = (top + row + in_rows).to(tl.int64) * width + columns
+                    tl.store(to + at, total.to(parts_ptr.dtype.element_ty), mask=inside)
                 dl.notify(signal + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")
             else:
-                token = dl.wait(signal, ranks - 1, "sys", "acquire", waitValue=call, compare="ge")
+                token = dl.wait(signal, RANKS - 1, "sys", "acquire", waitValue=call, compare="ge")
                 arrived = dl.consume_token(parts_ptr, token)
-                result = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
-                for slot in range(rank):
-                    result += tl.load(arrived + slot * shard + at, mask=inside, other=0.0).to(tl.float32)
-                result += total
-                for slot in range(rank, ranks - 1):
-                    result += tl.load(arrived + slot * shard + at, mask=inside, other=0.0).to(tl.float32)
-                tl.store(out_ptr + at, result.to(out_ptr.dtype.element_ty), mask=inside)
+                for row in tl.range(0, rows, ROWS, num_stages=STAGES):
+                    inside = (row + in_rows < rows) & (columns < end)
+                    tokens = first + row + in_rows
+                    own = sum_of_slots(results_ptr, route_ptr, tokens, columns, inside, tokens_of_route, width, E, TOP_K)
+                    at = (top + row + in_rows).to(tl.int64) * width + columns
+                    total = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+                    for slot in tl.static_range(RANKS - 1):
+                        total = tl.where(slot == rank, total + own, total)
+                        total += tl.load(arrived + slot * shard + at, mask=inside, other=0.0).to(tl.float32)
+                    total = tl.where(rank == RANKS - 1, total + own, total)
+                    result = total.to(out_ptr.dtype.element_ty)
+                    if TILE_N >= 32:
+                        result = packed(result, ROWS, COLUMNS)
+                    to_out = out_ptr + (top + row + in_rows).to(tl.int64) * n + columns
+                    tl.store(to_out, result, mask=inside & (columns < n))
+        item = take(taken_ptr)
 
-    if is_last(done_ptr, PROGRAMS):
+    if is_last_of(done_ptr, programs):
         tl.store(done_ptr, 0)
+        tl.store(taken_ptr, 0)
+        dl.notify(started_ptr, rank, signal=0, sig_op="set", comm_scope="intra_node")
         for part in range(parts):
             dl.notify(brought_ptr + part, rank, signal=0, sig_op="set", comm_scope="gpu")
         tl.store(epoch_ptr, call)

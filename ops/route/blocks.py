@@ -3,7 +3,7 @@
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.routes import BLOCK_WORDS, BLOCKS, blocks_of
+from ops.device.routes import BLOCK_WORDS, BLOCKS, blocks_of, inverse_of
 from tandem.simt import __syncthreads, st, tid
 
 
@@ -58,13 +58,14 @@ def write_blocks(
                 words = blocks_of(route_ptr, E, slots) + (start + nth) * BLOCK_WORDS
                 row = row_of + (above + nth) * BLOCK
                 group = nth // GROUP * GROUP
+                height = tl.minimum(count_of - group, GROUP)
                 st(words, of, semantic="weak")
                 st(words + 1, row, semantic="weak")
                 st(words + 2, tl.minimum(row + BLOCK, end), semantic="weak")
                 st(words + 3, turn, semantic="weak")
                 st(words + 4, start + group, semantic="weak")
-                st(words + 5, tl.minimum(count_of - group, GROUP), semantic="weak")
+                st(words + 5, height, semantic="weak")
                 st(words + 6, end, semantic="weak")
-                st(words + 7, 0, semantic="weak")
+                st(words + 7, inverse_of(height), semantic="weak")
         __syncthreads()
     tl.store(route_ptr + BLOCKS, blocks)

@@ -46,7 +46,7 @@ TEST(MoeMlp, FromCppAndC) {
     ops::MoeMlpConfig config;
     config.shared = true;
     ops::MoeMlp op(team, kTokens, kColumns, kInner, kExperts, kTopK, DType::Float32, config);
-    EXPECT_NE(ops::workspaceReport(team).find("moe_rs slots"), std::string::npos);
+    EXPECT_NE(ops::workspaceReport(team).find("moe_rs rows"), std::string::npos);
     dealt.run(ids, weights, route, kTokens);
     op.run(x, up, down, route, out, kTokens);
     team.synchronize();

@@ -23,7 +23,7 @@ FILES += [
     "route/route.py",
     "route/score.py",
 ]
-BLOCK, PROGRAMS, COMBINERS, CHUNK = 16, 3, 2, 96
+BLOCK, PROGRAMS, COMBINERS, BEHIND, CHUNK = 16, 3, 2, 1, 96
 
 
 def kernels(folder, *changes):
@@ -43,9 +43,11 @@ class Layer:
         self.gathered = team.zeros((ranks * self.shard, hidden), case.dtype, name="gathered")
         self.ready, self.done = team.zeros(ranks, "int64", name="ready"), team.zeros(ranks, "int64", name="done")
         self.ended, self.epoch = self._local((1,), "int32"), self._local((1,), "int64")
-        self.slots = team.local_from_array(np.zeros((slots, hidden), np.float32), name="slots")
-        self.parts = team.empty(((ranks - 1) * self.shard, hidden), "float32", name="parts")
+        width = -(-hidden // 32) * 32
+        self.rows = team.local_from_array(np.zeros((slots, width), np.float32), name="rows")
+        self.parts = team.empty(((ranks - 1) * self.shard, width), "float32", name="parts")
         self.brought, self.begun = team.zeros(16, "int64", name="brought"), team.zeros(ranks, "int64", name="begun")
+        self.started, self.taken = team.zeros(1, "int64", name="started"), self._local((1,), "int32")
         self.signals = team.zeros((ranks - 1) * 64, "int64", name="ready parts")
         self.combined, self.calls = self._local((1,), "int32"), self._local((1,), "int64")
         self.all = -(-m * hidden // ranks // 16) * 16  # elements of a rank's share of an all-reduce
@@ -89,9 +91,17 @@ class Layer:
         rank, ranks = team.rank, team.size
         self.beside.wait_event(team.stream.record_event())
         apart = (x.address - self.gathered.address) // x.itemsize - rank * self.shard * hidden
-        arguments = (self.gathered, w, self.h, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
+        arguments = (self.gathered, w, self.h, self.route, self.ready, self.done, self.ended, self.epoch, self.brought, self.started)
         arguments += (self.route, self.gathered_scales, w_scales, self.h_scales) if self.scaled else (self.route,) * 4
-        ways = {"GATHER": True, "SCATTER": False, "WEIGH": False, "AWAITED": True, "COUNTED": False, "QUANTISE": self.scaled}
+        ways = {
+            "GATHER": True,
+            "SCATTER": False,
+            "WEIGH": False,
+            "AWAITED": True,
+            "COUNTED": False,
+            "PACKED": False,
+            "QUANTISE": self.scaled,
+        }
         apart_scales = (x_scales.address - self.gathered_scales.address) // 4 - rank * self.shard if self.scaled else 0
         sizes = (self.findings, m, inner, hidden, m * top_k, self.shard, apart, apart_scales, 1)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
@@ -118,27 +128,20 @@ class Layer:
         self.rounds += 1
         if "combines early" not in self.host or self.rounds == 1:  # in the first call there would be no route
             self.beside.wait_event(team.stream.record_event())
-        arguments = (self.h, w, self.slots, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
+        arguments = (self.h, w, self.rows, self.route, self.ready, self.done, self.ended, self.epoch, self.brought, self.started)
         arguments += (self.route, self.h_scales, w_scales, self.route) if self.scaled else (self.route,) * 4
-        ways = {"GATHER": False, "SCATTER": True, "WEIGH": True, "AWAITED": False, "COUNTED": True, "QUANTISE": False}
+        ways = {"GATHER": False, "SCATTER": False, "WEIGH": False, "AWAITED": False, "COUNTED": True, "PACKED": True, "QUANTISE": False}
         constants = self._constants()
         sizes, tile = (self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0, 1), constants["BLOCK_N"]
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **constants, **ways, num_warps=1)
-        arguments = (
-            self.slots,
-            self.route,
-            out,
-            self.parts,
-            self.brought,
-            self.signals,
-            self.begun,
-            self.combined,
-            self.calls,
-            self.findings,
-        )
-        constants = {"E": experts, "TOP_K": top_k, "PROGRAMS": COMBINERS, "ROWS": 16, "COLUMNS": 16, "TILE_M": BLOCK, "TILE_N": tile}
-        sizes = (m, hidden, self.shard, tile)
-        self.kernels["combine"][(COMBINERS,)](*arguments, *sizes, **constants, num_warps=1, stream=self.beside)
+        self.beside.signal_wait(self.started, PROGRAMS, "ge")
+        arguments = (self.rows, self.route, out, self.parts, self.brought, self.started, self.signals, self.begun, self.taken)
+        arguments += (self.combined, self.calls, self.findings)
+        constants = {"E": experts, "TOP_K": top_k, "ROWS": 8, "COLUMNS": min(tile, 32), "TILE_M": BLOCK, "TILE_N": tile}
+        constants |= {"RANKS": team.size, "STAGES": 3}
+        for is_first, programs, stream in ((1, COMBINERS, self.beside), (0, BEHIND, team.stream)):
+            sizes = (m, hidden, self.shard, tile, 16, 8, is_first, COMBINERS + BEHIND)
+            self.kernels["combine"][(programs,)](*arguments, *sizes, **constants, num_warps=1, stream=stream)
         if "sums not awaited" not in self.host:
             team.stream.wait_event(self.beside.record_event())
 
@@ -146,13 +149,15 @@ class Layer:
         """moe_ar: w [experts, hidden, inner], out [m, hidden]."""
         team, (m, hidden, inner, experts, top_k), stream = self.team, self.case.sizes, self.team.stream
         self.beside.wait_event(stream.record_event())
-        arguments = (self.h, w, self.slots, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
-        ways = {"GATHER": False, "SCATTER": True, "WEIGH": True, "AWAITED": False, "COUNTED": False, "QUANTISE": False}
+        arguments = (self.h, w, self.rows, self.route, self.ready, self.done, self.ended, self.epoch, self.brought, self.started)
+        ways = {"GATHER": False, "SCATTER": False, "WEIGH": False, "AWAITED": False, "COUNTED": False, "QUANTISE": False, "PACKED": True}
         sizes = (*(self.route,) * 4, self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0, 1)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
-        constants = {"PROGRAMS": COMBINERS, "E": experts, "TOP_K": top_k, "ROWS": 16, "COLUMNS": 16}
+        constants = {"PROGRAMS": COMBINERS, "E": experts, "TOP_K": top_k, "ROWS": 16, "COLUMNS": 16, "TILE_M": BLOCK, "TILE_N": 16}
         behind = self.beside if "slots not awaited" in self.host else stream
-        self.kernels["sum_slots"][(COMBINERS,)](self.slots, self.route, self.sums, m, hidden, **constants, num_warps=1, stream=behind)
+        self.kernels["sum_slots"][(COMBINERS,)](
+            self.rows, self.route, self.sums, self.findings, m, hidden, **constants, num_warps=1, stream=behind
+        )
         if behind is self.beside:
             stream.wait_event(behind.record_event())
         sizes = (self.reductions, m * hidden, self.all, CHUNK, self.steps)

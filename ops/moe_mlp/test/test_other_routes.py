@@ -85,7 +85,7 @@ UNREPORTED = ("device/routes.py", "    expect(seen == needed, WHAT)\n", "")
 
 
 @pytest.mark.parametrize("kind", ["random words", "another number of tokens", "another rank"])
-@pytest.mark.parametrize("half", ["gather", "scatter"])
+@pytest.mark.parametrize("half", ["gather", "scatter", "reduce"])
 def test_nothing_is_computed(tmp_path, half, kind):
     """Whatever the words are, nothing is read or written outside of the tensors, and all ranks come to an end."""
     kernels = protocol.kernels(tmp_path, UNREPORTED)
@@ -103,13 +103,13 @@ def test_nothing_is_computed(tmp_path, half, kind):
         else:
             words[9] = 1 - team.rank
         layer.route[...] = words
-        out = team.local_from_array(np.full(x.shape, np.nan, np.float32))
-        layer.h[...] = np.full(layer.h.shape, 1 if half == "scatter" else np.nan, np.float32)
+        out = team.local_from_array(np.full(CASE.x.shape if half == "reduce" else x.shape, np.nan, np.float32))
+        layer.h[...] = np.full(layer.h.shape, np.nan if half == "gather" else 1, np.float32)
         if half == "gather":
             layer.gather(x, up)
             result = layer.h
         else:
-            layer.scatter(down, out)
+            (layer.reduce if half == "reduce" else layer.scatter)(down, out)
             result = out
         return np.array(result), np.array(layer.findings), words
 

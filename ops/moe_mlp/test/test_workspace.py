@@ -49,10 +49,10 @@ def test_layers_one_after_the_other(ranks):
         for rank, (outs, pieces, left) in enumerate(result.values):
             for out, case in zip(outs, given * 2):
                 np.testing.assert_array_equal(out, rows_on(rank, M, ranks, case.result()))
-            names = ["ag_moe gathered", "moe_mlp inner", "moe_rs parts", "moe_rs slots"]
+            names = ["ag_moe gathered", "moe_mlp inner", "moe_rs parts", "moe_rs rows"]
             assert [piece["name"] for piece in pieces] == names and {piece["users"] for piece in pieces} == {4}
             shard, symmetric = -(-M // ranks), [piece["symmetric"] for piece in pieces]
-            bytes_ = [ranks * shard * 16 * 4, M * 2 * 12 * 4, max((ranks - 1) * shard, 1) * 16 * 4, M * 2 * 16 * 4]
+            bytes_ = [ranks * shard * 16 * 4, M * 2 * 12 * 4, max((ranks - 1) * shard, 1) * 32 * 4, M * 2 * 32 * 4]
             assert [piece["bytes"] for piece in pieces] == bytes_ and symmetric == [True, False, True, False]
             assert left == []
 
@@ -67,8 +67,8 @@ def test_a_larger_layer_gets_more():
         return users, len(workspace(team))
 
     for users, left in tandem.launch(main, ranks=2, check=True).values:
-        slots = M * 2 * 16 * 4
-        assert [u for u in users if "slots" in u[0]] == [("moe_rs slots", slots, 1), ("moe_rs slots", 2 * slots, 2)]
+        rows = M * 2 * 32 * 4
+        assert [u for u in users if "rows" in u[0]] == [("moe_rs rows", rows, 1), ("moe_rs rows", 2 * rows, 2)]
         assert left == 2
 
 

@@ -1,9 +1,9 @@
 // Waits for what loads read of memory that arrives, and an order of programs in which they wait little.
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/remark/remark.h"
-#include "compiler/transform/gpu/footprint.h"
 #include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/program_order.h"
+#include "compiler/transform/gpu/travelling.h"
 #include "compiler/transform/gpu/waits.h"
 #include <llvm/ADT/MapVector.h>
 #include <mlir/IR/IRMapping.h>
@@ -11,17 +11,17 @@
 
 namespace tandem::transform::gpu {
 using namespace mlir;
-using analysis::StridedAccess;
+using Load = TravellingAccess;
 #define GEN_PASS_DEF_AWAITARRIVALS
 #include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
 constexpr remark::Source kRemarks{remark::RemarkKind::Load, "await-arrivals"};
 
-struct Load {
-  Operation* op;
-  StridedAccess access;
-};
+constexpr TravellingErrors kErrors{
+    "which loads read arriving memory cannot be told: its address decides what the kernel does",
+    "only loads may use memory that arrives while the kernel runs",
+    "what this load reads of arriving memory is not a box with sides affine in the program's numbers"};
 
 void tellOfWait(const Load& load, Operation* place) {
   std::string before = place == load.op ? "it" : "the loop in " + remark::lineOf(place);
@@ -104,25 +104,19 @@ class Arrival {
     for (const Load* load : loads)
       for (const ElementRange& range : Footprint(place, load->op->getLoc()).of(load->access)) {
         decided_.insert(range.first);
-        token = awaitRange(builder, load->op->getLoc(), range, token);
+        token =
+            eachChunk(builder, load->op->getLoc(), range, {op_.getWords(), op_.getChunk(), op_.getChunks()}, token,
+                      [&](OpBuilder& inner, Value word, Value) { return awaitWord(inner, load->op->getLoc(), word); });
       }
     Ties ties(place, op_.getResult(), token);
     for (const Load* load : loads) ties.tie(load->op->getOpOperand(0));
   }
 
  private:
-  Value awaitRange(OpBuilder& builder, Location where, const ElementRange& range, Value token) {
-    Value one = arith::ConstantIntOp::create(builder, where, 1, 64);
-    auto [first, end] = chunksOf(builder, where, range, op_.getChunk(), op_.getChunks());
-    if (range.exists) end = arith::SelectOp::create(builder, where, range.exists, end, first);
-    auto loop = scf::ForOp::create(builder, where, first, end, one, ValueRange{token});
-    OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
-    Value word = tile::AddPtrOp::create(inner, where, op_.getWords(), loop.getInductionVar());
-    Value once = arith::ConstantIntOp::create(inner, where, 1, 32);
-    Value seen = dist::WaitOp::create(inner, where, word, once, op_.getEpoch(), tile::Scope::Sys,
-                                      tile::Semantic::Acquire, dist::Compare::Ge);
-    scf::YieldOp::create(inner, where, seen);
-    return loop.getResult(0);
+  Value awaitWord(OpBuilder& builder, Location where, Value word) {
+    Value once = arith::ConstantIntOp::create(builder, where, 1, 32);
+    return dist::WaitOp::create(builder, where, word, once, op_.getEpoch(), tile::Scope::Sys, tile::Semantic::Acquire,
+                                dist::Compare::Ge);
   }
 
   dist::ArrivingOp op_;
@@ -133,12 +127,12 @@ struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
   using Base::Base;
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    SmallVector<dist::ArrivingOp> arrivals;
-    kernel.walk([&](dist::ArrivingOp op) { arrivals.push_back(op); });
+    SmallVector<dist::ArrivingOp> arrivals = opsOf<dist::ArrivingOp>(kernel);
     if (arrivals.empty()) return markAllAnalysesPreserved();
     SmallVector<llvm::MapVector<Operation*, std::vector<Load>>> places;
     for (dist::ArrivingOp arrival : arrivals) {
-      std::optional<std::vector<Load>> loads = loadsOf(arrival);
+      auto isLoad = [](Operation* op) { return isa<tile::LoadOp, tile::BlockLoadOp>(op); };
+      std::optional<std::vector<Load>> loads = accessesOf(arrival, kErrors, isLoad);
       if (!loads) return signalPassFailure();
       auto& byPlace = places.emplace_back();
       for (Load& load : *loads) byPlace[placeOf(load)].push_back(load);
@@ -162,33 +156,6 @@ struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
       turnPrograms(kernel, decided,
                    {kRemarks, 0, "begin at this rank's share of what arrives, and go on as it arrives"});
     cleanUp(true);
-  }
-
- private:
-  std::optional<std::vector<Load>> loadsOf(dist::ArrivingOp arrival) {
-    std::optional<llvm::SetVector<Operation*>> accesses = reachedBy(arrival.getResult());
-    if (!accesses) {
-      arrival.emitError("which loads read arriving memory cannot be told: its address decides what the kernel does");
-      return std::nullopt;
-    }
-    analysis::AxisInfoAnalysis axes(getOperation());
-    std::vector<Load> loads;
-    for (Operation* op : *accesses) {
-      if (!isa<tile::LoadOp, tile::BlockLoadOp>(op)) {
-        op->emitError("only loads may use memory that arrives while the kernel runs").attachNote(arrival.getLoc())
-            << "it is this memory";
-        return std::nullopt;
-      }
-      std::optional<StridedAccess> access = accessOf(op, axes);
-      if (!access || access->base != arrival.getResult()) {
-        op->emitError("what this load reads of arriving memory is not a box with sides affine in the program's numbers")
-                .attachNote(arrival.getLoc())
-            << "it is this memory";
-        return std::nullopt;
-      }
-      loads.push_back({op, *access});
-    }
-    return loads;
   }
 };
 

@@ -45,19 +45,6 @@ std::optional<StridedAccess> accessOf(Operation* op, const analysis::AxisInfoAna
   return access ? access : strides.of(pointer, {});
 }
 
-std::pair<Value, Value> chunksOf(OpBuilder& builder, Location where, const ElementRange& range, Value chunk,
-                                 Value chunks) {
-  Value zero = arith::ConstantIntOp::create(builder, where, 0, 64),
-        one = arith::ConstantIntOp::create(builder, where, 1, 64);
-  auto chunkOf = [&](Value element) {
-    Value inside = arith::MaxSIOp::create(builder, where, element, zero);
-    return arith::DivSIOp::create(builder, where, inside, chunk).getResult();
-  };
-  Value first = chunkOf(range.first);
-  Value end = arith::AddIOp::create(builder, where, chunkOf(range.last), one);
-  return {first, arith::MinSIOp::create(builder, where, end, chunks)};
-}
-
 bool Footprint::isKnownAt(Operation* place, const StridedAccess& access) {
   auto known = [&](const std::optional<ScalarExpr>& sum) { return !sum || isKnown(place, *sum); };
   return known(access.baseOffset) && llvm::all_of(access.dims, [&](const DimAccess& dim) {

@@ -14,10 +14,6 @@ struct ElementRange {
 // left out: with it the access would only be smaller.
 std::optional<analysis::StridedAccess> accessOf(mlir::Operation* op, const analysis::AxisInfoAnalysis& axes);
 
-// The first of the `chunks` chunks of `chunk` elements that the range touches, and the one behind the last.
-std::pair<mlir::Value, mlir::Value> chunksOf(mlir::OpBuilder& builder, mlir::Location where, const ElementRange& range,
-                                             mlir::Value chunk, mlir::Value chunks);
-
 class Footprint {
  public:
   // Every value that decides the access is there before `place`, or counts a loop at it or inside of it.

@@ -62,7 +62,8 @@ def TellDepartures : KernelPass<"tell-departures"> {
     2. Finds the outermost loop, short of one that deals tiles out, before which the access is known; behind it the program tells of each
        chunk that the access touches in all iterations. A mask that loaded values decide only makes the access smaller.
     3. Lets the share of the rank behind this one in the ring come first, and the rank's own last, as `await-arrivals` orders programs.
-    4. Where `counted`, takes everything else out of the kernel: what is left counts the signals of each chunk.
+    4. Where `counted`, takes everything else out of the kernel: what is left counts the signals of each chunk, and, in the word behind
+       theirs, the operations of the products that run fixed.
   }];
   let dependentDialects = ["::tandem::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

@@ -1,9 +1,10 @@
 // Signals behind the stores of memory that leaves, and an order of programs in which the peers' part leaves first.
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/remark/remark.h"
-#include "compiler/transform/gpu/footprint.h"
+#include "compiler/transform/gpu/counting.h"
 #include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/program_order.h"
+#include "compiler/transform/gpu/travelling.h"
 #include "compiler/transform/gpu/waits.h"
 #include <llvm/ADT/MapVector.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
@@ -19,30 +20,14 @@ namespace {
 
 constexpr remark::Source kRemarks{remark::RemarkKind::Load, "tell-departures"};
 
-// Returns true if arguments and the program's number decide the values, so that each run of the kernel gives the same.
-bool areFixed(SmallVector<Value> left) {
-  llvm::DenseSet<Value> seen;
-  while (!left.empty()) {
-    Value value = left.pop_back_val();
-    if (!seen.insert(value).second) continue;
-    auto argument = dyn_cast<BlockArgument>(value);
-    Operation* op = argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
-    if (isa<func::FuncOp>(op)) continue;
-    unsigned index = argument ? 0 : cast<OpResult>(value).getResultNumber();
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      left.append({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
-      BlockArgument carried = argument ? argument : loop.getRegionIterArg(index);
-      if (carried == loop.getInductionVar()) continue;
-      left.append({loop.getTiedLoopInit(carried)->get(), loop.getTiedLoopYieldedValue(carried)->get()});
-    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      left.append({branch.getCondition(), branch.thenYield().getOperand(index), branch.elseYield().getOperand(index)});
-    } else if (op->getNumRegions() || !isMemoryEffectFree(op)) {
-      return false;
-    } else {
-      left.append(op->operand_begin(), op->operand_end());
-    }
-  }
-  return true;
+constexpr TravellingErrors kErrors{
+    "which stores write leaving memory cannot be told: its address decides what the kernel does",
+    "only stores, and no loads or atomics, may use memory that leaves while the kernel runs",
+    "what this store writes of leaving memory is not a box with sides affine in the program's numbers"};
+
+bool isStore(Operation* op) {
+  auto block = dyn_cast<tile::BlockStoreOp>(op);
+  return block ? !block.getReduce() : isa<tile::StoreOp>(op);
 }
 
 bool isFixed(const std::optional<ScalarExpr>& sum) {
@@ -50,21 +35,6 @@ bool isFixed(const std::optional<ScalarExpr>& sum) {
   if (sum)
     for (const ScalarExpr::Term& term : sum->terms()) symbols.append(term.symbols.begin(), term.symbols.end());
   return areFixed(symbols);
-}
-
-// Returns true if arguments and the program's number decide whether the op runs, and how often.
-bool runsFixed(Operation* op) {
-  for (Operation* parent = op->getParentOp(); !isa<func::FuncOp>(parent); parent = parent->getParentOp()) {
-    SmallVector<Value> control;
-    if (auto loop = dyn_cast<scf::ForOp>(parent))
-      control = {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
-    else if (auto branch = dyn_cast<scf::IfOp>(parent))
-      control = {branch.getCondition()};
-    else
-      return false;
-    if (!areFixed(control)) return false;
-  }
-  return true;
 }
 
 // Drops bounds that are not fixed, without which the access is only larger. Returns false if anything else is not.
@@ -94,38 +64,29 @@ struct Store {
 
 class Departure {
  public:
-  Departure(dist::LeavingOp op, llvm::SetVector<Value>& decided, llvm::DenseSet<Operation*>& signals)
+  Departure(dist::LeavingOp op, llvm::SetVector<Value>& decided, Signals& signals)
       : op_(op), decided_(decided), signals_(signals) {}
 
   // Fails at the first access of which it cannot tell.
   LogicalResult tell() {
-    std::optional<llvm::SetVector<Operation*>> accesses = reachedBy(op_.getResult());
-    if (!accesses)
-      return op_.emitError(
-          "which stores write leaving memory cannot be told: its address decides what the kernel does");
-    analysis::AxisInfoAnalysis axes(op_->getParentOfType<func::FuncOp>());
+    if (op_.getCounted() && isOnlyRead()) return success();  // a consumer of which the products are counted
+    std::optional<std::vector<TravellingAccess>> accesses = accessesOf(op_, kErrors, isStore);
+    if (!accesses) return failure();
     llvm::MapVector<Block*, std::vector<Store>> together;
-    for (Operation* op : *accesses) {
-      auto block = dyn_cast<tile::BlockStoreOp>(op);
-      if (!isa<tile::StoreOp>(op) && (!block || block.getReduce()))
-        return refuse(op, "only stores, and no loads or atomics, may use memory that leaves while the kernel runs");
-      std::optional<StridedAccess> access = accessOf(op, axes);
-      if (!access || access->base != op_.getResult())
-        return refuse(
-            op, "what this store writes of leaving memory is not a box with sides affine in the program's numbers");
-      if (!makeFixed(*access) || !runsFixed(op))
-        return refuse(op, "what this store writes of leaving memory depends on what the kernel loads");
-      Operation* place = placeOf(op, *access);
-      together[place->getBlock()].push_back({op, place, *access});
+    for (auto& [op, access] : *accesses) {
+      if (!makeFixed(access) || !runsFixed(op))
+        return refuse(op, op_, "what this store writes of leaving memory depends on what the kernel loads");
+      Operation* place = placeOf(op, access);
+      together[place->getBlock()].push_back({op, place, access});
     }
     for (auto& [block, stores] : together) tellOf(stores);
     return success();
   }
 
  private:
-  LogicalResult refuse(Operation* op, StringRef why) {
-    op->emitError(why).attachNote(op_.getLoc()) << "it is this memory";
-    return failure();
+  bool isOnlyRead() {
+    std::optional<llvm::SetVector<Operation*>> ops = reachedBy(op_.getResult());
+    return ops && llvm::all_of(*ops, [](Operation* op) { return isa<tile::LoadOp, tile::BlockLoadOp>(op); });
   }
 
   // One signal for all stores of a block, behind the last.
@@ -147,52 +108,34 @@ class Departure {
       }
     }
     decided_.insert(all.first);
-    auto [first, end] = chunksOf(builder, where, all, op_.getChunk(), op_.getChunks());
     Value one = arith::ConstantIntOp::create(builder, where, 1, 64);
     Value rank = dist::RankOp::create(builder, where, Value());
-    auto loop = scf::ForOp::create(builder, where, first, end, one);
-    OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
-    Value word = tile::AddPtrOp::create(inner, where, op_.getWords(), loop.getInductionVar());
-    signals_.insert(
-        dist::NotifyOp::create(inner, where, word, rank, one, dist::SignalKind::Add, dist::CommScope::IntraNode));
+    eachChunk(builder, where, all, {op_.getWords(), op_.getChunk(), op_.getChunks()}, {},
+              [&](OpBuilder& inner, Value word, Value) {
+                signals_.insert(dist::NotifyOp::create(inner, where, word, rank, one, dist::SignalKind::Add,
+                                                       dist::CommScope::IntraNode));
+                return Value();
+              });
   }
 
   dist::LeavingOp op_;
   llvm::SetVector<Value>& decided_;
-  llvm::DenseSet<Operation*>& signals_;
+  Signals& signals_;
 };
-
-// Erases all that has other effects than signals and loads; the clean-up behind it erases loads that nothing uses then.
-void keepOnly(const llvm::DenseSet<Operation*>& signals, func::FuncOp kernel) {
-  SmallVector<Operation*> others;
-  kernel.walk([&](Operation* op) {
-    bool stays = op->getNumRegions() || signals.contains(op) || isMemoryEffectFree(op) ||
-                 hasSingleEffect<MemoryEffects::Read>(op);
-    if (!stays && !op->hasTrait<OpTrait::IsTerminator>()) others.push_back(op);
-  });
-  for (Operation* op : others) {
-    OpBuilder builder(op);
-    for (Value result : op->getResults()) {
-      TypedAttr nothing = builder.getZeroAttr(result.getType());
-      if (nothing) result.replaceAllUsesWith(arith::ConstantOp::create(builder, op->getLoc(), nothing));
-    }
-    if (op->use_empty()) op->erase();
-  }
-}
 
 struct TellDepartures : impl::TellDeparturesBase<TellDepartures> {
   using Base::Base;
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    SmallVector<dist::LeavingOp> departures;
-    kernel.walk([&](dist::LeavingOp op) { departures.push_back(op); });
+    SmallVector<dist::LeavingOp> departures = opsOf<dist::LeavingOp>(kernel);
     if (departures.empty()) return markAllAnalysesPreserved();
     bool anyOrder = !mayWaitForOthers(kernel), counted = false;
     llvm::SetVector<Value> decided;
-    llvm::DenseSet<Operation*> signals;
+    Signals signals;
     for (dist::LeavingOp departure : departures) {
       if (failed(Departure(departure, decided, signals).tell())) return signalPassFailure();
-      counted |= departure.getCounted();
+      if (departure.getCounted() && !std::exchange(counted, true))
+        countProducts(kernel, wordBehind(departure), signals);
       departure.getResult().replaceAllUsesWith(departure.getValue());
       departure.erase();
     }

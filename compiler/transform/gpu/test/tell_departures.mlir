@@ -55,6 +55,33 @@ func.func @counted(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %from: !
 
 // -----
 
+// A kernel that only counts: what its products do, of all iterations at once, goes to the word behind those of the chunks.
+// CHECK-LABEL: func.func @products
+// CHECK-NOT:   tile.load
+// CHECK-DAG:   %[[WORD:.*]] = tile.addptr %{{.*}}, %{{.*}} : !tile.ptr<i64>, i64
+// CHECK-DAG:   %[[TURNS:.*]] = arith.ceildivsi
+// CHECK-DAG:   %[[ALL:.*]] = arith.muli %[[TURNS]], %{{.*}} : i64
+// CHECK:       dist.notify add intra_node %[[WORD]], %[[ALL]] on
+// CHECK-NOT:   tile.dot
+// CHECK-NOT:   tile.store
+// CHECK:       return
+func.func @products(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %k: i32, %out: tensor<16x16x!tile.ptr<f32>>) {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 16 : i32
+  %a = dist.leaving %x by %words[%n x %n] counted : !tile.ptr<f32>, !tile.ptr<i64>
+  %none = arith.constant dense<0.0> : tensor<16x16xf32>
+  %places = tile.splat %a : !tile.ptr<f32> -> tensor<16x16x!tile.ptr<f32>>
+  %sum = scf.for %i = %zero to %k step %step iter_args(%acc = %none) -> tensor<16x16xf32> : i32 {
+    %v = tile.load %places : tensor<16x16x!tile.ptr<f32>> -> tensor<16x16xf32>
+    %next = tile.dot %v, %v, %acc : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+    scf.yield %next : tensor<16x16xf32>
+  }
+  tile.store %out, %sum : tensor<16x16x!tile.ptr<f32>>, tensor<16x16xf32>
+  return
+}
+
+// -----
+
 func.func @read_again(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %other: !tile.ptr<f32>) {
   // expected-note @+1 {{it is this memory}}
   %a = dist.leaving %x by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>

@@ -1,0 +1,117 @@
+// Signals in the place of work.
+#include "compiler/transform/gpu/counting.h"
+#include "compiler/dialect/dist/dist.h"
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+namespace {
+
+Value constant(OpBuilder& builder, Location where, int64_t value) {
+  return arith::ConstantIntOp::create(builder, where, value, 64);
+}
+
+// The loops around an op, the innermost first, before the outermost of which the numbers of all their iterations are known.
+SmallVector<scf::ForOp> countedLoops(Operation* op) {
+  SmallVector<scf::ForOp> loops;
+  while (auto loop = dyn_cast<scf::ForOp>(op->getParentOp())) {
+    bool known = llvm::all_of(loops, [&](scf::ForOp inner) {
+      return llvm::all_of(ArrayRef<Value>{inner.getLowerBound(), inner.getUpperBound(), inner.getStep()},
+                          [&](Value bound) { return loop.isDefinedOutsideOfLoop(bound); });
+    });
+    if (!known) break;
+    loops.push_back(loop);
+    op = loop;
+  }
+  return loops;
+}
+
+Value iterationsOf(OpBuilder& builder, scf::ForOp loop) {
+  Location where = loop.getLoc();
+  auto wide = [&](Value value) -> Value {
+    if (value.getType().isInteger(64)) return value;
+    return arith::ExtSIOp::create(builder, where, builder.getI64Type(), value);
+  };
+  Value way = arith::SubIOp::create(builder, where, wide(loop.getUpperBound()), wide(loop.getLowerBound()));
+  way = arith::MaxSIOp::create(builder, where, way, constant(builder, where, 0));
+  return arith::CeilDivSIOp::create(builder, where, way, wide(loop.getStep()));
+}
+
+}  // namespace
+
+bool areFixed(SmallVector<Value> left) {
+  llvm::DenseSet<Value> seen;
+  while (!left.empty()) {
+    Value value = left.pop_back_val();
+    if (!seen.insert(value).second) continue;
+    auto argument = dyn_cast<BlockArgument>(value);
+    Operation* op = argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+    if (isa<func::FuncOp>(op)) continue;
+    unsigned index = argument ? 0 : cast<OpResult>(value).getResultNumber();
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      left.append({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+      BlockArgument carried = argument ? argument : loop.getRegionIterArg(index);
+      if (carried == loop.getInductionVar()) continue;
+      left.append({loop.getTiedLoopInit(carried)->get(), loop.getTiedLoopYieldedValue(carried)->get()});
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      left.append({branch.getCondition(), branch.thenYield().getOperand(index), branch.elseYield().getOperand(index)});
+    } else if (op->getNumRegions() || !isMemoryEffectFree(op)) {
+      return false;
+    } else {
+      left.append(op->operand_begin(), op->operand_end());
+    }
+  }
+  return true;
+}
+
+bool runsFixed(Operation* op) {
+  for (Operation* parent = op->getParentOp(); !isa<func::FuncOp>(parent); parent = parent->getParentOp()) {
+    SmallVector<Value> control;
+    if (auto loop = dyn_cast<scf::ForOp>(parent))
+      control = {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
+    else if (auto branch = dyn_cast<scf::IfOp>(parent))
+      control = {branch.getCondition()};
+    else
+      return false;
+    if (!areFixed(control)) return false;
+  }
+  return true;
+}
+
+void countProducts(func::FuncOp kernel, Value word, Signals& signals) {
+  kernel.walk([&](tile::DotOp dot) {
+    if (!runsFixed(dot)) return;
+    SmallVector<scf::ForOp> loops = countedLoops(dot);
+    Location where = dot.getLoc();
+    OpBuilder builder(loops.empty() ? dot.getOperation() : loops.back().getOperation());
+    auto left = cast<RankedTensorType>(dot.getLhs().getType()),
+         result = cast<RankedTensorType>(dot.getResult().getType());
+    Value operations = constant(builder, where, 2 * result.getNumElements() * left.getShape().back());
+    for (scf::ForOp loop : loops)
+      operations = arith::MulIOp::create(builder, where, operations, iterationsOf(builder, loop));
+    Value rank = dist::RankOp::create(builder, where, Value());
+    signals.insert(dist::NotifyOp::create(builder, where, word, rank, operations, dist::SignalKind::Add,
+                                          dist::CommScope::IntraNode));
+  });
+}
+
+void keepOnly(const Signals& signals, func::FuncOp kernel) {
+  SmallVector<Operation*> others;
+  kernel.walk([&](Operation* op) {
+    bool stays = op->getNumRegions() || signals.contains(op) || isMemoryEffectFree(op) ||
+                 hasSingleEffect<MemoryEffects::Read>(op);
+    if (!stays && !op->hasTrait<OpTrait::IsTerminator>()) others.push_back(op);
+  });
+  for (Operation* op : others) {
+    OpBuilder builder(op);
+    for (Value result : op->getResults()) {
+      TypedAttr nothing = builder.getZeroAttr(result.getType());
+      if (nothing) result.replaceAllUsesWith(arith::ConstantOp::create(builder, op->getLoc(), nothing));
+    }
+    if (op->use_empty()) op->erase();
+  }
+}
+
+}  // namespace tandem::transform::gpu

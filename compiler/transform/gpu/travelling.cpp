@@ -1,0 +1,58 @@
+// Reads accesses of memory that travels, and goes through the words of its chunks.
+#include "compiler/transform/gpu/travelling.h"
+#include "compiler/transform/gpu/waits.h"
+#include <mlir/Dialect/Arith/IR/Arith.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+
+LogicalResult refuse(Operation* access, Operation* memory, StringRef why) {
+  access->emitError(why).attachNote(memory->getLoc()) << "it is this memory";
+  return failure();
+}
+
+std::optional<std::vector<TravellingAccess>> accessesOf(Operation* memory, const TravellingErrors& errors,
+                                                        llvm::function_ref<bool(Operation*)> mayUse) {
+  Value pointer = memory->getResult(0);
+  std::optional<llvm::SetVector<Operation*>> ops = reachedBy(pointer);
+  if (!ops) return memory->emitError(errors.decides), std::nullopt;
+  analysis::AxisInfoAnalysis axes(memory->getParentOfType<func::FuncOp>());
+  std::vector<TravellingAccess> accesses;
+  for (Operation* op : *ops) {
+    if (!mayUse(op)) return (void)refuse(op, memory, errors.forbidden), std::nullopt;
+    std::optional<analysis::StridedAccess> access = accessOf(op, axes);
+    if (!access || access->base != pointer) return (void)refuse(op, memory, errors.noBox), std::nullopt;
+    accesses.push_back({op, *access});
+  }
+  return accesses;
+}
+
+static std::pair<Value, Value> chunksIn(OpBuilder& builder, Location where, const ElementRange& range,
+                                        const Chunks& chunks) {
+  Value zero = arith::ConstantIntOp::create(builder, where, 0, 64),
+        one = arith::ConstantIntOp::create(builder, where, 1, 64);
+  auto chunkOf = [&](Value element) {
+    Value inside = arith::MaxSIOp::create(builder, where, element, zero);
+    return arith::DivSIOp::create(builder, where, inside, chunks.chunk).getResult();
+  };
+  Value first = chunkOf(range.first);
+  Value end = arith::AddIOp::create(builder, where, chunkOf(range.last), one);
+  end = arith::MinSIOp::create(builder, where, end, chunks.count);
+  if (range.exists) end = arith::SelectOp::create(builder, where, range.exists, end, first);
+  return {first, end};
+}
+
+Value eachChunk(OpBuilder& builder, Location where, const ElementRange& range, const Chunks& chunks, Value carried,
+                llvm::function_ref<Value(OpBuilder&, Value, Value)> body) {
+  auto [first, end] = chunksIn(builder, where, range, chunks);
+  Value one = arith::ConstantIntOp::create(builder, where, 1, 64);
+  auto loop = scf::ForOp::create(builder, where, first, end, one, carried ? ValueRange{carried} : ValueRange{});
+  OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+  Value word = tile::AddPtrOp::create(inner, where, chunks.words, loop.getInductionVar());
+  Value next = body(inner, word, carried ? loop.getRegionIterArg(0) : Value());
+  if (!carried) return {};
+  scf::YieldOp::create(inner, where, next);
+  return loop.getResult(0);
+}
+
+}  // namespace tandem::transform::gpu

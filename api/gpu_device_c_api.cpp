@@ -3,6 +3,7 @@
 #include "api/required.h"
 #include "api/text_out.h"
 #include "runtime/backend/cuda/device.h"
+#include "runtime/backend/cuda/graph.h"
 #include "runtime/backend/cuda/memory.h"
 #include "tandem/gpu_c_api.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 cuda::Stream streamOf(uint64_t handle) { return reinterpret_cast<cuda::Stream>(handle); }
 cuda::Event eventOf(uint64_t handle) { return &required(reinterpret_cast<cuda::Event>(handle), "event"); }
+cuda::Graph graphOf(uint64_t handle) { return &required(reinterpret_cast<cuda::Graph>(handle), "graph"); }
 uint64_t handleOf(void* object) { return reinterpret_cast<uintptr_t>(object); }
 
 json describe(int index) {
@@ -95,6 +97,21 @@ int td_gpu_stream_destroy(int device, uint64_t stream) {
 }
 int td_gpu_stream_synchronize(int device, uint64_t stream) {
   return guarded([&] { cuda::synchronizeStream(device, streamOf(stream)); });
+}
+int td_gpu_graph_begin(int device, uint64_t stream) {
+  return guarded([&] { cuda::beginGraph(device, streamOf(stream)); });
+}
+int td_gpu_graph_end(int device, uint64_t stream, uint64_t* graph) {
+  return guarded([&] {
+    uint64_t& place = required(graph, "graph");
+    place = handleOf(cuda::endGraph(device, streamOf(stream)));
+  });
+}
+int td_gpu_graph_launch(int device, uint64_t stream, uint64_t graph) {
+  return guarded([&] { cuda::launchGraph(device, streamOf(stream), graphOf(graph)); });
+}
+int td_gpu_graph_destroy(int device, uint64_t graph) {
+  return guarded([&] { cuda::destroyGraph(device, graphOf(graph)); });
 }
 int td_gpu_event_create(int device, uint64_t* event) {
   return guarded([&] {

@@ -68,6 +68,12 @@ TANDEM_API int td_gpu_device_of(uint64_t address, int* device);
 TANDEM_API int td_gpu_stream_create(int device, uint64_t* stream); /* does not wait for the default stream */
 TANDEM_API int td_gpu_stream_destroy(int device, uint64_t stream);
 TANDEM_API int td_gpu_stream_synchronize(int device, uint64_t stream);
+/* From begin to end, what the stream and those that its events reach are given is written down and not done; the graph
+ * is launched as one operation, as often as wanted. */
+TANDEM_API int td_gpu_graph_begin(int device, uint64_t stream);
+TANDEM_API int td_gpu_graph_end(int device, uint64_t stream, uint64_t* graph);
+TANDEM_API int td_gpu_graph_launch(int device, uint64_t stream, uint64_t graph);
+TANDEM_API int td_gpu_graph_destroy(int device, uint64_t graph); /* of which no launch is under way */
 TANDEM_API int td_gpu_event_create(int device, uint64_t* event);
 TANDEM_API int td_gpu_event_destroy(int device, uint64_t event);
 TANDEM_API int td_gpu_event_record(int device, uint64_t stream, uint64_t event);

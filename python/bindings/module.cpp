@@ -173,6 +173,23 @@ template <> struct Parameter<const uint64_t*> : ListParameter<uint64_t> {};
 template <> struct Parameter<const int*> : ListParameter<int> {};
 template <> struct Parameter<const int64_t*> : ListParameter<int64_t> {};
 
+// (signal, value, count, bytes, action)
+template <> struct Parameter<td_signal_step> : InParameter {
+  td_signal_step value = {};
+  bool read(PyObject* o) {
+    ListParameter<uint64_t> members;
+    if (!members.read(o)) return false;
+    if (members.value.size() != 5) {
+      PyErr_SetString(PyExc_TypeError, "five numbers are wanted");
+      return false;
+    }
+    const std::vector<uint64_t>& m = members.value;
+    value = {m[0], m[1], int(m[2]), int(m[3]), int(m[4])};
+    return true;
+  }
+};
+template <> struct Parameter<const td_signal_step*> : ListParameter<td_signal_step> {};
+
 template <class... A, size_t... I>
 PyObject* invoke(int (*function)(A...), PyObject* const* given, Py_ssize_t count, std::index_sequence<I...>) {
   std::tuple<Parameter<A>...> parameters;
@@ -295,6 +312,7 @@ PyMethodDef methods[] = {entry("version", version),
                          TD(gather),
                          TD(create_stream),
                          TD(adopt_stream),
+                         TD(stream_beside),
                          TD(launch),
                          TD(copy),
                          TD(set),
@@ -304,6 +322,7 @@ PyMethodDef methods[] = {entry("version", version),
                          TD(release_async),
                          TD(signal_write),
                          TD(signal_wait),
+                         TD(signals),
                          TD(barrier_on_stream),
                          TD(record_event),
                          TD(wait_event),
@@ -344,6 +363,10 @@ PyMethodDef methods[] = {entry("version", version),
                          TD(gpu_stream_create),
                          TD(gpu_stream_destroy),
                          TD(gpu_stream_synchronize),
+                         TD(gpu_graph_begin),
+                         TD(gpu_graph_end),
+                         TD(gpu_graph_launch),
+                         TD(gpu_graph_destroy),
                          TD(gpu_event_create),
                          TD(gpu_event_destroy),
                          TD(gpu_event_record),

@@ -207,3 +207,29 @@ def test_a_rank_that_an_axis_has_not():
 
     with pytest.raises(tandem.SimulationError, match="bad-rank: .*rank 2 is outside team 16 of 2"):
         tandem.launch(main, ranks=3, check=True)
+
+
+def test_signals_in_one_call():
+    def main(team):
+        words, peer = team.zeros(3, "int64", name="words"), 1 - team.rank
+        there = words.peer(peer)
+        team.stream.signals(
+            [(there[:1], 7), (there[1:], team.rank + 1), (words[:1], 7, "eq"), (words[1:], peer + 1, "ge"), (words[1:2], 0)]
+        )
+        team.stream.signals([])
+        return np.array(words).tolist()
+
+    result = tandem.launch(main, ranks=2, check=True)
+    assert result.reports == [] and result.values == [[7, 0, 2], [7, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    "steps, words",
+    [
+        (lambda x: [(x, 1, "about")], "`compare` is `about`; it is one of eq"),
+        (lambda x: [(x[::2], 1)], "signals are elements of a contiguous tensor"),
+    ],
+)
+def test_wrong_signals(steps, words):
+    with pytest.raises(ValueError, match=words):
+        tandem.launch(lambda team: team.stream.signals(steps(team.zeros(4, "int64"))))

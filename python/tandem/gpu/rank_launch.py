@@ -47,13 +47,13 @@ def _arrays_in(value):
         yield value.base if is_descriptor(value) else value
 
 
-def _kind(team, value):
+def kind_of(team, value):
     """ "t": a tensor of the team or of a framework on the rank's GPU; "c": no array; None: the quick way cannot take
     it."""
     if isinstance(value, (bool, int, float, constexpr)):
         return "c"
     if is_descriptor(value):
-        return "t" if _kind(team, value.base) == "t" else None
+        return "t" if kind_of(team, value.base) == "t" else None
     if isinstance(value, Tensor):
         return "t" if value.team._session is team._session else None
     letter = letter_of(value)
@@ -87,7 +87,7 @@ def launch_on_gpu(kernel, team, grid, args, kwargs):
     """Launches on the rank's GPU. Without `stream=` it also waits when an argument is an array of the host."""
     if "stream" not in kernel.arg_names and not team._session.is_traced(team.world_rank):
         given = [v for k, v in kwargs.items() if k != "stream"]
-        kinds = [_kind(team, v) for v in (*args, *given)]
+        kinds = [kind_of(team, v) for v in (*args, *given)]
         if "t" in kinds and None not in kinds:
             arrays = [v.base if is_descriptor(v) else v for v, kind in zip((*args, *given), kinds) if kind == "t"]
             return _launch_quickly(kernel, team, grid, args, kwargs, arrays)

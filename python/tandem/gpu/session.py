@@ -194,7 +194,7 @@ class GpuSession(Session):
 
     def _order(self, team, stream, after_framework):
         before = self._busy.pop((team.world_rank, after_framework), None)
-        if before is not None and not _is_capturing():
+        if before is not None and not is_capturing():
             event = team._call(_tandem.record_event, before.index)
             team._call(_tandem.wait_event, stream.index, event)
 
@@ -203,6 +203,7 @@ def _word_of(array):
     return element_word(array.dtype if hasattr(array, "data_ptr") else array.__cuda_array_interface__["typestr"])
 
 
-def _is_capturing():
+def is_capturing():
+    """True while PyTorch captures its current stream."""
     capturing = getattr(getattr(sys.modules.get("torch"), "_C", None), "_cuda_isCurrentStreamCapturing", None)
     return bool(capturing and capturing())

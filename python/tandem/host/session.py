@@ -137,6 +137,7 @@ class SimulatedSession(Session):
         for name, value in {"ranks": ranks, "seed": seed, **options}.items():
             if name not in ("policy", "log_stores", "schedule", "timeout", "machine") and not isinstance(value, (int, np.integer)):
                 raise TypeError(f"`{name}` must be an integer, not {value!r}")
+        self.machine = machine  # whose time is modelled; None: round numbers
         super().__init__(
             ranks, {"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace), **_check_options(check), **options}, search
         )

@@ -15,6 +15,7 @@ from .arrays import Tensor, numpy_readable
 from .frames import host_place
 
 Shape: TypeAlias = int | Sequence[int]
+_SET, _WAIT = 0, 16  # actions of `td_signal_step`
 _COMPARE = {word: number for number, word in enumerate(_tandem.COMPARISONS.split())}
 
 
@@ -58,9 +59,14 @@ class Stream:
 
     def signal_wait(self, signal: Tensor, value: int, compare: str = "eq") -> None:
         """Holds the stream until every element of the signal compares true."""
-        if compare not in _COMPARE:
-            raise ValueError(f"`compare` is `{compare}`; it is one of {', '.join(_COMPARE)}")
-        self._queue(_tandem.signal_wait, signal.address, _signal_count(signal), _COMPARE[compare], value, signal.itemsize)
+        self._queue(_tandem.signal_wait, signal.address, _signal_count(signal), _comparison(compare), value, signal.itemsize)
+
+    def signals(self, steps):
+        """Several in one call, in their order, which is much cheaper on a GPU: (signal, value) is a write, (signal, value, compare) a
+        wait."""
+        made = [_step(*step) for step in steps]
+        if made:
+            self._queue(_tandem.signals, made, len(made))
 
     def barrier(self) -> None:
         """Joins the team's ranks on their streams."""
@@ -81,6 +87,18 @@ class Stream:
     def wait_event(self, event: int) -> None:
         """What is queued from here on waits for an event of this rank's streams."""
         self._queue(_tandem.wait_event, event)
+
+
+def _comparison(word):
+    if word not in _COMPARE:
+        raise ValueError(f"`compare` is `{word}`; it is one of {', '.join(_COMPARE)}")
+    return _COMPARE[word]
+
+
+def _step(signal, value, compare=None):
+    """A write or a wait, as `td_signals` takes it."""
+    action = _SET if compare is None else _WAIT + _comparison(compare)
+    return signal.address, value, _signal_count(signal), signal.itemsize, action
 
 
 def _signal_count(signal):
@@ -179,6 +197,10 @@ class Team:
     def new_stream(self) -> Stream:
         """A stream of this rank, beside the team's own one `team.stream`."""
         return self._session.new_stream(self)
+
+    def stream_beside(self, stream: Stream) -> Stream:
+        """The stream for copies and signals that go on while a kernel on `stream` waits for them: the same each time."""
+        return Stream(self, self._call(_tandem.stream_beside, stream.index))
 
     def adopt(self, stream: Any) -> Stream:
         """A CUDA stream of PyTorch, or its handle, as a stream of the team; its owner keeps it."""

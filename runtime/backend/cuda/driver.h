@@ -68,6 +68,12 @@ namespace tandem::runtime::cuda {
   F(streamBatchMemOp, cuStreamBatchMemOp_v2, (Stream, unsigned, MemoryOperation*, unsigned))               \
   F(streamQuery, cuStreamQuery, (Stream))                                                                  \
   F(streamIsCapturing, cuStreamIsCapturing, (Stream, int*))                                                \
+  F(streamBeginCapture, cuStreamBeginCapture_v2, (Stream, int))                                            \
+  F(streamEndCapture, cuStreamEndCapture, (Stream, GraphText*))                                            \
+  F(graphInstantiate, cuGraphInstantiateWithFlags, (Graph*, GraphText, unsigned long long))                \
+  F(graphDestroy, cuGraphDestroy, (GraphText))                                                             \
+  F(graphLaunch, cuGraphLaunch, (Graph, Stream))                                                           \
+  F(graphExecDestroy, cuGraphExecDestroy, (Graph))                                                         \
   F(streamCreateWithPriority, cuStreamCreateWithPriority, (Stream*, unsigned, int))                        \
   F(ctxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, (int*, int*))                                  \
   F(threadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int*))                            \

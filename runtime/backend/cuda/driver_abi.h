@@ -14,6 +14,8 @@ using Module = struct ModuleObject*;
 using Function = struct FunctionObject*;
 using Stream = struct StreamObject*;
 using Event = struct EventObject*;
+using GraphText = struct GraphTextObject*;  // what has been captured
+using Graph = struct GraphObject*;          // made of it, to be launched
 using MemoryHandle = uint64_t;
 
 enum : Result {

@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace tandem::runtime::cuda;
@@ -307,6 +308,7 @@ FAKE Result cuStreamSynchronize(Stream stream) {
 }
 FAKE Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   if (!event) return kInvalidValue;
+  if (event->graph) stream->graph = event->graph;
   return enqueue(stream, [event, until = event->records.load()] {
     if (event->passed < until) progress(event->stream);
     return event->passed >= until;
@@ -315,8 +317,46 @@ FAKE Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
 FAKE Result cuEventCreate(Event* event, unsigned) { return *event = new EventObject, kSuccess; }
 FAKE Result cuEventRecord(Event event, Stream stream) {
   event->stream = stream;
-  event->captured = !isHandle(stream) && stream->capturing;
+  event->graph = isHandle(stream) ? nullptr : stream->graph;
+  event->captured = event->graph || (!isHandle(stream) && stream->capturing);
+  if (event->graph) event->graph->events.insert(event);
   return enqueue(stream, [event, number = ++event->records] { return event->passed = number, true; });
+}
+FAKE Result cuStreamBeginCapture_v2(Stream stream, int mode) {
+  stream->graph = new GraphTextObject{{{stream, {}}}, {}};
+  return note("cuStreamBeginCapture", "begin capture mode " + std::to_string(mode));
+}
+FAKE Result cuStreamEndCapture(Stream stream, GraphText* captured) {
+  *captured = stream->graph;
+  for (auto& [each, work] : (*captured)->work) each->graph = nullptr;
+  return note("cuStreamEndCapture", "end capture");
+}
+FAKE Result cuGraphInstantiateWithFlags(Graph* graph, GraphText captured, unsigned long long) {
+  *graph = reinterpret_cast<Graph>(new GraphTextObject(*captured));
+  return kSuccess;
+}
+FAKE Result cuGraphDestroy(GraphText captured) { return delete captured, kSuccess; }
+FAKE Result cuGraphExecDestroy(Graph graph) {
+  delete reinterpret_cast<GraphText>(graph);
+  return note("cuGraphExecDestroy", "destroy graph");
+}
+// One piece of work of the stream, which goes on wherever one of the captured streams can.
+FAKE Result cuGraphLaunch(Graph graph, Stream stream) {
+  if (Result r = note("cuGraphLaunch", "launch graph")) return r;
+  auto captured = std::make_shared<GraphTextObject>(*reinterpret_cast<GraphText>(graph));
+  return enqueue(stream, [captured, begun = false]() mutable {
+    if (!std::exchange(begun, true))
+      for (Event event : captured->events) event->passed = 0;
+    bool done = true;
+    for (bool moved = true; std::exchange(moved, false);) {
+      done = true;
+      for (auto& [each, work] : captured->work) {
+        while (!work.empty() && work.front()()) work.pop_front(), moved = true;
+        done &= work.empty();
+      }
+    }
+    return done;
+  });
 }
 FAKE Result cuEventSynchronize(Event) { return kSuccess; }
 FAKE Result cuEventElapsedTime(float* ms, Event start, Event end) {

@@ -118,7 +118,7 @@ FAKE Result cuStreamQuery(Stream stream) {
   return progress(stream) ? kSuccess : kNotReady;
 }
 FAKE Result cuStreamIsCapturing(Stream stream, int* status) {
-  return *status = !isHandle(stream) && stream->capturing, kSuccess;
+  return *status = !isHandle(stream) && (stream->capturing || stream->graph), kSuccess;
 }
 FAKE Result cuStreamCreateWithPriority(Stream* stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
 FAKE Result cuCtxGetStreamPriorityRange(int* least, int* greatest) { return *least = 0, *greatest = -5, kSuccess; }

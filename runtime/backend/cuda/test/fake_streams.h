@@ -4,6 +4,8 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -11,16 +13,23 @@
 
 namespace tandem::runtime::cuda {
 // Work that could not be done when it was given: the head says whether it is done now.
+using Work = std::deque<std::function<bool()>>;
 struct StreamObject {
   int index;
-  std::deque<std::function<bool()>> pending;
+  Work pending;
   bool capturing = false;
-  bool going = false;  // streams that wait for each other's events ask each other
+  GraphText graph = nullptr;  // its work goes there, and so does that of streams which wait for its events
+  bool going = false;         // streams that wait for each other's events ask each other
 };
 struct EventObject {
   std::atomic<int> records = 0, passed = 0;
   bool captured = false;
+  GraphText graph = nullptr;
   Stream stream = nullptr;  // the last that recorded it
+};
+struct GraphTextObject {
+  std::map<Stream, Work> work;
+  std::set<Event> events;
 };
 }  // namespace tandem::runtime::cuda
 
@@ -44,6 +53,7 @@ inline bool progress(Stream stream) {
 
 // Runs the work in stream order; at once if nothing is before it.
 inline Result enqueue(Stream stream, std::function<bool()> work) {
+  if (!isHandle(stream) && stream->graph) return stream->graph->work[stream].push_back(std::move(work)), kSuccess;
   if (isHandle(stream)) {
     while (!work()) std::this_thread::yield();
     return kSuccess;

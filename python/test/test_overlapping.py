@@ -159,10 +159,17 @@ def test_shares_of_all_ranks(kernel, grid, ranks, seed):
             assert all((value == wanted).all() for value, wanted in zip(got, want))
 
 
+def change_waits(monkeypatch, amounts):
+    """Consumers are given other numbers: each differs by the amount of its name."""
+    whole = tandem.overlapping.gathering.Gathering.reading.fget
+    changed = lambda g: {k: v + amounts.get(k, 0) if k in amounts else v for k, v in whole(g).items()}
+    monkeypatch.setattr(tandem.overlapping.gathering.Gathering, "reading", property(changed))
+
+
 FAULTS = {
-    "too_early": (dict(arrivals_epoch=-1), "(race|uninitialised-read): .*`a`"),  # each wait passes
-    "one_less": (dict(arrivals_chunks=-1), "(race|uninitialised-read): .*`a`"),  # of the last chunk
-    "never": (dict(arrivals_epoch=1), "deadlock: "),
+    "too_early": (dict(arriving_epoch=-1), "(race|uninitialised-read): .*`a`"),  # each wait passes
+    "one_less": (dict(arriving_chunks=-1), "(race|uninitialised-read): .*`a`"),  # of the last chunk
+    "never": (dict(arriving_epoch=1), "deadlock: "),
 }
 
 
@@ -170,12 +177,7 @@ FAULTS = {
 @pytest.mark.parametrize("kernel", [grouped, described, persistent, transposed, clamped], ids=lambda k: k.__name__)
 def test_each_wait_is_needed(kernel, fault, monkeypatch):
     amounts, words = FAULTS[fault]
-    whole = tandem.overlapping._Gathering.arguments.fget
-    monkeypatch.setattr(
-        tandem.overlapping._Gathering,
-        "arguments",
-        property(lambda g: {k: v if k == "arrivals_words" else v + amounts.get(k, 0) for k, v in whole(g).items()}),
-    )
+    change_waits(monkeypatch, amounts)
     with pytest.raises(tandem.SimulationError, match=f"(?s){words}"):
         run(kernel, 2, 32, 32, 32, 0, calls=1)
 
@@ -183,10 +185,7 @@ def test_each_wait_is_needed(kernel, fault, monkeypatch):
 @pytest.mark.parametrize("epochs, words", [(-1, "(race|uninitialised-read): .*`a`"), (1, "deadlock: ")])
 @pytest.mark.parametrize("kernel, grid", plain_kernels.ALL, ids=[kernel.__name__ for kernel, _ in plain_kernels.ALL])
 def test_plain_kernels_without_waits(kernel, grid, epochs, words, monkeypatch):
-    whole = tandem.overlapping._Gathering.arguments.fget
-    monkeypatch.setattr(
-        tandem.overlapping._Gathering, "arguments", property(lambda g: whole(g) | {"arrivals_epoch": whole(g)["arrivals_epoch"] + epochs})
-    )
+    change_waits(monkeypatch, {"arriving_epoch": epochs})
     with pytest.raises(tandem.SimulationError, match=f"(?s){words}"):
         run_plain(kernel, grid, 2, 32, 32, 32, 0, True)
 
@@ -267,3 +266,90 @@ def test_wrong_arguments():
         tandem.overlap(collective="all_gather", consumer=grouped, over="x")
     with pytest.raises(TypeError, match="must be a kernel"):
         tandem.overlap(collective="all_gather", consumer=len, over="a_ptr")
+
+
+def test_compiled_ahead():
+    """Nothing runs: the other matrices need not be there."""
+    derived = tandem.overlap(collective="all_gather", consumer=grouped, over="a_ptr")
+
+    def main(team):
+        a, half = team.zeros((64, 48), "float16"), np.dtype("float16")
+        compiled = derived.warmup(a, half, half, 64, 32, 48, 48, 1, 32, 1, 32, 1, grid=(8,), **BLOCKS)
+        return compiled.info["warnings"]
+
+    assert tandem.launch(main, ranks=2).values == [[], []]
+
+
+@tandem.jit
+def attention(
+    Q, K, V, Out, stride_qm, stride_kn, stride_vn, stride_om, N_QUERIES, N_CTX, scale,
+    HEAD: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+):  # fmt: skip
+    """Attention as tutorials had it, with block pointers: a program goes through all keys and values."""
+    start = tl.program_id(0) * BLOCK_M
+    q = tl.load(
+        tl.make_block_ptr(Q, (N_QUERIES, HEAD), (stride_qm, 1), (start, 0), (BLOCK_M, HEAD), (1, 0)),
+        boundary_check=(0,),
+        padding_option="zero",
+    )
+    k_block = tl.make_block_ptr(K, (HEAD, N_CTX), (1, stride_kn), (0, 0), (HEAD, BLOCK_N), (0, 1))
+    v_block = tl.make_block_ptr(V, (N_CTX, HEAD), (stride_vn, 1), (0, 0), (BLOCK_N, HEAD), (1, 0))
+    largest = tl.zeros([BLOCK_M], tl.float32) - float("inf")
+    total = tl.zeros([BLOCK_M], tl.float32)
+    acc = tl.zeros([BLOCK_M, HEAD], tl.float32)
+    for n in range(0, N_CTX, BLOCK_N):
+        k = tl.load(k_block, boundary_check=(1,), padding_option="zero")
+        scores = tl.where((n + tl.arange(0, BLOCK_N) < N_CTX)[None, :], tl.dot(q, k) * scale, -float("inf"))
+        most = tl.maximum(largest, tl.max(scores, 1))
+        weights = tl.exp(scores - most[:, None])
+        kept = tl.exp(largest - most)
+        v = tl.load(v_block, boundary_check=(0,), padding_option="zero")
+        acc = tl.dot(weights.to(v.dtype), v, acc * kept[:, None])
+        total = total * kept + tl.sum(weights, 1)
+        largest = most
+        k_block = tl.advance(k_block, (0, BLOCK_N))
+        v_block = tl.advance(v_block, (BLOCK_N, 0))
+    out = tl.make_block_ptr(Out, (N_QUERIES, HEAD), (stride_om, 1), (start, 0), (BLOCK_M, HEAD), (1, 0))
+    tl.store(out, acc / total[:, None], boundary_check=(0,))
+
+
+def attend(launched, ranks, tokens, seed, whole):
+    """Each rank's queries against all keys and values, of which it has its own, or the `whole`."""
+    share = -(-tokens // ranks)
+    q, k, v = np.random.default_rng(seed).standard_normal((3, tokens, 16)).astype(np.float16)
+
+    def main(team):
+        keys, values = team.zeros((tokens, 16), "float16", name="keys"), team.zeros((tokens, 16), "float16", name="values")
+        results = []
+        for rank in range(ranks) if whole else [team.rank]:
+            own = slice(rank * share, min(rank * share + share, tokens))
+            seen = slice(0, tokens) if whole else own
+            keys[seen], values[seen] = k[seen], v[seen]
+            count = own.stop - own.start
+            out = team.local_empty((count, 16))
+            launched[(-(-count // 16),)](
+                team.local_from_array(q[own]), keys, values, out, 16, 16, 16, 16, count, tokens, 0.25, HEAD=16, BLOCK_M=16, BLOCK_N=16
+            )
+            results.append(np.array(out))
+        return np.concatenate(results)
+
+    return tandem.launch(main, ranks=1 if whole else ranks, seed=seed, check=True)
+
+
+@pytest.mark.parametrize("ranks, tokens", [(1, 40), (2, 64), (3, 70), (4, 100)])
+def test_attention_over_gathered_keys_and_values(ranks, tokens):
+    derived = tandem.overlap(collective="all_gather", consumer=attention, over=("K", "V"), bands=2)
+    result = attend(derived, ranks, tokens, ranks, False)
+    assert result.reports == []
+    assert (np.concatenate(result.values) == attend(attention, ranks, tokens, ranks, True).values[0]).all()
+
+
+def test_what_travels_together_has_equally_many_rows():
+    derived = tandem.overlap(collective="all_gather", consumer=attention, over=("K", "V"))
+
+    def main(team):
+        x = [team.zeros((rows, 16), "float16") for rows in (32, 32, 48)]
+        derived[(1,)](*x, team.local_empty((32, 16)), 16, 16, 16, 16, 32, 32, 0.25, HEAD=16, BLOCK_M=16, BLOCK_N=16)
+
+    with pytest.raises(ValueError, match="`V` has 48 rows and `K` 32"):
+        tandem.launch(main, ranks=2)

@@ -92,14 +92,14 @@ def test_on_many_schedules(collective, ranks, seeds):
 @pytest.mark.parametrize("kernel, grid", plain_producers.ALL, ids=NAMES)
 def test_each_signal_is_needed(kernel, grid, missing, words, chunk, monkeypatch):
     """`missing` signals of a chunk are not waited for, or do not come."""
-    whole = tandem.overlapping._Sending.count
+    whole = tandem.overlapping.telling.Telling.count
 
     def count(sending, *launch):
         counts = list(whole(sending, *launch))
         counts[chunk] -= missing
         return counts
 
-    monkeypatch.setattr(tandem.overlapping._Sending, "count", count)
+    monkeypatch.setattr(tandem.overlapping.telling.Telling, "count", count)
     with pytest.raises(tandem.SimulationError, match=f"(?s){words}"):
         run(kernel, grid, "reduce_scatter", 2, 32, 32, 16, 0, bands=2, calls=1)
 
@@ -173,22 +173,27 @@ def test_the_plan_is_explained():
         return [f.explain(a, b, c, d, 96, 32, 16, B=16, grid=grid(6, 2)) for f in (scatters, shares)]
 
     ahead, behind = tandem.launch(main, ranks=3, check=True).values[1][::-1]
-    assert behind.split("\n") == [
+    plan, timeline = behind.split("\npredicted, in microseconds:\n")
+    assert plan.split("\n") == [
         "reduce_scatter behind `bias_and_activation`: the 96 rows of `c_ptr` in chunks of 16, 2048 bytes",
         "rows 64 to 79 go to rank 2, behind 2 signals of programs",
         "rows 80 to 95 go to rank 2, behind 2 signals of programs",
         "rows 0 to 15 go to rank 0, behind 2 signals of programs",
         "rows 16 to 31 go to rank 0, behind 2 signals of programs",
     ]
-    assert ahead.split("\n") == [
+    spans = [line.split(maxsplit=2) for line in timeline.split("\n")]
+    assert [what for _, _, what in spans[:2]] == ["the kernel", "chunk 1 for the peers leaves"] and spans[-1][1:] == ["in", "all"]
+    assert all(float(begin) <= float(end) <= float(spans[-1][0]) for begin, end, _ in spans[:-1])
+    assert ahead.split("\npredicted")[0].split("\n") == [
         "all_to_all ahead of `bias_and_activation`: the 96 rows of `a_ptr` in chunks of 32, 2048 bytes",
+        "rows 32 to 63 go to rank 1",
         "rows 0 to 31 go to rank 0",
         "rows 64 to 95 go to rank 2",
     ]
 
 
 def test_wrong_arguments():
-    with pytest.raises(ValueError, match="one kernel is overlapped"):
+    with pytest.raises(ValueError, match="a kernel is overlapped"):
         tandem.overlap(collective="all_to_all", over="c_ptr")
     with pytest.raises(ValueError, match="with a `consumer` it is one of 'all_gather', 'all_to_all'"):
         tandem.overlap(collective="reduce_scatter", consumer=split_k, over="c_ptr")

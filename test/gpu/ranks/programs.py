@@ -252,4 +252,55 @@ def host_arrays(team):
     return np.concatenate([x, y, z])
 
 
-PROGRAMS = [symm_at, puts, gets, barriers, teams, copy_engine, streams, signals_add, tensors, host_arrays]
+@tandem.jit
+def product(a_ptr, b_ptr, c_ptr, M, N, K, BLOCK: tl.constexpr):
+    rows = tl.program_id(0) // tl.cdiv(N, BLOCK) * BLOCK + tl.arange(0, BLOCK)
+    columns = tl.program_id(0) % tl.cdiv(N, BLOCK) * BLOCK + tl.arange(0, BLOCK)
+    acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for k in range(0, K, BLOCK):
+        inner = k + tl.arange(0, BLOCK)
+        a = tl.load(a_ptr + rows[:, None] * K + inner[None, :], mask=(rows[:, None] < M) & (inner[None, :] < K), other=0)
+        b = tl.load(b_ptr + inner[:, None] * N + columns[None, :], mask=(inner[:, None] < K) & (columns[None, :] < N), other=0)
+        acc = tl.dot(a, b, acc)
+    tl.store(c_ptr + rows[:, None] * N + columns[None, :], acc.to(tl.float16), mask=(rows[:, None] < M) & (columns[None, :] < N))
+
+
+def overlapped(team):
+    """Derived overlaps, each called four times with other inputs: on GPUs queued, captured and replayed."""
+    rows, n, k, calls = 96, 64, 80, 4
+    m = rows * team.size
+    whole = [np.random.default_rng(call).integers(-2, 3, (team.size, m, k)).astype(np.float16) for call in range(calls)]
+    weights = np.random.default_rng(9).integers(-2, 3, (k, n)).astype(np.float16)
+    own = slice(rows * team.rank, rows * team.rank + rows)
+    share = lambda x: x[own]
+    expected = {
+        "all_gather": lambda each: each[0],
+        "reduce_scatter": lambda each: share(sum(each)),
+        "all_reduce": sum,
+        "all_to_all": lambda each: np.concatenate(list(map(share, each))),
+    }
+    results = []
+    for collective, plan in [
+        ("all_gather", dict(bands=3)),
+        ("reduce_scatter", dict(bands=2)),
+        ("reduce_scatter", dict(path="loads")),
+        ("all_reduce", dict(bands=2)),
+        ("all_reduce", dict(path="loads")),
+        ("all_to_all", dict(bands=2)),
+    ]:
+        gathers = collective == "all_gather"
+        ends = dict(consumer=product, over="a_ptr") if gathers else dict(producer=product, over="c_ptr")
+        derived = tandem.overlap(collective=collective, **ends, **plan)
+        a, b, c = team.zeros((m, k), "float16"), team.local_from_array(weights), team.zeros((m, n), "float16")
+        for of_ranks in whole:
+            left = of_ranks[0 if gathers else team.rank]
+            a[own if gathers else slice(0, m)] = left[own] if gathers else left
+            derived[(m // 32 * (n // 32),)](a, b, c, m, n, k, BLOCK=32)
+            found = np.array(c)[own if collective == "reduce_scatter" else slice(0, m)]
+            np.testing.assert_array_equal(found, expected[collective]([x @ weights for x in of_ranks]))
+            results.append(found.astype(np.float32).sum())
+        team.barrier()
+    return np.array(results)
+
+
+PROGRAMS = [symm_at, puts, gets, barriers, teams, copy_engine, streams, signals_add, tensors, host_arrays, overlapped]

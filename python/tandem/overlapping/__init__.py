@@ -1,0 +1,228 @@
+"""tandem.overlap: plain kernels that compute while a collective brings what they read, or takes what they write, derived by the
+compiler."""
+
+import math
+
+import numpy as np
+
+from ..host.arrays import Tensor
+from ..host.current import current_team
+from ..jit import JITFunction, KernelInterface
+from ..kernel.mock_tensor import MockTensor
+from .derived import derived, named
+from .gathering import Gathering
+from .launching import Replays, main_stream
+from .plan import Call, Plan, best, machine_of
+from .shares import Shares
+from .summing import Adding, Summing
+
+COLLECTIVES = {
+    "consumer": ["all_gather", "all_to_all"],
+    "producer": ["reduce_scatter", "all_reduce", "all_to_all"],
+    "producer and consumer": ["all_gather", "reduce_scatter", "all_reduce", "all_to_all"],
+}
+
+
+class _End:
+    """A kernel at one end of a collective, and its arguments `over`, whose rows travel."""
+
+    def __init__(self, kernel, over, is_consumer):
+        self.kernel, self.over, self.is_consumer = kernel, over, is_consumer
+        self.derived = derived(kernel, over, "arriving" if is_consumer else "leaving")
+        self.counting = derived(kernel, over, "leaving", "True")
+
+    def arguments(self, args, kwargs):
+        """All arguments of a call by name, of which none is memory that travels but those of `over`."""
+        given = kwargs | dict(zip(self.kernel.arg_names, args))
+        for over in self.over:
+            if over not in given:
+                raise TypeError(f"`{self.kernel.__name__}` needs its argument `{over}`")
+            matrix = given[over]
+            if not getattr(matrix, "symmetric", False):
+                raise TypeError(f"`{over}` must be symmetric memory of the team, with all ranks' rows")
+            for name, value in given.items():
+                if name != over and isinstance(value, Tensor) and 0 <= value.address - matrix.address < matrix.nbytes:
+                    raise ValueError(f"`{name}` and `{over}` are the same memory, which travels while the kernel runs")
+        return given
+
+    def matrices(self, given):
+        """The memory that travels."""
+        return [given[name] for name in self.over]
+
+    def own(self, function, words, given):
+        """Own arguments of a derived kernel for which everything is one chunk."""
+        own = {}
+        for nth, matrix in enumerate(self.matrices(given)):
+            values = {"words": words, "chunk": matrix.numel(), "chunks": 1} | ({"epoch": 1} if function == "arriving" else {})
+            own |= {named(f"{function}_{name}", nth): value for name, value in values.items()}
+        return own
+
+    def warm(self, words, given, grid):
+        """The derived kernel compiled."""
+        own = self.own("arriving" if self.is_consumer else "leaving", words, given)
+        return self.derived.run(grid=grid, warmup=True, **own, **given)
+
+    def work(self, team, given, grid):
+        """The operations of the launch's products, the bytes of all its tensors, and its programs."""
+        words = team.zeros(2, "int64", name="work")
+        if self.is_consumer:  # what cannot be derived is an error of that kernel
+            self.warm(words, given, grid)
+        self.counting.run(grid=grid, **self.own("leaving", words, given), **given)
+        team.stream.signal_wait(words, 0, "ge")
+        moved = sum(value.numel() * value.element_size() for value in given.values() if hasattr(value, "element_size"))
+        shape = grid(given) if callable(grid) else grid
+        return [int(words.numpy()[1]), moved, math.prod(shape)]
+
+    def launch(self, grid, given, own, matrices):
+        """With the derived kernel's own arguments, or None: as the kernel is."""
+        if own is None:
+            return self.kernel.run(grid=grid, **given)
+        return self.derived.run(grid=grid, **own, **(given | dict(zip(self.over, matrices))))
+
+
+class Overlap(KernelInterface):
+    """`overlap[grid](...)` launches like the kernel. A producer and a consumer are launched by `overlap[grid, grid](arguments, arguments)`,
+    two dictionaries. All ranks call it, in the same order, with the matrix `over` in symmetric memory."""
+
+    def __init__(self, producer, consumer, collective, bands, path):
+        self.producer, self.consumer, self.collective, self.bands, self.path = producer, consumer, collective, bands, path
+        self._exchanges = {}
+
+    def _call(self, args, kwargs, grid):
+        """The producer's and the consumer's arguments by name and their grids; None for one that is not there."""
+        if self.producer is None:
+            return None, (self.consumer.arguments(args, kwargs), grid)
+        if self.consumer is None:
+            return (self.producer.arguments(args, kwargs), grid), None
+        if len(args) != 2 or kwargs:
+            raise TypeError("an overlapped producer and consumer take two dictionaries, the arguments of each")
+        return [(end.arguments((), given), of) for end, given, of in zip((self.producer, self.consumer), args, grid)]
+
+    def _exchange(self, team, produce, consume):
+        matrix = produce[0][self.producer.over[0]] if self.producer else None
+        others = ()
+        if self.consumer and self.collective != "reduce_scatter":
+            read, *others = self.consumer.matrices(consume[0])
+            for name, other in zip(self.consumer.over[1:], others):
+                if other.shape[0] != read.shape[0]:
+                    rows = f"`{name}` has {other.shape[0]} rows and `{self.consumer.over[0]}` {read.shape[0]}"
+                    raise ValueError(f"{rows}: what travels together has equally many")
+            own = Shares(read, team.size, 1).part_of(read, team.rank) if self.collective == "all_gather" else read
+            if matrix is not None and (matrix.address, matrix.nbytes) != (own.address, own.nbytes):
+                what = "this rank's rows of " if self.collective == "all_gather" else ""
+                raise ValueError(f"`{self.producer.over[0]}` of the producer must be {what}`{self.consumer.over[0]}` of the consumer")
+            matrix = read
+        if team.size == 1:
+            return Alone(), Replays(team)
+        if self.collective == "all_to_all" and matrix.shape[0] % team.size:
+            raise ValueError(f"all_to_all: {matrix.shape[0]} rows do not divide among {team.size} ranks")
+        key = team, *((of.address, tuple(of.shape)) for of in (matrix, *others))
+        if key not in self._exchanges:
+            plan = self._plan(team, matrix, sum(of.nbytes for of in (matrix, *others)), produce, consume)
+            shares = Shares(matrix, team.size, plan.bands)
+            if self.collective in COLLECTIVES["consumer"]:
+                more = [(other, Shares(other, team.size, plan.bands)) for other in others]
+                exchange = Gathering(team, matrix, shares, self.collective, self.consumer is not None, more)
+            else:
+                exchange = (Summing if plan.path == "copies" else Adding)(team, matrix, shares, self.collective == "all_reduce")
+            exchange.plan = plan
+            self._exchanges[key] = exchange, Replays(team)
+        return self._exchanges[key]
+
+    def _plan(self, team, matrix, nbytes, produce, consume):
+        """The quickest by the model, which all ranks take from the first one [collective]."""
+        ends = zip((self.producer, self.consumer), (produce, consume))
+        mine = [end.work(team, *call) for end, call in ends if end]
+        work = map(max, zip(*(of_end for of_rank in team.gather(mine) for of_end in of_rank)))
+        call = Call(self.collective, self.consumer is not None, team.size, nbytes, matrix.itemsize, *work)
+        quickest = best(call, machine_of(team), self.bands, self.path, lambda wanted: Shares(matrix, team.size, wanted).bands)
+        return best(call, machine_of(team), *team.gather([quickest.bands, quickest.path])[0])
+
+    def run(self, *args, grid, warmup=False, **kwargs):
+        team, taken = current_team(), [end for end in (self.producer, self.consumer) if end and "stream" in end.kernel.arg_names]
+        stream = None if taken else kwargs.pop("stream", None)
+        produce, consume = self._call(args, kwargs, grid)
+        if warmup:
+            ends = zip((self.producer, self.consumer), (produce, consume))
+            return [end.warm(MockTensor(np.dtype("int64")), *call) for end, call in ends if end][-1]
+        exchange, replays = self._exchange(team, produce, consume)
+        calls = [call for call in (produce, consume) if call]
+        main = main_stream(team, stream, [value for given, _ in calls for value in given.values()])
+
+        def queue(on):
+            counts = exchange.count(self.producer.counting, *produce) if produce else None
+            keywords = {} if on is main and stream is None or taken else {"stream": on}
+            return exchange.call(on, *self._launches(produce, consume, keywords), counts)
+
+        return queue(main) if taken else replays.run(main, calls, queue)
+
+    def explain(self, *args, grid, **kwargs):
+        """The plan of such a call on this rank, as text: what goes where, and the timeline that the model predicts [collective]."""
+        produce, consume = self._call(args, kwargs, grid)
+        exchange, _ = self._exchange(current_team(), produce, consume)
+        counts = exchange.count(self.producer.counting, *produce) if produce else None
+        places = [f"behind `{self.producer.kernel.__name__}`"] if produce else []
+        places += [f"ahead of `{self.consumer.kernel.__name__}`"] if consume else []
+        over = "`, `".join((self.consumer or self.producer).over)
+        return "\n".join([f"{self.collective} {' and '.join(places)}: {exchange.text(over, counts)}", exchange.plan.text()])
+
+    def _launches(self, produce, consume, keywords):
+        """Two functions, or None, that launch the ends with the derived kernels' own arguments and matrices, or with None as they are."""
+
+        def launch(end, call):
+            if call is None:
+                return None
+            given, grid = call
+            return lambda own, matrices: end.launch(grid, given | keywords, own, matrices)
+
+        return launch(self.producer, produce), launch(self.consumer, consume)
+
+
+class Alone:
+    """A team of one rank: nothing travels."""
+
+    plan = Plan(1, "none", ())
+
+    def text(self, over, counts):
+        return "nothing travels"
+
+    def count(self, *_):
+        return None
+
+    def call(self, main, produce, consume, counts):
+        results = [launch(None, None) for launch in (produce, consume) if launch]
+        return results[-1]
+
+
+def overlap(*, collective, over, consumer=None, producer=None, bands=None, path=None):
+    """Kernels that compute while a collective exchanges the rows of their argument `over`, derived from unchanged plain kernels.
+    all_gather or all_to_all brings what `consumer` reads: waits stand before its loads. reduce_scatter and all_reduce sum what
+    `producer` writes, all_to_all exchanges it: signals stand behind its stores. Programs are in the order in which rows arrive, or
+    in which peers need them. With both, `over` names the argument of each, and the consumer begins as the producer's rows come; with a
+    consumer alone it may name several, like the keys and values of attention.
+    `bands`: at most so many chunks of a rank's rows travel on their own. `path`: sums are made of what copy engines bring
+    while the kernel runs ("copies"), or of what one kernel behind it loads from the peers ("loads"). Where one is not given, the
+    machine's model chooses in the first call for a matrix. A kernel of which the compiler cannot tell what it accesses there is an error
+    at the line."""
+    ends = {side: kernel for side, kernel in (("producer", producer), ("consumer", consumer)) if kernel is not None}
+    sides = " and ".join(ends)
+    if not ends:
+        raise ValueError("a kernel is overlapped: a `consumer`, a `producer` or both")
+    if collective not in COLLECTIVES[sides]:
+        wanted = ", ".join(map(repr, COLLECTIVES[sides]))
+        raise ValueError(f"`collective` is {collective!r}; with a `{sides}` it is one of {wanted}")
+    paths = ["copies", "loads"] if collective in ("reduce_scatter", "all_reduce") else ["copies"]
+    if path not in (None, *paths):
+        raise ValueError(f"`path` is {path!r}; with {collective} it is one of {', '.join(map(repr, paths))}")
+    names = (over,) * len(ends) if isinstance(over, str) else tuple(over)
+    if len(names) != len(ends) and sides != "consumer":
+        raise ValueError(f"`over` names {len(names)} arguments of {len(ends)} kernels")
+    made = {}
+    for (side, kernel), of_kernel in zip(ends.items(), [names] if sides == "consumer" else [(name,) for name in names]):
+        if not isinstance(kernel, JITFunction):
+            raise TypeError(f"`{side}` must be a kernel under `tandem.jit`, not `{type(kernel).__name__}`")
+        for name in of_kernel:
+            if name not in kernel.arg_names:
+                raise ValueError(f"`{kernel.__name__}` has no argument `{name}`")
+        made[side] = _End(kernel, of_kernel, side == "consumer")
+    return Overlap(made.get("producer"), made.get("consumer"), collective, bands, path)

@@ -1,0 +1,37 @@
+"""Kernels made of an author's kernel, whose text stays as it is."""
+
+from .. import dist as dl
+from ..jit import JITFunction
+from ..kernel.names import constexpr
+
+_OWN = {
+    "arriving": ["arriving_words", "arriving_chunk", "arriving_chunks", "arriving_epoch"],
+    "leaving": ["leaving_words", "leaving_chunk", "leaving_chunks"],
+}
+
+
+def named(name, nth):
+    """The name of a parameter that each travelling argument has, for the nth of them."""
+    return f"{name}_{nth}" if nth else name
+
+
+def derived(kernel, over, function, *more):
+    """The kernel whose arguments `over`, pointers or descriptors, go through `dl.<function>`, each with its arguments as parameters of its
+    own in front."""
+
+    def parameter(p):
+        default = f"=default_{p.name}" if p.default is not p.empty else ""
+        return p.name + (": constexpr" if kernel.is_constexpr(p) else "") + default
+
+    names_of = {name: [named(own, nth) for own in _OWN[function]] for nth, name in enumerate(over)}
+    passed = [f"dl.{function}({', '.join([name, *names_of[name], *more])})" if name in over else name for name in kernel.arg_names]
+    own = [name for of_one in names_of.values() for name in of_one]
+    parameters = ", ".join([*own, *map(parameter, kernel.parameters)])
+    text = f"def {kernel.__name__}({parameters}):\n    kernel({', '.join(passed)})\n"
+    names = {"__name__": kernel.__module__, "kernel": kernel, "dl": dl, "constexpr": constexpr}
+    names |= {f"default_{p.name}": p.default for p in kernel.parameters}
+    exec(text, names)
+    constants = [name for name in own if name.startswith("arriving_epoch")]
+    made = JITFunction(names[kernel.__name__], do_not_specialize=[*constants, *kernel.do_not_specialize])
+    made._text = kernel.file, kernel.line, text
+    return made

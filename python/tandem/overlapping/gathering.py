@@ -1,0 +1,81 @@
+"""Rows that travel by copy engines to where they are read: all_gather and all_to_all ahead of a consumer, behind a producer or between
+both."""
+
+from .derived import named
+from .telling import Telling
+
+
+class Gathering(Telling):
+    """all_gather: `matrix` is where the rows arrive, and a producer writes this rank's own. all_to_all: they arrive in memory apart, where
+    a consumer reads them. `others`: more of as many rows, with their shares, that the consumer reads."""
+
+    def __init__(self, team, matrix, shares, collective, consumed, others=()):
+        ranks, rank = team.size, team.rank
+        self.apart = apart = collective == "all_to_all"  # what this rank sends must stay until it is sent
+        self.own = own = shares.chunks_of(rank)
+        super().__init__(team, matrix, shares, 0 if apart else own.start)
+        travelling = [(matrix, shares), *others]
+        self.arriving = [team.empty(of.shape, of.dtype, name="arriving") if apart else of for of, _ in travelling]
+        self.produced = matrix if apart else shares.part_of(matrix, rank)
+        self.words = [team.zeros(shares.words, "int64", name="arrivals") for _ in travelling]
+        self.divided = [of for _, of in travelling]
+        peers = [(rank - distance) % ranks for distance in range(1, ranks)]  # the rank before this one comes to this rank's rows first
+        self.beginning = self.handshake(peers)
+        self.sends = []  # peers, chunks, their rows there and here, if any, and the words that tell of them
+        receivers = [rank, *peers] if apart and consumed else peers
+        for peer in receivers:
+            for nth, chunk in enumerate(shares.telling_of(rank)):
+                source = peer * shares.bands + nth if apart else chunk
+                for (of, divided), arriving, words in zip(travelling, self.arriving, self.words):
+                    rows = (divided.part(arriving.peer(peer), chunk), divided.part(of, source)) if own else None
+                    self.sends.append((peer, source, rows, words.peer(peer)[chunk : chunk + 1]))
+        arrived = [shares.telling_of(peer) for peer in receivers]
+        arrived = [words[chunks.start : chunks.stop] for words in self.words for chunks in arrived]
+        self.ending = [(chunk, 1, "eq") for chunk in arrived] + [(chunk, 0) for chunk in arrived]
+        if not apart:
+            for words in self.words:
+                words[own.start : own.stop] = 1  # own rows are always there
+
+    @property
+    def reading(self):
+        """A consumer's arguments: the words, what the word of a chunk has that is there, and the chunks."""
+        of_each = [{"arriving_words": words, "arriving_epoch": 1, **of.arriving} for words, of in zip(self.words, self.divided)]
+        return {named(name, nth): value for nth, own in enumerate(of_each) for name, value in own.items()}
+
+    def call(self, main, produce, consume, counts):
+        """Queues a call. Afterwards all rows are there, those too that no program waits for, and this rank may write its own again."""
+        beside = self.team.stream_beside(main)
+        beside.wait_event(main.record_event())
+        if produce:
+            compiled = produce(self.leaving(self.told), [self.produced])
+        self._send(beside, counts)
+        if consume:
+            compiled = consume(self.reading, self.arriving)
+        main.wait_event(beside.record_event())
+        stay = self.own if self.apart and not consume else ()
+        main.signals(self.all_told(stay, counts) + self.ending)
+        if self.apart and not consume:
+            self._take_back(main)
+        return compiled
+
+    def _take_back(self, main):
+        """What has arrived for this rank goes to where the producer has written."""
+        rank = self.team.rank
+        for ranks in (range(rank), range(rank + 1, self.team.size)):
+            if ranks:
+                rows = slice(ranks.start * self.shares.share, ranks.stop * self.shares.share)
+                main.copy(self.matrix[rows], self.arriving[0][rows])
+
+    def _send(self, beside, counts):
+        """Own rows go to all peers, or to each its share; behind a producer when they are written."""
+        steps, left = self.beginning, set()
+        for _, chunk, rows, word in self.sends:
+            if rows and counts and chunk not in left:
+                steps = steps + self.all_told([chunk], counts)
+                left.add(chunk)
+            if rows:
+                beside.signals(steps)
+                beside.copy(*rows)
+                steps = []
+            steps = [*steps, (word, 1)]
+        beside.signals(steps)

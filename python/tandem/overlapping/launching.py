@@ -1,0 +1,74 @@
+"""The stream of a call, and its replay from a CUDA graph."""
+
+from .. import _tandem
+from ..gpu.rank_launch import kind_of, stream_of
+from ..gpu.session import is_capturing
+
+MOST_GRAPHS, MOST_KEYS = 64, 4096  # of one exchange
+
+
+def main_stream(team, given, values):
+    """The stream on which a launch with these arguments goes."""
+    if not team._session.is_gpu:
+        return given or team.queue or team.stream
+    stream = stream_of(team, given, values)
+    if given is None:
+        team._session.order_launch(team, stream)
+    return stream
+
+
+def _told(value):
+    """What a graph holds of an argument."""
+    return (value.data_ptr(), tuple(value.shape), str(value.dtype), tuple(value.stride())) if hasattr(value, "data_ptr") else repr(value)
+
+
+class Replays:
+    """Calls of one exchange. On a GPU the second call with the same arguments is captured, and from then on the host queues one graph;
+    the first has compiled and loaded the kernels. A call within another's capture becomes a part of that graph."""
+
+    def __init__(self, team):
+        self.team, self.graphs, self.once, self.stream = team, {}, set(), None
+
+    def run(self, main, calls, queue):
+        """`calls`: arguments by name, and a grid, of each kernel; `queue(stream)` queues them with their exchange on a stream."""
+        session = self.team._session
+        if not session.is_gpu or session.is_traced(self.team.world_rank) or is_capturing():
+            return queue(main)
+        if any(kind_of(self.team, value) is None for given, _ in calls for value in given.values()):
+            return queue(main)  # arrays of the host
+        key = tuple(self._key(given, grid) for given, grid in calls)
+        if key not in self.graphs and key not in self.once:
+            if len(self.once) >= MOST_KEYS:
+                self.once.clear()
+            self.once.add(key)
+            return queue(main)
+        if key not in self.graphs:
+            self._make_room()
+            self.graphs[key] = self._captured(queue)
+        graph, compiled = self.graphs[key]
+        session.note_queued(self.team, main)
+        main.pending = True
+        _tandem.gpu_graph_launch(self.team.device, main.cuda_stream, graph)
+        return compiled
+
+    @staticmethod
+    def _key(given, grid):
+        return tuple(grid(given) if callable(grid) else grid), *((name, _told(value)) for name, value in sorted(given.items()))
+
+    def _captured(self, queue):
+        self.stream = self.stream or self.team.new_stream()
+        device, handle = self.team.device, self.stream.cuda_stream
+        _tandem.gpu_graph_begin(device, handle)
+        try:
+            compiled = queue(self.stream)
+        finally:
+            graph = _tandem.gpu_graph_end(device, handle)
+        return graph, compiled
+
+    def _make_room(self):
+        if len(self.graphs) < MOST_GRAPHS:
+            return
+        self.team.synchronize()
+        for graph, _ in self.graphs.values():
+            _tandem.gpu_graph_destroy(self.team.device, graph)
+        self.graphs.clear()

@@ -1,0 +1,110 @@
+"""Rows of which the ranks have parts to add: reduce_scatter and all_reduce behind a producer."""
+
+import numpy as np
+
+from .sums import add_parts, add_peers
+from .telling import Telling
+
+BLOCK = 4096  # elements that a program adds at a time
+MOST_PROGRAMS = 128  # that wait for one another: all of them are resident
+
+
+def _blocks(elements):
+    """Programs that add so many elements at once, and the elements of each."""
+    block = min(BLOCK, 1 << (max(elements, 1) - 1).bit_length())
+    return -(-elements // block), block
+
+
+class Summing(Telling):
+    """By copy engines: a chunk leaves when all programs that write there have told, and its owner adds it when it is there."""
+
+    def __init__(self, team, matrix, shares, everywhere):
+        super().__init__(team, matrix, shares)
+        ranks, rank = team.size, team.rank
+        self.everywhere, self.own = everywhere, shares.chunks_of(rank)
+        self.parts = team.empty((ranks * shares.share, *matrix.shape[1:]), matrix.dtype, name="parts")
+        self.ready, summed = (team.zeros(shares.words, "int64", name=name) for name in ("ready", "summed"))
+        self.summed = summed[: shares.chunks]
+        self.programs, self.block = _blocks(shares.elements)
+        peers = [(rank + distance) % ranks for distance in range(1, ranks)]
+        self.beginning = self.handshake(peers)
+        self.ending = [(self.summed, self.programs, "ge"), (self.summed, 0)] if everywhere else []
+        told = len(shares.telling_of(rank))
+        mine = [self.ready[peer * shares.bands : peer * shares.bands + told] for peer in peers]
+        self.ending += [(words, 1, "eq") for words in mine if not self.own] + [(words, 0) for words in mine]
+        self.sends = []  # peers, chunks, their rows there and here, if any, and the words that tell of them
+        for peer in peers:
+            parts, ready = self.parts.peer(peer), self.ready.peer(peer)
+            for nth, chunk in enumerate(shares.telling_of(peer)):
+                there, rows = rank * shares.bands + nth, None
+                if shares.chunks_of(peer):
+                    source = shares.part(matrix, chunk)
+                    rows = parts[there * shares.rows : there * shares.rows + source.shape[0]], source
+                self.sends.append((peer, chunk, rows, ready[there : there + 1]))
+
+    @property
+    def reading(self):
+        """The arguments of a consumer of all sums, as Gathering has them: a chunk is there when all programs that add it have stored."""
+        return {"arriving_words": self.summed, "arriving_epoch": self.programs, **self.shares.arriving}
+
+    def call(self, main, produce, consume, counts):
+        """Queues a call. Afterwards this rank's rows, or all, are the sums, and what peers have had may be written again. A consumer reads
+        the sums as they come, or behind all."""
+        beside = self.team.stream_beside(main)
+        beside.wait_event(main.record_event())
+        compiled = produce(self.leaving(self.told), [self.matrix])
+        self._send(beside, counts)
+        self._add(main)
+        if consume and self.everywhere:
+            compiled = consume(self.reading, [self.matrix])
+        main.wait_event(beside.record_event())
+        main.signals(self.all_told(self.own, counts) + self.ending)
+        if consume and not self.everywhere:
+            compiled = consume(None, None)
+        return compiled
+
+    def _send(self, beside, counts):
+        steps = self.beginning
+        for _, chunk, rows, word in self.sends:
+            if rows:
+                beside.signals(steps + self.all_told([chunk], counts))
+                beside.copy(*rows)
+                steps = []
+            steps = [*steps, (word, 1)]
+        beside.signals(steps)
+
+    def _add(self, main):
+        sizes = self.matrix.numel(), self.shares.elements, self.shares.bands
+        add_parts[self.programs, len(self.own)](
+            self.matrix, self.parts, self.ready, self.summed, *sizes,
+            EVERYWHERE=self.everywhere, BLOCK=self.block, num_warps=8, stream=main,
+        )  # fmt: skip
+
+
+class Adding:
+    """One kernel behind the producer, for few rows: it loads the peers' parts where they are. Its words have the number of the call, which
+    the device counts."""
+
+    def __init__(self, team, matrix, shares, everywhere):
+        self.matrix, self.shares, self.everywhere = matrix, shares, everywhere
+        self.share = shares.share * shares.row_elements
+        programs, self.block = _blocks(self.share)
+        self.programs = min(programs, MOST_PROGRAMS)
+        self.filled, self.read = (team.zeros(team.size * self.programs, "int64", name=name) for name in ("filled", "read"))
+        self.epoch, self.ended = (team.local_from_array(np.zeros(1, dtype)) for dtype in ("int64", "int32"))
+
+    def text(self, over, counts):
+        """What is added where."""
+        return f"one kernel behind it adds the ranks' parts of a rank's {self.shares.share} rows of `{over}`"
+
+    def count(self, *_):
+        return None  # nothing leaves while the kernel runs
+
+    def call(self, main, produce, consume, counts):
+        """Queues a call, after which all is as after one of Summing."""
+        compiled = produce(None, None)
+        add_peers[(self.programs,)](
+            self.matrix, self.filled, self.read, self.epoch, self.ended, self.matrix.numel(), self.share,
+            EVERYWHERE=self.everywhere, BLOCK=self.block, num_warps=8, stream=main,
+        )  # fmt: skip
+        return consume(None, None) if consume else compiled

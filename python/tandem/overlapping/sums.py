@@ -1,0 +1,81 @@
+"""Kernels that add the ranks' parts of a matrix."""
+
+from .. import dist as dl
+from .. import language as tl
+from ..jit import jit
+
+
+@jit
+def store_sum(own_ptr, total, places, inside, EVERYWHERE: tl.constexpr):
+    """Stores a sum of this rank's rows here, or with EVERYWHERE on all ranks."""
+    value = total.to(own_ptr.dtype.element_ty)
+    if EVERYWHERE:
+        for distance in range(1, dl.num_ranks() + 1):
+            tl.store(dl.symm_at(own_ptr, (dl.rank() + distance) % dl.num_ranks()) + places, value, mask=inside)
+    else:
+        tl.store(own_ptr + places, value, mask=inside)
+
+
+@jit
+def add_parts(matrix_ptr, parts_ptr, ready_ptr, summed_ptr, elements, chunk, bands, EVERYWHERE: tl.constexpr, BLOCK: tl.constexpr):
+    """This rank's rows of the sum over the ranks, in their order, in fp32, as the parts arrive: a program for each block of each chunk.
+    EVERYWHERE: `summed` counts, for each chunk of all ranks, the programs that have stored it."""
+    rank = dl.rank()
+    band = tl.program_id(1)
+    first = (rank * bands + band).to(tl.int64) * chunk
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = places < tl.minimum(elements - first, chunk)
+    own_ptr = matrix_ptr + first
+    total = tl.zeros((BLOCK,), tl.float32)
+    for source in range(dl.num_ranks()):
+        chunk_of_source = source * bands + band
+        if source == rank:
+            total += tl.load(own_ptr + places, mask=inside, other=0).to(tl.float32)
+        else:
+            token = dl.wait(ready_ptr + chunk_of_source, 1, "sys", "acquire", waitValue=1)
+            part_ptr = dl.consume_token(parts_ptr, token) + chunk_of_source.to(tl.int64) * chunk
+            total += tl.load(part_ptr + places, mask=inside, other=0).to(tl.float32)
+    store_sum(own_ptr, total, places, inside, EVERYWHERE)
+    if EVERYWHERE:
+        for distance in range(1, dl.num_ranks() + 1):
+            dl.notify(summed_ptr + rank * bands + band, (rank + distance) % dl.num_ranks(), signal=1, sig_op="add", comm_scope="intra_node")
+
+
+@jit
+def tell_peers(words_ptr, call):
+    """This program has come so far in the call: its word, which is one for each rank and program, on all peers."""
+    for distance in range(1, dl.num_ranks()):
+        mine = words_ptr + dl.rank() * tl.num_programs(0) + tl.program_id(0)
+        dl.notify(mine, (dl.rank() + distance) % dl.num_ranks(), signal=call, sig_op="set", comm_scope="intra_node")
+
+
+@jit
+def await_peers(words_ptr, call):
+    """Waits until the programs of this number have come so far on all peers."""
+    token = 0
+    for distance in range(1, dl.num_ranks()):
+        peer = (dl.rank() + distance) % dl.num_ranks()
+        token = dl.wait(words_ptr + peer * tl.num_programs(0) + tl.program_id(0), 1, "sys", "acquire", waitValue=call, compare="ge")
+    return token
+
+
+@jit
+def add_peers(matrix_ptr, filled_ptr, read_ptr, epoch_ptr, ended_ptr, elements, share, EVERYWHERE: tl.constexpr, BLOCK: tl.constexpr):
+    """This rank's rows of the sum over the ranks, in their order, in fp32, loaded from the peers' matrices, which the kernel before has
+    filled. Afterwards peers have read this rank's matrix, too. `epoch`: the number of calls; `ended`: a zero, and one again in the end."""
+    call = tl.load(epoch_ptr) + 1
+    tell_peers(filled_ptr, call)
+    first = dl.rank().to(tl.int64) * share
+    own_ptr = dl.consume_token(matrix_ptr, await_peers(filled_ptr, call)) + first
+    count = tl.maximum(tl.minimum(elements - first, share), 0)
+    for start in range(tl.program_id(0).to(tl.int64) * BLOCK, count, tl.num_programs(0) * BLOCK):
+        places = start + tl.arange(0, BLOCK)
+        total = tl.zeros((BLOCK,), tl.float32)
+        for source in range(dl.num_ranks()):
+            total += tl.load(dl.symm_at(own_ptr, source) + places, mask=places < count, other=0).to(tl.float32)
+        store_sum(own_ptr, total, places, places < count, EVERYWHERE)
+    tell_peers(read_ptr, call)
+    await_peers(read_ptr, call)
+    if tl.atomic_add(ended_ptr, 1, sem="acq_rel", scope="gpu") == tl.num_programs(0) - 1:
+        tl.store(ended_ptr, 0)
+        tl.store(epoch_ptr, call)

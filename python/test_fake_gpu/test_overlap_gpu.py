@@ -1,0 +1,67 @@
+"""Overlapped calls on the fake driver: copies and signals are real there, kernels are only written down."""
+
+import numpy as np
+from gpu_fake import assembler, needs_fake, on_gpus  # noqa: F401
+from gpu_fake import compiling_gpu as gpu  # noqa: F401
+
+import tandem
+import tandem.language as tl
+
+pytestmark = needs_fake
+CALLS = 5
+
+
+@tandem.jit
+def read(a_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + places, tl.load(a_ptr + places, mask=places < n), mask=places < n)
+
+
+def counted(gpu, word):
+    return sum(line.startswith(word) for line in gpu.driver.fakeLog().decode().splitlines())
+
+
+def test_the_second_call_becomes_a_graph(gpu):
+    """Rows arrive in each call, also in those that are replayed; other arguments are another graph."""
+    overlapped = tandem.overlap(collective="all_gather", consumer=read, over="a_ptr", bands=2)
+
+    def main(team):
+        a, outs = team.zeros((4 * team.size, 8)), [team.local_empty(64), team.local_empty(64)]
+        rows = lambda rank, call: np.full((4, 8), 10 * call + rank, np.float32)
+        for call in range(CALLS):
+            a[4 * team.rank : 4 * team.rank + 4] = rows(team.rank, call)
+            for out in outs:
+                overlapped[(4,)](a, out, 64, BLOCK=16)
+            np.testing.assert_array_equal(np.asarray(a), np.concatenate([rows(rank, call) for rank in range(team.size)]))
+            team.barrier()
+
+    on_gpus(main, wait_timeout=20)
+    assert counted(gpu, "begin capture mode 2") == 2 * 2
+    assert counted(gpu, "launch graph") == 2 * 2 * (CALLS - 1)
+    assert counted(gpu, "launch read ") == 2 * (1 + 2 * 2), "to count the products, and of each graph the first call and the capture"
+
+
+def test_arrays_of_the_host_are_not_captured(gpu):
+    overlapped = tandem.overlap(collective="all_gather", consumer=read, over="a_ptr", bands=1)
+
+    def main(team):
+        a = team.zeros((4 * team.size, 8))
+        for _ in range(3):
+            overlapped[(4,)](a, np.zeros(64, np.float32), 64, BLOCK=16)
+
+    on_gpus(main, wait_timeout=20)
+    assert counted(gpu, "launch graph") == 0
+
+
+def test_graphs_make_room(gpu, monkeypatch):
+    monkeypatch.setattr(tandem.overlapping.launching, "MOST_GRAPHS", 2)
+    overlapped = tandem.overlap(collective="all_gather", consumer=read, over="a_ptr", bands=1)
+
+    def main(team):
+        a, out = team.zeros((4 * team.size, 8)), team.local_empty(64)
+        for n in (64, 60, 48):
+            for _ in range(2):
+                overlapped[(4,)](a, out, n, BLOCK=16)
+
+    on_gpus(main, wait_timeout=20)
+    assert counted(gpu, "destroy graph") == 2 * 2

@@ -7,6 +7,8 @@ shard. The mappings of the tile t, the `local`-th of its shard, are affine:
     f_S(t) = f_R(t) * shard_rows + local * ROWS         its first row; the last tile of a shard may have fewer rows
     f_C(t) = f_R(t) * channels + local * ROWS // CHANNEL_ROWS
 
+Where routing decides which rows a consumer tile needs, a table has them instead (TableChannel).
+
 A word in symmetric memory counts what arrived for CHANNEL_ROWS rows of one shard. How many arrivals are all of them follows from
 the producers' f_S, so that consumers may have tiles of another size. Words are never reset: the n-th call waits for n times
 as many.
@@ -84,6 +86,44 @@ class BlockChannel:
             token = dl.wait(self.word(rank, row), 1, "sys", "acquire", waitValue=self.call * all_there, compare="ge")
         return token
 
+    @tandem.jit
+    def await_tile(self, tile):
+        """Waits for all rows of a consumer tile."""
+        rank, row = self.place(tile, self.consumer_rows)
+        tl.device_assert((rank >= 0) & (rank < dl.num_ranks()), "f_R leads to no rank")
+        return self.await_rows(rank, row, row + self.consumer_rows)
+
+
+@tandem.aggregate
+class TableChannel:
+    """A channel whose consumer tiles need rows from anywhere: f_S, f_R and f_C of the tile t are in tables on the device. It needs the
+    channels needs[begins[t]] to needs[begins[t + 1] - 1], each numbered f_R * channels of a shard + its number there. Producers use
+    `base`."""
+
+    base: BlockChannel
+    begins: tl.tensor
+    needs: tl.tensor
+
+    @tandem.jit
+    def __init__(self, base, begins, needs):
+        self.base = base
+        self.begins = begins
+        self.needs = needs
+
+    @tandem.jit
+    def await_tile(self, tile):
+        """Waits for all channels that the table has for a consumer tile."""
+        token = 0
+        channels = channels_of(self.base.shard_rows, self.base.channel_rows)
+        for nth in range(tl.load(self.begins + tile), tl.load(self.begins + tile + 1)):
+            channel = tl.load(self.needs + nth)
+            rank = channel // channels
+            row = channel % channels * self.base.channel_rows
+            tl.device_assert((channel >= 0) & (rank < dl.num_ranks()), "the table's channel is of no rank")
+            tl.device_assert(row < self.base.rows_of_rank(rank), "the table's channel has no rows, so nobody tells of it")
+            token = self.base.await_rows(rank, row, row + self.base.channel_rows)
+        return token
+
 
 @tandem.jit
 def peer_tile_notify(channel, tile, peer):
@@ -108,9 +148,7 @@ def producer_tile_notify(channel, tile, MODE: tl.constexpr):
 @tandem.jit
 def consumer_tile_wait(channel, tile):
     """Waits until all rows of the consumer tile are there. Loads of them go through `consume_token` with the token."""
-    rank, row = channel.place(tile, channel.consumer_rows)
-    tl.device_assert((rank >= 0) & (rank < dl.num_ranks()), "f_R leads to no rank")
-    return channel.await_rows(rank, row, row + channel.consumer_rows)
+    return channel.await_tile(tile)
 
 
 @tandem.jit
@@ -154,6 +192,50 @@ def tile_pull_data(channel, ptr, stride, tile, column, width, peer, COLUMNS: tl.
     """The producer tile's part from `column` on, from the matrix of `peer`; zeros outside."""
     places, inside = tile_addresses(channel, dl.symm_at(ptr, peer), stride, tile, column, COLUMNS)
     return tl.load(places, mask=inside & (column + tl.arange(0, COLUMNS) < width)[None, :], other=0)
+
+
+@tandem.jit
+def tile_at(nth, tiles, ORDER: tl.constexpr):
+    """The nth tile that a consumer takes, of `tiles` in each shard: with `ring` the own shard's and then those of the ranks behind, as
+    `rank_copy_data` brings them, with `own_first` the own ones and then the others by number, with `all` all by number."""
+    tl.static_assert(ORDER == "ring" or ORDER == "own_first" or ORDER == "all", "the order must be `ring`, `own_first` or `all`")
+    nth_shard = nth // tiles
+    shard = nth_shard
+    if ORDER == "ring":
+        shard = (dl.rank() + nth_shard) % dl.num_ranks()
+    elif ORDER == "own_first":
+        shard = tl.where(nth_shard == 0, dl.rank(), nth_shard - (nth_shard <= dl.rank()))
+    return shard * tiles + nth % tiles
+
+
+@tandem.jit
+def gather_tiles(channel, ptr, stride, width, program, PROGRAMS: tl.constexpr, COLUMNS: tl.constexpr, RESOURCE: tl.constexpr):
+    """The part of this program, of PROGRAMS, in bringing all ranks' rows to all: with `push` it stores own tiles into the peers' memory,
+    with `pull` it loads theirs. A channel counts every COLUMNS of the `width` columns. `rank_copy_data` is the third way."""
+    tl.static_assert(RESOURCE == "push" or RESOURCE == "pull", "the resource must be `push` or `pull`")
+    rank = dl.rank()
+    ranks = dl.num_ranks()
+    tiles = tl.cdiv(channel.shard_rows, channel.producer_rows)
+    if program == 0:
+        for peer in range(ranks):
+            rank_notify(channel, peer)
+    for item in range(program, ranks * tiles, PROGRAMS):
+        if RESOURCE == "push":
+            peer = (rank + ranks - item // tiles) % ranks
+            tile = rank * tiles + item % tiles
+            source = rank
+            to = peer
+        else:
+            peer = (rank + item // tiles) % ranks
+            tile = peer * tiles + item % tiles
+            source = peer
+            to = rank
+        begun = dl.consume_token(ptr, rank_wait(channel, peer))
+        for column in range(0, width, COLUMNS):
+            if peer != rank:
+                data = tile_pull_data(channel, begun, stride, tile, column, width, source, COLUMNS)
+                tile_push_data(channel, begun, stride, tile, column, data, width, to)
+            peer_tile_notify(channel, tile, to)
 
 
 def rank_copy_data(team, stream, matrix, words, call, m, shard_rows, columns, producer_rows, channel_rows):

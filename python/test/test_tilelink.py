@@ -1,6 +1,8 @@
 """Kernels over channels: AllGather + GEMM and GEMM + ring ReduceScatter on simulated ranks, and channels that are wrong."""
 
+import importlib.util
 import inspect
+import itertools
 import pathlib
 
 import numpy as np
@@ -135,84 +137,14 @@ def test_a_tile_in_two_channels_is_refused():
         gather(2, 64, 16, 16, "push", 32, 16, 16)
 
 
-@tandem.jit
-def product_ring(
-    a_ptr,
-    b_ptr,
-    out_ptr,
-    parts_ptr,
-    words_ptr,
-    begun_ptr,
-    call,
-    m,
-    n,
-    k,
-    shard_rows,
-    ROWS: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-):
-    """Sums of a tile go around the ring against the ranks' order; each rank adds its product, and the tile's owner is the last one.
-    A tile has a channel of its own for each block of columns."""
-    rank = dl.rank()
-    ranks = dl.num_ranks()
-    left = (rank + ranks - 1) % ranks
-    tiles = tl.cdiv(shard_rows, ROWS)
-    columns = tl.cdiv(n, BLOCK_N)
-    channel = link.BlockChannel(words_ptr, begun_ptr, call, m, shard_rows, 1, ROWS, ROWS, ROWS)
-    if tl.program_id(0) == 0:
-        link.rank_notify(channel, (rank + 1) % ranks)
-    parts = dl.consume_token(parts_ptr, link.rank_wait(channel, left))
-    for stage in range(ranks):
-        segment = (rank + 1 + stage) % ranks
-        for item in range(tl.program_id(0), tiles * columns, tl.num_programs(0)):
-            tile = segment * tiles + item // columns
-            column = item % columns * BLOCK_N
-            of_column = link.BlockChannel(words_ptr + item % columns * (ranks * tiles), begun_ptr, call, m, shard_rows, 1, ROWS, ROWS, ROWS)
-            a, in_rows = link.tile_addresses(of_column, a_ptr, k, tile, 0, BLOCK_K)
-            across = column + tl.arange(0, BLOCK_N)
-            acc = tl.zeros((ROWS, BLOCK_N), tl.float32)
-            for begin in range(0, k, BLOCK_K):
-                inner = begin + tl.arange(0, BLOCK_K)
-                x = tl.load(a + begin, mask=in_rows & (inner < k)[None, :], other=0)
-                y = tl.load(b_ptr + inner[:, None] * n + across[None, :], mask=(inner < k)[:, None] & (across < n)[None, :], other=0)
-                acc = tl.dot(x, y, acc)
-            if stage > 0:
-                arrived = dl.consume_token(parts, link.peer_tile_wait(of_column, tile))
-                acc += link.tile_pull_data(of_column, arrived, n, tile, column, n, rank, BLOCK_N)
-            if segment != rank:
-                link.tile_push_data(of_column, parts, n, tile, column, acc, n, left)
-                link.peer_tile_notify(of_column, tile, left)
-            else:
-                out, _ = link.tile_addresses(of_column, out_ptr - rank * shard_rows * n, n, tile, column, BLOCK_N)
-                tl.store(out, acc, mask=in_rows & (across < n)[None, :])
-
-
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_product_ring(ranks, seed):
-    m, n, k, rows = [(128, 32, 32, 16), (107, 24, 40, 16), (9, 17, 5, 16)][seed % 3]
-    shard_rows = -(-m // ranks)
-    random = np.random.default_rng(seed)
-    lefts, rights = ([random.integers(-2, 3, (ranks, *shape)).astype(np.float16) for _ in range(3)] for shape in ((m, k), (k, n)))
-
-    def main(team):
-        parts = team.empty((ranks * shard_rows, n), "float32", name="parts")
-        words = team.zeros(-(-n // 16) * ranks * link.channels_of.fn(shard_rows, rows), "int64", name="words")
-        begun = team.zeros(ranks, "int64", name="begun")
-        results = []
-        for call, (left, right) in enumerate(zip(lefts, rights), 1):
-            out = team.local_from_array(np.zeros((shard_rows, n), np.float32))
-            a, b = team.local_from_array(left[team.rank]), team.local_from_array(right[team.rank])
-            product_ring[(3,)](a, b, out, parts, words, begun, call, m, n, k, shard_rows, ROWS=rows, BLOCK_N=16, BLOCK_K=16)
-            results.append(np.array(out)[: max(min(m - team.rank * shard_rows, shard_rows), 0)])
-        return results
-
-    result = tandem.launch(main, ranks=ranks, seed=seed, check=True)
-    assert result.reports == []
-    for call, (left, right) in enumerate(zip(lefts, rights)):
-        want = sum(x.astype(np.float32) @ y.astype(np.float32) for x, y in zip(left, right))
-        assert (np.concatenate([values[call] for values in result.values]) == want).all()
+    module = example("channel_ring")
+    m, n, k, tile = [(128, 32, 32, 16), (107, 24, 40, 16), (9, 17, 5, 16)][seed % 3]
+    choices = [(tile, order, module.RESOURCES[seed % 2]) for order in module.ORDERS]
+    main = lambda team: module.check(team, module.Ring(team, m, n, k), choices, seed)
+    assert tandem.launch(main, ranks=ranks, seed=seed, check=True).reports == []
 
 
 @tandem.jit
@@ -281,3 +213,94 @@ def test_planted_errors(fault):
     with pytest.raises(kind, match=f"(?s){words}") as caught:
         exchanged(fault, mode="all" if fault == "mode" else "p2p")
     assert f"test_tilelink.py:{number}:" in str(caught.value)
+
+
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("name, made", [("channel_moe", "Mixture"), ("channel_attention", "Attention"), ("channel_ring", "Ring")])
+def test_all_choices_of_an_example(name, made, ranks):
+    """Tile size, order and resource, each with all others, one call after the other on the same memory."""
+    module = example(name)
+    choices = list(itertools.product(module.TILES, module.ORDERS, module.RESOURCES))
+    assert len((EXAMPLES / f"{name}.py").read_text().splitlines()) <= 200
+    result = tandem.launch(lambda team: module.check(team, getattr(module, made)(team), choices), ranks=ranks, seed=ranks, check=True)
+    assert result.reports == []
+
+
+@tandem.jit
+def read_by_table(data_ptr, words_ptr, begun_ptr, begins_ptr, needs_ptr, out_ptr, m, TWICE: tl.constexpr):
+    """The rank tells the other of its 32 numbers in two tiles of 16, and adds up those that a table names."""
+    rank = dl.rank()
+    peer = 1 - rank
+    base = link.BlockChannel(words_ptr, begun_ptr, 1, m, 32, 1, 16, 16, 32 if TWICE else 16)
+    channel = link.TableChannel(base, begins_ptr, needs_ptr)
+    for tile in range(2 * rank, 2 * rank + 2):
+        if TWICE:
+            link.peer_tile_notify(base, 2 * rank, peer)  # the first tile twice, the second one never
+        data = link.tile_pull_data(base, data_ptr, 1, tile, 0, 1, rank, 1)
+        link.tile_push_data(base, data_ptr, 1, tile, 0, data, 1, peer)
+        if not TWICE:
+            link.peer_tile_notify(base, tile, peer)
+    token = link.consumer_tile_wait(channel, 0)  # THE TABLE
+    there = dl.consume_token(data_ptr, token) + 32 * peer + tl.arange(0, 32)
+    tl.store(out_ptr, tl.sum(tl.load(there)))  # THE ROWS
+
+
+def by_table(needs, twice=False, m=64):
+    def main(team):
+        data, words = team.zeros(64, "float32", name="data"), team.zeros(4, "int64", name="words")
+        data[32 * team.rank : 32 * team.rank + 32] = team.rank + 1
+        begun, out = team.zeros(2, "int64", name="begun"), team.local_empty(1)
+        mine = needs(1 - team.rank)
+        tables = np.array([0, len(mine)], np.int32), np.array(mine, np.int32)
+        read_by_table[(1,)](data, words, begun, *tables, out, m, TWICE=twice, debug=True)
+        return float(np.array(out)[0])
+
+    return tandem.launch(main, ranks=2, check=True)
+
+
+def test_a_table_of_channels():
+    assert by_table(lambda peer: [2 * peer, 2 * peer + 1]).values == [64, 32]
+
+
+@pytest.mark.parametrize(
+    "needs, options, words, mark",
+    [
+        (lambda peer: [2 * peer], {}, r"race: .*`data`", "# THE ROWS"),  # the table has a hole
+        (lambda peer: [4], {}, "the table's channel is of no rank", "# THE TABLE"),
+        (lambda peer: [-1], {}, "the table's channel is of no rank", "# THE TABLE"),
+        (lambda peer: [3], dict(m=48), "the table's channel has no rows, so nobody tells of it", "# THE TABLE"),
+        (lambda peer: [peer], dict(twice=True), r"race: .*`data`", "# THE ROWS"),  # a tile is told of twice
+    ],
+)
+def test_planted_errors_of_tables(needs, options, words, mark):
+    with pytest.raises(tandem.SimulationError, match=f"(?s){words}") as caught:
+        by_table(needs, **options)
+    line = next(i for i, text in enumerate(pathlib.Path(__file__).read_text().split("\n"), 1) if text.endswith(mark))
+    assert f"test_tilelink.py:{line}:" in str(caught.value)
+
+
+def test_orders_of_tiles():
+    @tandem.jit
+    def taken(out_ptr, ORDER: tl.constexpr):
+        for nth in range(6):
+            tl.store(out_ptr + nth, link.tile_at(nth, 2, ORDER))
+
+    def main(team, order):
+        out = team.local_empty(6, "int32")
+        taken[(1,)](out, ORDER=order)
+        return np.array(out).tolist()
+
+    orders = {order: tandem.launch(main, ranks=3, args=(order,)).values[1] for order in ("ring", "own_first", "all")}
+    assert orders == {"ring": [2, 3, 4, 5, 0, 1], "own_first": [2, 3, 0, 1, 4, 5], "all": [0, 1, 2, 3, 4, 5]}
+    with pytest.raises(tandem.CompileError, match="the order must be"):
+        tandem.launch(main, ranks=3, args=("by_chance",))

@@ -1,10 +1,13 @@
-"""Times what `tandem.overlap` derives from plain products, on two GPUs or more of a host.
+"""Times what `tandem.overlap` derives from plain products, on two GPUs or more of a host, against the hand-written operators and NCCL.
 
-    python bench/gpu/overlap/derived.py [--ranks 2] [--simulated] [all_gather reduce_scatter all_reduce]
+    python bench/gpu/overlap/derived.py [--ranks 2] [--all] [--simulated] [all_gather reduce_scatter all_reduce]
 
-Beside each derived kernel, with 1, 2 and 4 chunks a rank, are the hand-written operator, the kernel alone, and the kernel after or before
-the collective. Derived results are compared bit by bit with those of the kernel and the collective one after the other. A JSON line for
-each shape: microseconds, the median of seven calls of rank 0 between two events. `--simulated` only compares, on small shapes.
+Beside each derived kernel, in the plan that the model chooses and with 1, 2 and 4 chunks a rank, are the operator, the kernel alone, the
+kernel after or before Tandem's collective, and after or before NCCL's, where PyTorch is. Derived results are compared bit by bit with those
+of the kernel and the collective one after the other. A JSON line for each shape: microseconds of rank 0 between two events, the median of
+seven times eight calls in a row, and under `single` of seven calls that all ranks begin together with nothing queued; `predicted` is the
+model's.
+`--all` takes all shapes, which is several minutes; `--simulated` only compares, on small shapes.
 """
 
 import argparse
@@ -12,6 +15,8 @@ import json
 import pathlib
 import statistics
 import sys
+import tempfile
+import time
 
 import numpy as np
 
@@ -21,16 +26,19 @@ from tandem.ops import AllGatherGemm, AllReduce, GemmAllReduce, GemmReduceScatte
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "python/test"))
 from plain_products import described, grouped
+from processes import Processes, free_port
 
 BF16 = as_dtype("bf16")
-# M of all ranks, N and K of a rank.
+SAMPLES, IN_A_ROW, TIMEOUT_S = 7, 8, 600
+# M of all ranks, N and K of a rank; the first of each are those of a short run.
+SHORT = {"all_gather": 4, "reduce_scatter": 3, "all_reduce": 3}
 SHAPES = {
     "all_gather": [
         (1024, 7168, 8192),
         (8192, 2048, 8192),
         (8192, 1024, 12288),
-        (8192, 7168, 8192),
         (4096, 7168, 8192),
+        (8192, 7168, 8192),
         (8192, 2048, 28672),
         (8192, 896, 14336),
         (8192, 1152, 36864),
@@ -38,14 +46,14 @@ SHAPES = {
         (8192, 2048, 30720),
     ],
     "reduce_scatter": [
-        (8192, 8192, 7168),
-        (8192, 8192, 2048),
         (1024, 8192, 7168),
+        (8192, 8192, 2048),
         (4096, 8192, 7168),
+        (8192, 8192, 7168),
         (8192, 12288, 1024),
         (8192, 14336, 896),
     ],
-    "all_reduce": [(512, 8192, 7168), (128, 8192, 7168), (4096, 8192, 7168)],
+    "all_reduce": [(128, 8192, 7168), (512, 8192, 7168), (4096, 8192, 7168)],
 }
 
 
@@ -62,14 +70,15 @@ class Case:
         self.sizes = (m, n, k, k, 1, n, 1, n, 1)
         self.own = slice(0, m) if collective != "reduce_scatter" else own
         gathers = collective == "all_gather"
-        given = matrix(0 if gathers else 7 * team.rank, (m, k))
+        self.left, self.right = matrix(0 if gathers else 7 * team.rank, (m, k)), matrix(7 + team.rank, (k, n))
+        self.mine = own if gathers else slice(0, m)
         self.a = team.zeros((m, k), BF16, name="a")
-        self.a[own if gathers else slice(0, m)] = given[own if gathers else slice(0, m)]
-        self.b = team.local_from_array(matrix(7 + team.rank, (k, n)))
+        self.a[self.mine] = self.left[self.mine]
+        self.b = team.local_from_array(self.right)
         self.c, self.apart = team.zeros((m, n), BF16, name="c"), team.zeros((m, n), BF16, name="apart")
         self.out = team.local_empty((self.own.stop - self.own.start, n), BF16)
         if gathers:
-            mine = team.local_from_array(given[own])
+            mine = team.local_from_array(self.left[own])
             self.operator = AllGatherGemm(team, m, n, k, "bf16")
             self.operate = lambda: self.operator(mine, self.b, m)
         else:
@@ -83,10 +92,9 @@ class Case:
     def one_after_the_other(self, kernel):
         """The kernel and the collective. Returns where the result is."""
         if self.collective == "all_gather":
-            own = slice(self.own.stop // self.team.size * self.team.rank, self.own.stop // self.team.size * (self.team.rank + 1))
             for distance in range(1, self.team.size):
                 peer = (self.team.rank - distance) % self.team.size
-                self.team.stream.copy(self.a.peer(peer)[own], self.a[own])
+                self.team.stream.copy(self.a.peer(peer)[self.mine], self.a[self.mine])
             self.team.stream.barrier()
             self.run(kernel, self.apart)
             return self.apart
@@ -97,9 +105,29 @@ class Case:
             self.sum(self.apart, out=self.out)
         return self.out
 
+    def by_nccl(self, torch):
+        """A function of a kernel: it and NCCL's collective, on tensors of PyTorch."""
+        dist, (m, n, k) = torch.distributed, self.sizes[:3]
+        tensor = lambda array: torch.from_numpy(array.view(np.int16)).view(torch.bfloat16).cuda()
+        right, mine, result = tensor(self.right), tensor(self.left[self.mine]), torch.empty(m, n, dtype=torch.bfloat16, device="cuda")
+        whole = torch.empty(m, k, dtype=torch.bfloat16, device="cuda") if self.collective == "all_gather" else mine
+        share = torch.empty(m // self.team.size, n, dtype=torch.bfloat16, device="cuda")
+
+        def call(kernel):
+            if self.collective == "all_gather":
+                dist.all_gather_into_tensor(whole, mine)
+            kernel[self.grid](whole, right, result, *self.sizes, **self.blocks)
+            if self.collective == "reduce_scatter":
+                dist.reduce_scatter_tensor(share, result)
+            elif self.collective == "all_reduce":
+                dist.all_reduce(result)
+
+        return call
+
     def derived(self, kernel, bands):
         side, over = ("consumer", "a_ptr") if self.collective == "all_gather" else ("producer", "c_ptr")
-        return tandem.overlap(collective=self.collective, over=over, bands=bands, **{side: kernel})
+        path = {"path": "copies"} if bands and side == "producer" else {}
+        return tandem.overlap(collective=self.collective, over=over, bands=bands, **path, **{side: kernel})
 
     def forget_peers_rows(self):
         if self.collective == "all_gather":
@@ -119,62 +147,124 @@ def bits(x):
     return np.array(x).view(np.uint16)
 
 
-def measure(case, time):
+def predicted(text):
+    return float(text.split("\n")[-1].split()[0])
+
+
+def measure(case, time, torch):
     team, row = case.team, {"operator": time(case.operate)}
+    nccl = case.by_nccl(torch) if torch else None
     for kernel in (grouped, described):
         name = kernel.__name__
         row[f"{name}, alone"] = time(lambda: case.run(kernel, case.apart))
         row[f"{name}, one after the other"] = time(lambda: case.one_after_the_other(kernel))
+        if nccl:
+            row[f"{name}, NCCL"] = time(lambda: nccl(kernel))
         result = case.one_after_the_other(kernel)
         team.synchronize()
         want = bits(result)
-        for bands in (1, 2, 4):
+        for bands in (None, 1, 2, 4):
             derived = case.derived(kernel, bands)
             case.forget_peers_rows()
-            case.run(derived, case.c)
-            team.synchronize()
-            if not np.array_equal(bits(case.c)[case.own], want):
-                raise AssertionError(f"{case.collective} {case.sizes[:3]}: `{name}` with {bands} chunks is wrong on rank {team.rank}")
-            row[f"{name}, {bands}"] = time(lambda: case.run(derived, case.c))
+            for _ in range(3):  # queued, captured, replayed
+                case.run(derived, case.c)
+                team.synchronize()
+                if not np.array_equal(bits(case.c)[case.own], want):
+                    raise AssertionError(f"{case.collective} {case.sizes[:3]}: `{name}` with {bands} chunks is wrong on rank {team.rank}")
+            row[f"{name}, {bands or 'by the model'}"] = time(lambda: case.run(derived, case.c))
+            if bands is None:
+                plan = derived.explain(case.a, case.b, case.c, *case.sizes, **case.blocks, grid=case.grid)
+                row[f"{name}, predicted"] = predicted(plan)
     return row
+
+
+def timer(team):
+    """A function from a call to its microseconds in a row and by itself."""
+
+    def between(queue):
+        team.synchronize()
+        team.barrier()
+        team.stream.barrier()
+        begin = team.stream.record_time()
+        queue()
+        return begin, team.stream.record_time()
+
+    def time(call):
+        for _ in range(3):
+            call()
+        row = lambda: [call() for _ in range(IN_A_ROW)]
+        microseconds = lambda events: team.stream.microseconds(*events)
+        in_a_row = statistics.median(microseconds(between(row)) for _ in range(SAMPLES)) / IN_A_ROW
+        return {"us": round(in_a_row, 1), "single": round(statistics.median(microseconds(between(call)) for _ in range(SAMPLES)), 1)}
+
+    return time
+
+
+def on_rank(team, options, torch=None):
+    tiles = {"BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": 64, "GROUP": 8}
+    small = {"BLOCK_M": 32, "BLOCK_N": 32, "BLOCK_K": 32, "GROUP": 8}
+    time = (lambda call: call()) if options.simulated else timer(team)
+    for collective in options.collectives:
+        shapes = SHAPES[collective] if options.all else SHAPES[collective][: SHORT[collective]]
+        for m, n, k in [(128, 64, 32)] if options.simulated else shapes:
+            case = Case(team, collective, m, n, k, small if options.simulated else tiles)
+            row = measure(case, time, torch)
+            case.close()
+            if team.rank == 0:
+                shown = {} if options.simulated else {"times": row}
+                print(json.dumps({"collective": collective, "m": m, "n": n, "k": k, **shown}), flush=True)
+            team.barrier()
+
+
+def as_one_rank(options):
+    """This process is a rank on a GPU, with NCCL beside it where PyTorch is."""
+    try:
+        import torch
+        import torch.distributed as dist
+    except ImportError:
+        torch = None
+    team = tandem.init(wait_timeout=20)
+    if torch:
+        torch.cuda.set_device(team.device)
+        store = dist.TCPStore("127.0.0.1", options.port, team.size, team.rank == 0)
+        dist.init_process_group("nccl", store=store, rank=team.rank, world_size=team.size, device_id=torch.device("cuda", team.device))
+        # One queue for all, so that one pair of events times each of them.
+        torch.cuda.set_stream(torch.cuda.ExternalStream(team.stream.cuda_stream))
+    on_rank(team, options, torch)
+
+
+def on_gpus(options):
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = ["--port", free_port(), *sys.argv[1:]]
+        ranks = Processes(options.ranks, pathlib.Path(__file__).resolve(), arguments, f"{folder}/derived")
+        deadline, shown = time.monotonic() + TIMEOUT_S, 0
+        while None in ranks.codes() and time.monotonic() < deadline and not any(ranks.codes()):
+            time.sleep(0.2)
+            lines = pathlib.Path(ranks.logs[0]).read_text().splitlines(keepends=True)
+            for line in lines[shown:]:
+                print(line, end="", flush=True)
+            shown = len(lines)
+        failed = any(ranks.codes()) or None in ranks.codes()
+        ranks.kill()
+        print("".join(pathlib.Path(ranks.logs[0]).read_text().splitlines(keepends=True)[shown:]), end="")
+        if failed:
+            sys.exit(ranks.tails())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("collectives", nargs="*", default=list(SHAPES), metavar="COLLECTIVE", help=", ".join(SHAPES))
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("--simulated", action="store_true")
+    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    tiles = {"BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": 64, "GROUP": 8}
-    small = {"BLOCK_M": 32, "BLOCK_N": 32, "BLOCK_K": 32, "GROUP": 8}
-
-    def on_rank(team):
-        def time(call):
-            call()
-            if options.simulated:
-                return None
-            call()
-            team.synchronize()
-            team.barrier()
-            events = []
-            for _ in range(7):
-                team.stream.barrier()
-                begin = team.stream.record_time()
-                call()
-                events.append((begin, team.stream.record_time()))
-            return round(statistics.median(team.stream.microseconds(*pair) for pair in events), 1)
-
-        for collective in options.collectives:
-            for m, n, k in [(128, 64, 32)] if options.simulated else SHAPES[collective]:
-                case = Case(team, collective, m, n, k, small if options.simulated else tiles)
-                row = measure(case, time)
-                case.close()
-                if team.rank == 0:
-                    print(json.dumps({"collective": collective, "m": m, "n": n, "k": k, "us": row}), flush=True)
-                team.barrier()
-
-    target = {} if options.simulated else {"target": "cuda", "wait_timeout": 20}
-    tandem.launch(on_rank, ranks=options.ranks, **target)
+    if options.simulated:
+        tandem.launch(on_rank, ranks=options.ranks, args=(options,))
+    elif options.port:
+        as_one_rank(options)
+    else:
+        on_gpus(options)
 
 
 main()

@@ -11,6 +11,9 @@
 
 namespace tandem::transform::gpu {
 using namespace mlir;
+using analysis::DimAccess;
+using analysis::ScalarExpr;
+using analysis::StridedAccess;
 using Load = TravellingAccess;
 #define GEN_PASS_DEF_AWAITARRIVALS
 #include "compiler/transform/gpu/passes.h.inc"
@@ -41,11 +44,23 @@ bool onlyReads(scf::ForOp loop) {
               .wasInterrupted();
 }
 
-// The outermost place at which one wait serves all iterations.
+// Returns true if the iterations read different rows, which may arrive one after the other: the loop's counter moves the access by a stride
+// that is no number. That of columns is 1.
+bool goesThroughRows(scf::ForOp loop, const StridedAccess& access) {
+  auto moves = [&](const ScalarExpr& places) {
+    return llvm::any_of(places.terms(), [&](const ScalarExpr::Term& term) {
+      return term.symbols.size() > 1 && llvm::is_contained(term.symbols, loop.getInductionVar());
+    });
+  };
+  return moves(access.baseOffset) ||
+         llvm::any_of(access.dims, [&](const DimAccess& dim) { return moves(dim.offset * dim.stride); });
+}
+
+// The outermost place at which one wait serves all iterations. Where these go through rows, each waits for its own.
 Operation* placeOf(const Load& load) {
   Operation* place = load.op;
   while (auto loop = dyn_cast<scf::ForOp>(place->getParentOp())) {
-    if (!onlyReads(loop) || !Footprint::isKnownAt(loop, load.access)) break;
+    if (!onlyReads(loop) || !Footprint::isKnownAt(loop, load.access) || goesThroughRows(loop, load.access)) break;
     place = loop;
   }
   return place;

@@ -43,6 +43,36 @@ func.func @rows(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks
 
 // -----
 
+// Rows that a loop goes through, like the keys of attention, arrive one after the other: each iteration waits for its own.
+// CHECK-LABEL: func.func @keys
+// CHECK:       scf.for %{{.*}} iter_args
+// CHECK:         %[[TOKEN:.*]] = scf.for
+// CHECK:           dist.wait
+// CHECK:         dist.consume_token %{{.*}}, %[[TOKEN]]
+// CHECK:         tile.load
+func.func @keys(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks: i64, %stride: i32, %rows: i32, %out: !tile.ptr<f32>) {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 16 : i32
+  %a = dist.arriving %x by %words[%chunk x %chunks] at %chunk : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  %range = tile.make_range 0 to 16 : tensor<16xi32>
+  %base = tile.splat %a : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  %none = arith.constant dense<0.0> : tensor<16xf32>
+  %sum = scf.for %i = %zero to %rows step %step iter_args(%acc = %none) -> tensor<16xf32> : i32 {
+    %at = arith.muli %i, %stride : i32
+    %tile = tile.splat %at : i32 -> tensor<16xi32>
+    %offsets = arith.addi %tile, %range : tensor<16xi32>
+    %p = tile.addptr %base, %offsets : tensor<16x!tile.ptr<f32>>, tensor<16xi32>
+    %v = tile.load %p : tensor<16x!tile.ptr<f32>> -> tensor<16xf32>
+    %next = arith.addf %acc, %v : tensor<16xf32>
+    scf.yield %next : tensor<16xf32>
+  }
+  %places = tile.splat %out : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  tile.store %places, %sum : tensor<16x!tile.ptr<f32>>, tensor<16xf32>
+  return
+}
+
+// -----
+
 // What another load gives decides where this one reads.
 func.func @gathered(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %rows: tensor<16x!tile.ptr<i32>>, %out: tensor<16x!tile.ptr<f32>>) {
   // expected-note @+1 {{it is this memory}}

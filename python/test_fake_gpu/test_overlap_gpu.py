@@ -1,5 +1,8 @@
 """Overlapped calls on the fake driver: copies and signals are real there, kernels are only written down."""
 
+import importlib.util
+import pathlib
+
 import numpy as np
 from gpu_fake import assembler, needs_fake, on_gpus  # noqa: F401
 from gpu_fake import compiling_gpu as gpu  # noqa: F401
@@ -9,6 +12,7 @@ import tandem.language as tl
 
 pytestmark = needs_fake
 CALLS = 5
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
 
 @tandem.jit
@@ -65,3 +69,14 @@ def test_graphs_make_room(gpu, monkeypatch):
 
     on_gpus(main, wait_timeout=20)
     assert counted(gpu, "destroy graph") == 2 * 2
+
+
+def test_all_choices_of_a_channel_are_timed_together(gpu):
+    """Both ranks time all 27 and take the same."""
+    spec = importlib.util.spec_from_file_location("channel_attention", EXAMPLES / "channel_attention.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    first, second = on_gpus(lambda team: str(example.tune(team)), wait_timeout=20).values
+    assert first == second
+    launches = [line.split(" on ")[1].split(" grid")[0] for line in gpu.launches if line.startswith("launch attention")]
+    assert launches.count("0") == launches.count("1") > 27

@@ -3,6 +3,7 @@
 from .. import _tandem
 from ..gpu.rank_launch import kind_of, stream_of
 from ..gpu.session import is_capturing
+from ..host.arrays import Tensor
 
 MOST_GRAPHS, MOST_KEYS = 64, 4096  # of one exchange
 
@@ -19,7 +20,13 @@ def main_stream(team, given, values):
 
 def _told(value):
     """What a graph holds of an argument."""
-    return (value.data_ptr(), tuple(value.shape), str(value.dtype), tuple(value.stride())) if hasattr(value, "data_ptr") else repr(value)
+    if isinstance(value, Tensor):
+        return value.address, value.shape, value.dtype, value.strides
+    if hasattr(value, "data_ptr"):
+        return value.data_ptr(), tuple(value.shape), value.dtype, tuple(value.stride())
+    if hasattr(value, "shape"):  # an array of the host, of which no graph is made
+        return id(value)
+    return (type(value), value) if isinstance(value, (int, float)) else repr(value)
 
 
 class Replays:
@@ -34,15 +41,10 @@ class Replays:
         session = self.team._session
         if not session.is_gpu or session.is_traced(self.team.world_rank) or is_capturing():
             return queue(main)
-        if any(kind_of(self.team, value) is None for given, _ in calls for value in given.values()):
-            return queue(main)  # arrays of the host
         key = tuple(self._key(given, grid) for given, grid in calls)
-        if key not in self.graphs and key not in self.once:
-            if len(self.once) >= MOST_KEYS:
-                self.once.clear()
-            self.once.add(key)
-            return queue(main)
         if key not in self.graphs:
+            if not self._is_second(key, calls):
+                return queue(main)
             self._make_room()
             self.graphs[key] = self._captured(queue)
         graph, compiled = self.graphs[key]
@@ -50,6 +52,17 @@ class Replays:
         main.pending = True
         _tandem.gpu_graph_launch(self.team.device, main.cuda_stream, graph)
         return compiled
+
+    def _is_second(self, key, calls):
+        """True if there has been such a call. Never of one with arrays of the host, which it copies and waits for."""
+        if any(kind_of(self.team, value) is None for given, _ in calls for value in given.values()):
+            return False
+        if key in self.once:
+            return True
+        if len(self.once) >= MOST_KEYS:
+            self.once.clear()
+        self.once.add(key)
+        return False
 
     @staticmethod
     def _key(given, grid):

@@ -58,7 +58,7 @@ def function(row, text, indent):
     yield from [f"{indent}@staticmethod"] if indent else []
     yield f"{indent}def {row['name']}({parameters(row['signature'])}) -> Any:"
     indent += "    "
-    lines = textwrap.wrap(text.replace("\\", "\\\\"), WIDTH - len(indent) - 3)
+    lines = textwrap.wrap(text.replace("\\", "\\\\"), WIDTH - len(indent) - 3, break_on_hyphens=False)
     yield from [indent + line for line in f'"""{chr(10).join(lines)}"""'.split("\n")]
     yield f"{indent}..."
 

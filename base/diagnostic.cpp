@@ -29,10 +29,13 @@ std::string caretLine(std::string_view line, size_t first, size_t last) {
   return out;
 }
 
-// The source line with a caret under it; of a very long line, the part around the caret.
+// The source line with a caret under it, of a very long line the part around the caret. An empty range at the line's
+// begin, as places of the host are, is the line as a whole.
 std::string excerpt(std::string_view line, const SourceRange& r) {
-  size_t first = r.column > 0 ? r.column - 1 : 0;
-  size_t last = r.endLine == r.line ? r.endColumn - 1 : line.size();
+  bool isWhole = r.column == 1 && r.endLine == r.line && r.endColumn == 1;
+  size_t begins = std::min(line.find_first_not_of(" \t"), line.size());
+  size_t first = isWhole ? begins : r.column > 0 ? r.column - 1 : 0;
+  size_t last = r.endLine == r.line && !isWhole ? r.endColumn - 1 : line.size();
   std::string before, after;
   if (line.size() > first + kShownAfter) {
     size_t end = first + kShownAfter;

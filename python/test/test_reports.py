@@ -350,3 +350,14 @@ def test_a_caught_report_is_raised_again_at_the_end():
             team.synchronize()
 
     assert "deadlock" in str(reports_of(lambda team: main(team), 2))
+
+
+def test_a_line_of_the_host_is_marked_as_a_whole():
+    def main(team):
+        if team.rank == 0:
+            team.barrier()  # the other rank does not come
+
+    with pytest.raises(tandem.SimulationError) as caught:
+        tandem.launch(main, ranks=2)
+    line = "            team.barrier()  # the other rank does not come"
+    assert f"    {line}\n    {' ' * 12}^{'~' * (len(line) - 13)}\n" in str(caught.value)

@@ -45,6 +45,36 @@ struct SharedOperand {
 // Returns true if elements along the first dimension are neighbours in the buffer.
 static bool isTurned(KernelContext& cx, mlir::Value buffer) { return cx.buffers.find(buffer)->second.fastest == 0u; }
 
+// Returns true if a load has a part in this scalar.
+static bool dependsOnLoads(mlir::Value value, llvm::DenseSet<mlir::Value>& seen) {
+  if (!seen.insert(value).second) return false;
+  auto anyOf = [&](mlir::ValueRange values) {
+    return llvm::any_of(values, [&](mlir::Value v) { return dependsOnLoads(v, seen); });
+  };
+  mlir::Operation* op = value.getDefiningOp();
+  if (!op) op = cast<BlockArgument>(value).getOwner()->getParentOp();
+  if (isa<func::FuncOp>(op)) return false;
+  if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>) && !isa<RegionBranchOpInterface>(op))
+    return true;
+  if (!isa<RegionBranchOpInterface>(op) && !isMemoryEffectFree(op)) return true;
+  bool found = anyOf(op->getOperands());
+  for (mlir::Region& region : op->getRegions())
+    for (mlir::Block& block : region) found = found || anyOf(block.getTerminator()->getOperands());
+  return found;
+}
+
+// Returns true if a loop around `op` ends by something loaded.
+static bool endsByLoads(mlir::Operation* op) {
+  llvm::DenseSet<mlir::Value> seen;
+  for (mlir::Operation* around = op->getParentOp(); around; around = around->getParentOp()) {
+    llvm::SmallVector<mlir::Value> ends;
+    if (auto loop = dyn_cast<scf::ForOp>(around)) ends = {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
+    if (auto loop = dyn_cast<scf::WhileOp>(around)) ends = {loop.getConditionOp().getCondition()};
+    if (llvm::any_of(ends, [&](mlir::Value v) { return dependsOnLoads(v, seen); })) return true;
+  }
+  return false;
+}
+
 // An operand whose warpgroup `index` begins `size` rows or columns behind the one before. Null: all read the same.
 static SharedOperand sharedOperand(KernelContext& cx, mlir::Value buffer, mlir::Value ring, bool kMajor,
                                    llvm::Value* index, int64_t size) {
@@ -151,6 +181,13 @@ static void lowerProduct(KernelContext& cx, tgpu::WgmmaOp op) {
   bool lhsKMajor = fromRegisters || op.getLhsTransposed() == isTurned(cx, op.getLhs());
   SharedOperand lhs, rhs = sharedOperand(cx, op.getRhs(), op.getRhsRing(), rhsKMajor, columnGroup, columns);
   if (!fromRegisters) lhs = sharedOperand(cx, op.getLhs(), op.getLhsRing(), lhsKMajor, rowGroup, 64);
+  // Instructions take descriptors from registers that a warp has one of, where ptxas keeps what it knows to be one value for the
+  // warp: not slots that are counted in loops which end by something loaded. Short instructions would wait for each
+  // descriptor's move, so they get what lane 0 has.
+  constexpr int64_t kShort = 64;
+  if (instructionN <= kShort && endsByLoads(op))
+    for (SharedOperand* operand : {&lhs, &rhs})
+      if (operand->low) operand->low = cx.emit.shuffle(Shuffle::Index, operand->low, cx.b.getInt32(0), nullptr);
 
   // The first instruction of a sum that begins at zero overwrites what its registers hold.
   Regs acc;

@@ -6,6 +6,9 @@
 // are there. Then those of the next group: the kernel's programs come in the same order. The kernel's last program waits until
 // all of the call has arrived, puts `ready` back to 0 and meets its like on the other ranks, so nothing is pushed into
 // what is still read, and no signal is set that has yet to be put back.
+//
+// In a ring what a peer gets goes to one of two slots there. From the third rank on, the peer tells when its launch for the rank
+// two before has ended, by a 1 in `free`, which this rank's stream waits for and puts back.
 #include "ops/ag_attention/ag_attention.h"
 #include "ops/attention/shape.h"
 #include "ops/cdiv.h"
@@ -58,7 +61,7 @@ const Table& ag_attention() {
         .options = attentionOptions<Config>()};
     std::vector<Size> heads = attentionSizes();
     t.sizes.insert(t.sizes.end(), heads.begin() + 1, heads.end());
-    std::erase_if(t.options, [](const Option& o) { return o.name == "top_left" || o.name == "window"; });
+    std::erase_if(t.options, [](const Option& o) { return o.name == "top_left"; });
     t.options.push_back(option<Config>("in_order", &Config::inOrder,
                                        "a rank's rows stand together in a sequence, else in two halves", 0, 1));
     t.options.push_back(
@@ -67,6 +70,8 @@ const Table& ag_attention() {
         option<Config>("bands", &Config::bands, "of a rank's rows, each sent with a signal", 1, kMostBands));
     t.options.push_back(
         option<Config>("groups", &Config::groups, "of heads, whose keys travel and are used group by group", 1));
+    t.options.push_back(option<Config>("ring", &Config::ring,
+                                       "there is memory for the keys and values of two ranks, not of all", 0, 1));
     t.make = maker<AllGatherAttention, Config, 6>(ag_attention);
     return t;
   }();
@@ -83,15 +88,26 @@ AllGatherAttention::AllGatherAttention(Team& team, int64_t maxM, int64_t batch, 
   if (config.groups && hkv % config.groups)
     throw Error("`ag_attention`: `groups` is " + std::to_string(config.groups) + ", a divisor of `hkv`, " +
                 std::to_string(hkv) + ", is needed");
+  if (config.window && !config.causal)
+    throw Error("`ag_attention`: `window` is " + std::to_string(config.window) + ", which goes with `causal` alone");
   if (config.varlen && batch != 1)
     throw Error("`ag_attention`: `batch` is " + std::to_string(batch) + ", with `varlen` it is 1");
+  if (config.ring && config.groups > 1)
+    throw Error("`ag_attention`: `groups` is " + std::to_string(config.groups) + ", with `ring` it is 1");
   if (config.varlen) firsts_ = memory_.localZeros({team.size() * (maxM + 1)}, DType::Int32, "first rows");
   if (team.size() == 1) return;
   // Blocks of keys reach behind a rank's last row, into rows that are read and not used.
   pitch_ = batch * shardRows(maxM, team.size()) +
            chosen(config, attentionTile(team.target(), d, maxM, config.causal, dtype)).n;
-  keys_ = memory_.symmetricZeros({team.size() * pitch_, hkv * d}, dtype, "keys");
-  values_ = memory_.symmetricZeros({team.size() * pitch_, hkv * dv}, dtype, "values");
+  slots_ = config.ring ? 2 : team.size();
+  keys_ = memory_.symmetricZeros({slots_ * pitch_, hkv * d}, dtype, "keys");
+  values_ = memory_.symmetricZeros({slots_ * pitch_, hkv * dv}, dtype, "values");
+  if (config.ring) {
+    constexpr int64_t kOfState = 4;  // beside the values
+    free_ = memory_.symmetricZeros({team.size()}, DType::Int64, "free");
+    int64_t rows = batch * shardRows(maxM, team.size());
+    state_ = memory_.localZeros({rows * hq * (dv + kOfState)}, DType::Float32, "sums between launches");
+  }
   ready_ = memory_.symmetricZeros({team.size()}, DType::Int64, "ready");
   done_ = memory_.symmetricZeros({team.size()}, DType::Int64, "done");
   ended_ = memory_.localZeros({1}, DType::Int32, "ended");
@@ -100,7 +116,7 @@ AllGatherAttention::AllGatherAttention(Team& team, int64_t maxM, int64_t batch, 
 }
 
 int64_t AllGatherAttention::groups() const {
-  if (config_.groups || team_.size() == 1) return std::max(config_.groups, 1);
+  if (config_.groups || config_.ring || team_.size() == 1) return std::max(config_.groups, 1);
   int64_t groups = 1;
   while (hkv_ % (2 * groups) == 0 && groups < kMostGroups &&
          hkv_ / (2 * groups) * std::min(d_, dv_) * byteSize(dtype_) >= kLeastRowBytes)
@@ -108,25 +124,59 @@ int64_t AllGatherAttention::groups() const {
   return groups;
 }
 
-void AllGatherAttention::push(const Tensor& k, const Tensor& v, int64_t groups, int64_t bands, int64_t bandRows,
-                              int stream) {
+// Whether queries of the peer see some of these rows of this rank, which are counted over all sequences.
+bool AllGatherAttention::isSeen(int64_t m, int peer, int64_t first, int64_t count) const {
+  if (!config_.window || config_.varlen || batch_ > 1) return true;
+  struct Span {
+    int64_t place, first, end;  // in the sequence, and of the rank's rows
+  };
+  auto spans = [&](int rank) {
+    auto low = [&](int r) {
+      int64_t rows = rowsOfRank(m, team_.size(), r);
+      return config_.inOrder ? rows : cdiv(rows, 2);
+    };
+    int64_t rows = rowsOfRank(m, team_.size(), rank), ofLow = 0, ofHigh = m;
+    for (int r = 0; r < rank; ++r) ofLow += low(r);
+    for (int r = 0; r <= rank; ++r) ofHigh -= rowsOfRank(m, team_.size(), r) - low(r);
+    return std::array<Span, 2>{{{ofLow, 0, low(rank)}, {ofHigh, low(rank), rows}}};
+  };
+  for (const Span& keys : spans(team_.rank()))
+    for (const Span& queries : spans(peer)) {
+      int64_t key = keys.place + std::max(first, keys.first) - keys.first;
+      int64_t behind = keys.place + std::min(first + count, keys.end) - keys.first;
+      int64_t lastQuery = queries.place + queries.end - queries.first - 1;
+      bool some = key < behind && queries.first < queries.end;
+      if (some && key <= lastQuery && behind > queries.place - config_.window + 1) return true;
+    }
+  return false;
+}
+
+void AllGatherAttention::push(const Tensor& k, const Tensor& v, int64_t m, int64_t groups, int64_t bands,
+                              int64_t bandRows, const std::vector<uint64_t>& launched, int stream) {
   int64_t rows = k.shape[0] * k.shape[1];
   Tensor mine{ready_.address + uint64_t(team_.rank() * byteSize(ready_.dtype)), {1}, ready_.dtype};
   for (int64_t step = 0; step < groups * (team_.size() - 1); ++step) {
     int64_t group = step / (team_.size() - 1), heads = hkv_ / groups;
-    int peer = int((team_.rank() + 1 + step % (team_.size() - 1)) % team_.size());
+    int distance = int(step % (team_.size() - 1)) + 1, peer = (team_.rank() + distance) % team_.size();
+    int64_t slot = config_.ring ? distance % slots_ : team_.rank();
+    if (config_.ring && distance > slots_) {
+      int before = (team_.rank() - distance + team_.size()) % team_.size();
+      Tensor free{free_.address + uint64_t(distance) * 8, {1}, DType::Int64};
+      team_.waitEvent(launched[size_t(distance - slots_ - 1)], stream);
+      team_.signals({{team_.peer(free, before), 1}, {free, 1, Compare::Ge}, {free, 0}}, stream);
+    }
     for (int64_t band = 0; band < bands; ++band) {
       int64_t first = band * bandRows, count = std::clamp<int64_t>(rows - first, 0, bandRows);
       auto send = [&](const Tensor& from, const Tensor& to, int64_t elements) {
         int64_t columns = hkv_ * elements;
-        Tensor there = team_.peer(rowsFrom(to, team_.rank() * pitch_ + first, count, columns), peer);
+        Tensor there = team_.peer(rowsFrom(to, slot * pitch_ + first, count, columns), peer);
         Tensor here = rowsFrom(from, first, count, columns);
         if (groups == 1)
           team_.copy(there, here, stream);
         else
           team_.copyColumns(there, here, group * heads * elements, heads * elements, stream);
       };
-      if (count) {
+      if (count && isSeen(m, peer, first, count)) {
         send(k, keys_, d_);
         send(v, values_, dv_);
       }
@@ -181,50 +231,63 @@ void AllGatherAttention::queue(const Call& call) {
                       .numWarps = tile.warps,
                       .stream = stream,
                       .numStages = tile.stages};
-  team_.launch(kernelOf(kFile, "ag_attention"), launch,
-               {q,
-                k,
-                v,
-                orNone(keys_, k),
-                orNone(values_, v),
-                orNone(firsts_, none),
-                orNone(sinks, none),
-                orNone(lse, none),
-                out,
-                orNone(ready_, none),
-                orNone(done_, none),
-                orNone(ended_, none),
-                orNone(epoch_, none),
-                scaleOf(config_, d_),
-                capOf(config_),
-                int64_t(team_.rank()),
-                int64_t(ranks),
-                m,
-                std::max<int64_t>(own, 1),
-                std::max<int64_t>(batch_ * own, 1),
-                pitch_,
-                ranks > 1 ? ranks * pitch_ : batch_ * own,
-                bands,
-                bandRows},
-               {{"HQ", hq_},
-                {"HKV", hkv_},
-                {"GROUPS", groups},
-                {"D0", ofD.first},
-                {"D1", ofD.second},
-                {"V0", ofV.first},
-                {"V1", ofV.second},
-                {"BLOCK_M", int64_t(tile.m)},
-                {"BLOCK_N", int64_t(tile.n)},
-                {"CAUSAL", config_.causal},
-                {"IN_ORDER", config_.inOrder},
-                {"CAP", config_.softcap != 0},
-                {"SINKS", sinks.address != 0},
-                {"LSE", config_.withLse},
-                {"VARLEN", config_.varlen},
-                {"WHOLE", isWhole},
-                {"ARRIVES", ranks > 1}});
+  std::vector<uint64_t> launched;
+  for (int nth = 1, end = 0; end < ranks; nth = end) {
+    end = config_.ring ? nth + 1 : ranks;
+    team_.launch(kernelOf(kFile, "ag_attention"), launch,
+                 {q,
+                  k,
+                  v,
+                  orNone(keys_, k),
+                  orNone(values_, v),
+                  orNone(firsts_, none),
+                  orNone(sinks, none),
+                  orNone(lse, none),
+                  out,
+                  orNone(ready_, none),
+                  orNone(done_, none),
+                  orNone(ended_, none),
+                  orNone(epoch_, none),
+                  orNone(state_, none),
+                  scaleOf(config_, d_),
+                  capOf(config_),
+                  int64_t(team_.rank()),
+                  int64_t(ranks),
+                  m,
+                  std::max<int64_t>(own, 1),
+                  std::max<int64_t>(batch_ * own, 1),
+                  pitch_,
+                  ranks > 1 ? slots_ * pitch_ : batch_ * own,
+                  bands,
+                  bandRows,
+                  config_.window,
+                  int64_t(nth),
+                  int64_t(end)},
+                 {{"HQ", hq_},
+                  {"HKV", hkv_},
+                  {"GROUPS", groups},
+                  {"D0", ofD.first},
+                  {"D1", ofD.second},
+                  {"V0", ofV.first},
+                  {"V1", ofV.second},
+                  {"BLOCK_M", int64_t(tile.m)},
+                  {"BLOCK_N", int64_t(tile.n)},
+                  {"CAUSAL", config_.causal},
+                  {"IN_ORDER", config_.inOrder},
+                  {"WINDOW", config_.window != 0},
+                  {"CAP", config_.softcap != 0},
+                  {"SINKS", sinks.address != 0},
+                  {"LSE", config_.withLse},
+                  {"VARLEN", config_.varlen},
+                  {"WHOLE", isWhole},
+                  {"ARRIVES", ranks > 1},
+                  {"RING", config_.ring},
+                  {"BEGINS", nth == 1},
+                  {"ENDS", end >= ranks}});
+    if (config_.ring) launched.push_back(team_.recordEvent(stream));
+  }
   if (ranks == 1) return;
-  push(t[1], t[2], groups, bands, bandRows, beside);
+  push(t[1], t[2], m, groups, bands, bandRows, launched, beside);
   team_.waitEvent(team_.recordEvent(beside), stream);
 }
 

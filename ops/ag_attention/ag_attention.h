@@ -9,6 +9,7 @@ struct GatherAttentionConfig : AttentionConfig {
   bool inOrder = false;  // a rank's rows of a sequence stand together in it, else half of them before and half behind
   bool withLse = false;  // the logarithms of the sums are written too
   int bands = 0;         // of a rank's keys and values, each sent with a signal of its own; 0: by their size
+  bool ring = false;     // there is memory for the keys and values of two ranks, not of all
   int groups = 0;        // of heads, whose keys and values travel and are used group by group; 0: by their size
 };
 
@@ -16,7 +17,7 @@ struct GatherAttentionConfig : AttentionConfig {
 // of each sequence: with m rows, rank r has its rowsOfRank(m). Those are a sequence's rows in the order of ranks first
 // the first half of each (rounded up), then the second half of each from the last rank to the first; with `inOrder`
 // all of each. fp16 or bf16; heads as Attention has them. With `varlen` the batch is 1, and its rows are those of
-// sequences of any lengths, each dealt so. Of the options `topLeft` and `window` are not taken.
+// sequences of any lengths, each dealt so. Of the options `topLeft` is not taken, and `window` goes with `causal`.
 class TANDEM_API AllGatherAttention : public Operator {
  public:
   // maxM: the most rows of a sequence over all ranks.
@@ -41,12 +42,15 @@ class TANDEM_API AllGatherAttention : public Operator {
   void queue(const Call& call) override;
   int64_t groups() const;
   void checkSequences(int64_t m, int64_t sequences, int64_t longest) const;
-  void push(const Tensor& k, const Tensor& v, int64_t groups, int64_t bands, int64_t bandRows, int stream);
+  bool isSeen(int64_t m, int peer, int64_t first, int64_t count) const;
+  void push(const Tensor& k, const Tensor& v, int64_t m, int64_t groups, int64_t bands, int64_t bandRows,
+            const std::vector<uint64_t>& launched, int stream);
 
   int64_t batch_, hq_, hkv_, d_, dv_;
   GatherAttentionConfig config_;
   int64_t pitch_ = 0;  // rows from one rank's to the next's in what is gathered
-  Tensor keys_, values_, ready_, done_, ended_, epoch_, nobodys_, firsts_;
+  int64_t slots_ = 1;  // for so many ranks there is memory
+  Tensor keys_, values_, ready_, done_, ended_, epoch_, nobodys_, firsts_, free_, state_;
 };
 
 }  // namespace tandem::ops

@@ -4,7 +4,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
-from tandem.simt import num_warps, tid
+from tandem.simt import __syncthreads, num_warps, tid
 
 
 @tandem.jit
@@ -28,7 +28,7 @@ def take(taken_ptr):
 @tandem.jit
 def end_gathering(ready_ptr, done_ptr, epoch_ptr, bands, slices):
     """Ends a call whose shards the peers push: ready[s, b] counts the slices that are there of the b-th band of shard s. Puts `ready` back
-    once all of the call has arrived, then waits until every rank has done so. Each thread for its peers."""
+    once all of the call has arrived, and when all has, waits until every rank has done so. Each thread for its peers."""
     rank = dl.rank()
     call = tl.load(epoch_ptr) + 1
     for peer in range(tid(0), dl.num_ranks(), num_warps() * 32):
@@ -36,6 +36,9 @@ def end_gathering(ready_ptr, done_ptr, epoch_ptr, bands, slices):
             for band in range(peer * bands, (peer + 1) * bands):
                 shmem.signal_wait_until(ready_ptr + band, shmem.NVSHMEM_CMP_EQ, slices)
                 shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)
+    __syncthreads()
+    for peer in range(tid(0), dl.num_ranks(), num_warps() * 32):
+        if peer != rank:
             shmem.fence()
             shmem.signal_op(done_ptr + rank, call, shmem.NVSHMEM_SIGNAL_SET, peer)
             shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)

@@ -28,7 +28,7 @@ class Case:
         shapes = ((hq, d), (hkv, d), (hkv, self.dv))
         self.q, self.k, self.v = (tokens((batch, m, *s), dtype, [seed, m, i]) for i, s in enumerate(shapes))
         self.sinks = np.random.default_rng([seed, 5]).standard_normal(hq).astype(np.float32) if sinks else None
-        shape = {name: value for name, value in options.items() if name in ("causal", "softcap", "scale")}
+        shape = {name: value for name, value in options.items() if name in ("causal", "softcap", "scale", "window")}
         one = [
             exact(*(x[b] for x in (self.q, self.k, self.v)), np.zeros((m, hq, self.dv)), [m], [m], self.sinks, **shape)
             for b in range(batch)
@@ -63,7 +63,7 @@ class Packed(Case):
         self.lengths, self.options, self.sinks = lengths, options, None
         total, in_order = sum(lengths), options.get("in_order", False)
         self.q, self.k, self.v = (tokens((1, total, heads, d), dtype, [seed, total, i]) for i, heads in enumerate((hq, hkv, hkv)))
-        told = {"causal": options.get("causal", False)}
+        told = {"causal": options.get("causal", False), "window": options.get("window", 0)}
         found = exact(self.q[0], self.k[0], self.v[0], np.zeros((total, hq, d)), lengths, lengths, None, **told)
         self.out, self.lse, self.cu = found[0][None], found[1][None], begins(lengths)
         dealt = [rows_of_ranks(n, ranks, in_order) for n in lengths]

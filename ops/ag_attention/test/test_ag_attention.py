@@ -24,6 +24,13 @@ CASES = [
     {"m": 5, "causal": True},
     {"m": 1, "causal": True, "d": 96},
     {"m": 40, "causal": True, "d": 192, "bands": 2},
+    {"m": 150, "causal": True, "window": 33, "bands": 5},
+    {"m": 150, "causal": True, "ring": True, "bands": 3, "hq": 4, "hkv": 2, "sinks": True},
+    {"m": 90, "ring": True, "batch": 2, "in_order": True, "bands": 2},
+    {"m": 40, "causal": True, "d": 192, "ring": True, "window": 19, "bands": 2},
+    {"m": 131, "causal": True, "window": 20, "bands": 4, "in_order": True, "hq": 4, "hkv": 2, "groups": 2},
+    {"m": 67, "causal": True, "window": 1, "batch": 2, "bands": 3, "sinks": True},
+    {"m": 80, "causal": True, "window": 79, "bands": 3, "softcap": 2.0},
 ]
 
 
@@ -44,9 +51,10 @@ def test_against_float64(ranks, case):
         made.check(rank, found)
 
 
+@pytest.mark.parametrize("ring", [False, True])
 @pytest.mark.parametrize("ranks", [2, 4])
-def test_many_calls_on_one_operator(ranks):
-    cases = [Case(ranks, m, hq=1, causal=True, bands=2, seed=i) for i, m in enumerate([64, 3, 50, 64, 1, 37])]
+def test_many_calls_on_one_operator(ranks, ring):
+    cases = [Case(ranks, m, hq=1, causal=True, bands=2, seed=i, ring=ring) for i, m in enumerate([64, 3, 50, 64, 1, 37])]
 
     def main(team):
         with cases[0].operator(team) as op:
@@ -74,6 +82,8 @@ def test_many_calls_on_one_operator(ranks):
         ((40, 0, 37), {"causal": True, "hkv": 2, "bands": 2, "groups": 2}),
         ((64, 40), {"bands": 2, "more": 5}),
         ((9, 90), {"causal": True, "in_order": True}),
+        ((90, 0, 70), {"causal": True, "window": 21, "bands": 3}),
+        ((70, 1, 33, 0, 50), {"causal": True, "ring": True, "bands": 2}),
     ],
 )
 def test_sequences_of_any_lengths(ranks, lengths, options):
@@ -100,15 +110,18 @@ def test_bits_are_the_same_in_every_run():
     assert len({tuple(tandem.launch(main, ranks=3, seed=seed).values) for seed in range(4)}) == 1
 
 
+@pytest.mark.parametrize("ring", [False, True])
 @pytest.mark.parametrize("ranks", [1, 2, 4])
-def test_memory(ranks):
+def test_memory(ranks, ring):
     def main(team):
-        with AllGatherAttention(team, 100, 2, 4, 2, 192, 128, "fp16", block_n=32) as op:
+        with AllGatherAttention(team, 100, 2, 4, 2, 192, 128, "fp16", block_n=32, ring=ring) as op:
             return op.memory()
 
-    kept = ranks * (2 * -(-100 // ranks) + 32) * 2 * (192 + 128) * 2
+    rows = 2 * -(-100 // ranks)
+    kept = (2 if ring else ranks) * (rows + 32) * 2 * (192 + 128) * 2
     for memory in tandem.launch(main, ranks=ranks).values:
-        symmetric, local = (kept + 16 * ranks, 12 + 4 * 192 * 2) if ranks > 1 else (0, 0)
+        symmetric, local = (kept + (24 if ring else 16) * ranks, 12 + 4 * 192 * 2) if ranks > 1 else (0, 0)
+        local += 4 * rows * 4 * (128 + 4) if ring and ranks > 1 else 0
         assert memory == {"symmetric": symmetric, "local": local}
 
 
@@ -130,11 +143,12 @@ def call(sizes=(40, 1, 2, 1, 64, 64), numbers=(40, 1, 40), dtype="fp16", shapes=
         (call(numbers=(41, 1, 41)), "`m` is 41, the operator was made for 1 to 40"),
         (call(numbers=(38, 1, 38)), r"`q` has shape \[1, 20, 2, 64\], \[1, 19, 2, 64\] is needed"),
         (call(bands=17), "`ag_attention`: `bands` is 17"),
+        (call((40, 1, 2, 2, 64, 64), groups=2, ring=True), "`ag_attention`: `groups` is 2, with `ring` it is 1"),
         (call(groups=2), "`ag_attention`: `groups` is 2, a divisor of `hkv`, 1, is needed"),
         (call(numbers=(40, 2, 40)), "`ag_attention`: `sequences` is 2 and `longest` 40, with 40 rows and no `varlen`"),
         (call((40, 2, 2, 1, 64, 64), varlen=True), "`ag_attention`: `batch` is 2, with `varlen` it is 1"),
         (call(varlen=True), "`ag_attention`: `cu` is needed with `varlen`"),
-        (call(window=3), "`ag_attention` has no option `window`|unexpected|window"),
+        (call(window=3), "`ag_attention`: `window` is 3, which goes with `causal` alone"),
     ],
 )
 def test_wrong_arguments(wrong, message):

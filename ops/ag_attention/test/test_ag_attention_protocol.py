@@ -39,9 +39,20 @@ PLANTED = {
     "not put back": ((CALLS, PUT_BACK, ""), "race|wrong"),
     "ranks do not meet": ((CALLS, MET, ""), "race|signal|deadlock|wrong"),
     "peers' keys from a rank on": (
-        (KERNEL, "(first + peer * pitch, ", "(first + (peer + 1) % ranks * pitch, "),
+        (KERNEL, "(first + slot * pitch, ", "(first + (slot + 1) % ranks * pitch, "),
         "race|wrong|uninitialised",
     ),
+    "window: high rows not awaited": ((KERNEL, "arrival[1] + before", "arrival[1] - low"), "race"),
+    "window: a rank's keys at the next one's place": (
+        (KERNEL, "places_in_sequence(length, peer,", "places_in_sequence(length, (peer + 1) % ranks,"),
+        "race|wrong",
+    ),
+    "ring: the most of the scores not kept": ((KERNEL, "    tl.store(at + V + 1, sums[2], mask=inside)\n", ""), "wrong"),
+    "ring with a window: arrivals not awaited": (
+        (KERNEL, "for nth in range(first_nth, end_nth):\n                    dl", "for nth in range(0):\n                    dl"),
+        "race",
+    ),
+    "ring: own keys in every launch": ((KERNEL, "    elif BEGINS:", "    else:"), "wrong"),
     "ended by the last but one": ((KERNEL, LAST, LAST[:-2] + " - 1):"), "race|signal|deadlock|livelock|wrong"),
 }
 HOST = {
@@ -50,6 +61,10 @@ HOST = {
     "wrong signal": "race|deadlock|livelock",
     "pushed before it is there": "race|wrong|uninitialised",
     "values behind the signal": "race",
+    "ring: told too soon": "race",
+    "ring: room not awaited": "race|signal",
+    "ring: room not put back": "race|signal",
+    "ring: the other slot": "race|wrong",
 }
 
 
@@ -59,9 +74,13 @@ class Launches:
     def __init__(self, team, case, kernel, host=()):
         self.team, self.case, self.kernel, self.host = team, case, kernel, host
         shard, self.bands = -(-case.m // team.size), case.options.get("bands", 1)
-        self.groups = case.options.get("groups", 1)
+        self.groups, self.window = case.options.get("groups", 1), case.options.get("window", 0)
         self.pitch, self.band_rows = shard + BLOCK_N, -(-shard // self.bands)
-        self.all = [team.zeros((team.size * self.pitch, case.heads[1], D), case.dtype, name=n) for n in ("keys", "values")]
+        self.ring = case.options.get("ring", False)
+        self.slots = 2 if self.ring else team.size
+        self.free = team.zeros((team.size,), "int64", name="free")
+        self.state = team.local_from_array(np.zeros(shard * case.heads[0] * (D + 4), np.float32), name="state")
+        self.all = [team.zeros((self.slots * self.pitch, case.heads[1], D), case.dtype, name=n) for n in ("keys", "values")]
         self.ready, self.done = (team.zeros((team.size,), "int64", name=n) for n in ("ready", "done"))
         self.ended, self.epoch = (team.local_from_array(np.zeros(1, t), name=t) for t in ("int32", "int64"))
         self.beside = team.new_stream()
@@ -74,12 +93,28 @@ class Launches:
         for to, x in rows:
             self.beside.copy(to, x)
 
-    def push(self, given):
+    def make_room(self, distance, launched):
+        """For what the ring's third rank and those behind it bring."""
+        rank, ranks, host = self.team.rank, self.team.size, self.host
+        free = self.free[distance : distance + 1]
+        if "ring: told too soon" not in host:
+            self.beside.wait_event(launched[distance - 3])
+        self.beside.signal_write(free.peer((rank - distance) % ranks), 1)
+        if "ring: room not awaited" not in host:
+            self.beside.signal_wait(free, 1, "ge")
+        if "ring: room not put back" not in host:
+            self.beside.signal_write(free, 0)
+
+    def push(self, given, launched):
         rank, ranks, host = self.team.rank, self.team.size, self.host
         rows = given[0].shape[0]
         for group, distance in itertools.product(range(self.groups), range(1, ranks)):
             peer = (rank + distance) % ranks
             slot = (rank + 1) % ranks if "wrong slot" in host else rank
+            if self.ring:
+                slot = (distance + ("ring: the other slot" in host)) % 2
+                if distance > 2:
+                    self.make_room(distance, launched)
             other = (rank + 1) % ranks if "wrong signal" in host else rank
             signal = self.ready.peer(peer)[other : other + 1]
             for band in range(self.bands):
@@ -103,7 +138,6 @@ class Launches:
         out, lse = team.local_empty((1, own, hq, D), self.case.dtype, name="out"), team.local_empty((1, hq, own), "float32", name="lse")
         if "pushed before it is there" not in self.host:
             self.beside.wait_event(team.stream.record_event())
-        self.push(given)
         low = -(-own // 2)
         blocks = -(-low // BLOCK_M) - (low - own) // BLOCK_M
         numbers = (
@@ -115,10 +149,22 @@ class Launches:
             own,
             own,
             self.pitch,
-            team.size * self.pitch,
+            self.slots * self.pitch,
             self.bands,
             self.band_rows,
+            self.window,
         )
+        launched = []
+        for nth in range(1, team.size) if self.ring else [1]:
+            end = nth + 1 if self.ring else team.size
+            self.launch((q, *given, out, lse), (*numbers, nth, end), (hq, hkv), blocks, nth == 1, end == team.size)
+            launched.append(team.stream.record_event())
+        self.push(given, launched)
+        team.stream.wait_event(self.beside.record_event())
+        return out, lse
+
+    def launch(self, tensors, numbers, heads, blocks, begins, ends):
+        (q, k, v, out, lse), (hq, hkv) = tensors, heads
         constants = {
             "HQ": hq,
             "HKV": hkv,
@@ -133,17 +179,19 @@ class Launches:
         constants |= {
             "CAUSAL": True,
             "IN_ORDER": False,
+            "WINDOW": self.window > 0,
             "CAP": False,
             "SINKS": False,
             "LSE": True,
             "VARLEN": False,
             "WHOLE": False,
             "ARRIVES": True,
+            "RING": self.ring,
+            "BEGINS": begins,
+            "ENDS": ends,
         }
-        pointers = (q, *given, *self.all, lse, lse, lse, out, self.ready, self.done, self.ended, self.epoch)
+        pointers = (q, k, v, *self.all, lse, lse, lse, out, self.ready, self.done, self.ended, self.epoch, self.state)
         self.kernel[(hq // self.groups, blocks, self.groups)](*pointers, *numbers, **constants, num_warps=4)
-        team.stream.wait_event(self.beside.record_event())
-        return out, lse
 
 
 def calls(team, cases, kernel, host=()):
@@ -158,8 +206,10 @@ def calls(team, cases, kernel, host=()):
     return [[np.array(x) for x in out] for out in outs]
 
 
-def cases_of(ranks, count, m=72, bands=3, groups=1):
-    return [Case(ranks, m, hq=groups, hkv=groups, causal=True, bands=bands, groups=groups, seed=i) for i in range(count)]
+def cases_of(ranks, count, m=72, bands=3, groups=1, window=0, ring=False):
+    more = {"window": window} if window else {}
+    more |= {"ring": True} if ring else {}
+    return [Case(ranks, m, hq=groups, hkv=groups, causal=True, bands=bands, groups=groups, seed=i, **more) for i in range(count)]
 
 
 def kernel_of(folder, *changes):
@@ -172,9 +222,11 @@ def check(cases, result):
             case.check(rank, out)
 
 
-@pytest.mark.parametrize("ranks, groups", [(2, 1), (3, 1), (2, 2)])
-def test_as_it_is(tmp_path, ranks, groups):
-    cases, kernel = cases_of(ranks, 3, groups=groups), kernel_of(tmp_path)
+@pytest.mark.parametrize(
+    "ranks, options", [(2, {}), (3, {}), (2, {"groups": 2}), (3, {"window": 20}), *((ranks, {"ring": True}) for ranks in (2, 3, 5))]
+)
+def test_as_it_is(tmp_path, ranks, options):
+    cases, kernel = cases_of(ranks, 3, **options), kernel_of(tmp_path)
     for seed in range(6):
         policy = POLICIES[seed % len(POLICIES)]
         result = tandem.launch(lambda team: calls(team, cases, kernel), ranks=ranks, seed=seed, policy=policy, check=True)
@@ -185,9 +237,11 @@ def test_as_it_is(tmp_path, ranks, groups):
 @pytest.mark.parametrize("name", [*PLANTED, *HOST])
 def test_planted_errors(tmp_path, name):
     changes, kinds = ([PLANTED[name][0]], PLANTED[name][1]) if name in PLANTED else ([], HOST[name])
-    ranks = 3 if "next rank" in name or "wrong" in name else 2
+    ring = "ring" in name
+    ranks = 5 if ring else 3 if "next rank" in name or "wrong" in name else 2
     groups = 2 if "group" in name else 1
-    cases, kernel, found = cases_of(ranks, 3, groups=groups), kernel_of(tmp_path, *changes), []
+    window = 10 if "window" in name else 0
+    cases, kernel, found = cases_of(ranks, 3, groups=groups, window=window, ring=ring), kernel_of(tmp_path, *changes), []
     for seed in range(12):
         policy = POLICIES[seed % len(POLICIES)]
         try:

@@ -76,7 +76,7 @@ def plain(q, k, v, sinks, mask):
     return torch.einsum("bhqk,bkhd->bqhd", torch.exp(scores - lse[..., None]), v.repeat_interleave(q.shape[2] // v.shape[2], 2)), lse
 
 
-def plain_backward(q, k, v, out, lse, grad, batch, count, cu_q, cu_kv, sinks, causal=False, **wants):
+def plain_backward(q, k, v, out, lse, grad, batch, count, cu_q, cu_kv, sinks, causal=False, window=None, **wants):
     """What the operator gives, of packed rows: the weights follow from the logarithms of sums over more than the keys that are given."""
     all_keys, all_queries, end, there = len(k), count, cu_kv.tolist()[1], cu_q.tolist()[1]
     q, out, lse, grad, count = q[:there], out[:there], lse[:, :there], grad[:there], there
@@ -88,6 +88,8 @@ def plain_backward(q, k, v, out, lse, grad, batch, count, cu_q, cu_kv, sinks, ca
     scores = torch.einsum("bqhd,bkhd->bhqk", q, wide[0]) * scale
     if causal:
         mask = torch.ones(count, k.shape[1], dtype=torch.bool).tril(k.shape[1] - count)
+        if window:
+            mask = mask.triu(k.shape[1] - count - window + 1)
         scores = scores.masked_fill(~mask, -torch.inf)
     p, delta = torch.exp(scores - lse[..., None]), (out * grad).sum(3).transpose(1, 2)
     of_scores = p * (torch.einsum("bqhd,bkhd->bhqk", grad, wide[1]) - delta[..., None]) * scale
@@ -150,7 +152,10 @@ class Ranks(ThreadRanks):
         return sum(self.exchanged(x))
 
 
-@pytest.mark.parametrize("ranks, m, heads, options", [(2, 8, (4, 4), {}), (3, 8, (6, 3), {"causal": True}), (2, 9, (4, 2), {"groups": 1})])
+@pytest.mark.parametrize(
+    "ranks, m, heads, options",
+    [(2, 8, (4, 4), {}), (3, 8, (6, 3), {"causal": True}), (2, 9, (4, 2), {"groups": 1}), (2, 9, (2, 2), {"causal": True, "window": 3})],
+)
 def test_gradients_of_whole_sequences(monkeypatch, ranks, m, heads, options):
     """In groups of heads, as they come and go."""
     made, (hq, hkv) = Ranks(ranks), heads
@@ -158,7 +163,8 @@ def test_gradients_of_whole_sequences(monkeypatch, ranks, m, heads, options):
     q, k, v = (torch.randn(2, m, h, 8, dtype=torch.float64, requires_grad=True) for h in (hq, hkv, hkv))
     sinks, grad = torch.randn(hq, dtype=torch.float64, requires_grad=True), torch.randn(2, m, hq, 8, dtype=torch.float64)
     mask = torch.ones(m, m, dtype=torch.bool)
-    out, lse = plain(q, k, v, sinks, mask.tril() if options.get("causal") else mask)
+    mask = mask.tril() if options.get("causal") else mask
+    out, lse = plain(q, k, v, sinks, mask.triu(1 - options["window"]) if "window" in options else mask)
     out.backward(grad)
 
     def rows(rank):

@@ -353,3 +353,11 @@ def test_what_travels_together_has_equally_many_rows():
 
     with pytest.raises(ValueError, match="`V` has 48 rows and `K` 32"):
         tandem.launch(main, ranks=2)
+
+
+@pytest.mark.parametrize("name, words", [("arriving_epoch", "race: .*`keys`"), ("arriving_epoch_1", "race: .*`values`")])
+def test_waits_of_attention_are_needed(name, words, monkeypatch):
+    change_waits(monkeypatch, {name: -1})
+    derived = tandem.overlap(collective="all_gather", consumer=attention, over=("K", "V"), bands=2)
+    with pytest.raises(tandem.SimulationError, match=f"(?s){words}"):
+        attend(derived, 2, 64, 0, False)

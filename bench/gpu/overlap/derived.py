@@ -231,6 +231,8 @@ def as_one_rank(options):
         # One queue for all, so that one pair of events times each of them.
         torch.cuda.set_stream(torch.cuda.ExternalStream(team.stream.cuda_stream))
     on_rank(team, options, torch)
+    if torch:
+        dist.destroy_process_group()
 
 
 def on_gpus(options):

@@ -31,7 +31,7 @@ from processes import Processes, free_port
 BF16 = as_dtype("bf16")
 SAMPLES, IN_A_ROW, TIMEOUT_S = 7, 8, 300
 # M of all ranks, N and K of a rank; the first of each are those of a short run.
-SHORT = {"all_gather": 4, "reduce_scatter": 3, "all_reduce": 3}
+SHORT = {"all_gather": 3, "reduce_scatter": 2, "all_reduce": 2}
 SHAPES = {
     "all_gather": [
         (1024, 7168, 8192),

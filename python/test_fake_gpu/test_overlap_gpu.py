@@ -2,8 +2,10 @@
 
 import importlib.util
 import pathlib
+import threading
 
 import numpy as np
+import pytest
 from gpu_fake import assembler, needs_fake, on_gpus  # noqa: F401
 from gpu_fake import compiling_gpu as gpu  # noqa: F401
 
@@ -43,6 +45,24 @@ def test_the_second_call_becomes_a_graph(gpu):
     assert counted(gpu, "begin capture mode 2") == 2 * 2
     assert counted(gpu, "launch graph") == 2 * 2 * (CALLS - 1)
     assert counted(gpu, "launch read ") == 2 * (1 + 2 * 2), "to count the products, and of each graph the first call and the capture"
+
+
+def test_within_a_capture_of_pytorch(gpu, monkeypatch):
+    """A call becomes a part of the graph around it; a first one cannot."""
+    overlapped = tandem.overlap(collective="all_gather", consumer=read, over="a_ptr", bands=1)
+    within = threading.local()  # of a rank
+    monkeypatch.setattr(tandem.overlapping.launching, "is_capturing", lambda: getattr(within, "capture", False))
+
+    def main(team):
+        a, out = team.zeros((4 * team.size, 8)), team.local_empty(64)
+        within.capture = True
+        with pytest.raises(RuntimeError, match="`read` has not run with these matrices before this graph capture"):
+            overlapped[(4,)](a, out, 64, BLOCK=16)
+        for within.capture in (False, False, True):
+            overlapped[(4,)](a, out, 64, BLOCK=16)
+
+    on_gpus(main, wait_timeout=20)
+    assert counted(gpu, "launch graph") == 2, "by the second call alone"
 
 
 def test_arrays_of_the_host_are_not_captured(gpu):

@@ -11,7 +11,7 @@ from ..jit import JITFunction, KernelInterface
 from ..kernel.mock_tensor import MockTensor
 from .derived import derived, named
 from .gathering import Gathering
-from .launching import Replays, main_stream
+from .launching import Replays, main_stream, refuse_capture
 from .plan import Call, Plan, best, machine_of
 from .shares import Shares
 from .summing import Adding, Summing
@@ -118,6 +118,7 @@ class Overlap(KernelInterface):
             raise ValueError(f"all_to_all: {matrix.shape[0]} rows do not divide among {team.size} ranks")
         key = team, *((of.address, tuple(of.shape)) for of in (matrix, *others))
         if key not in self._exchanges:
+            refuse_capture(team, (self.consumer or self.producer).kernel)
             plan = self._plan(team, matrix, sum(of.nbytes for of in (matrix, *others)), produce, consume)
             shares = Shares(matrix, team.size, plan.bands)
             if self.collective in COLLECTIVES["consumer"]:

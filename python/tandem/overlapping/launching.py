@@ -18,6 +18,14 @@ def main_stream(team, given, values):
     return stream
 
 
+def refuse_capture(team, kernel):
+    """Raises an error in a graph capture, where what a first call does is not possible."""
+    if team._session.is_gpu and is_capturing():
+        raise RuntimeError(
+            f"the overlapped `{kernel.__name__}` has not run with these matrices before this graph capture; call it once before"
+        )
+
+
 def _told(value):
     """What a graph holds of an argument."""
     if isinstance(value, Tensor):

@@ -259,7 +259,8 @@ def test_planted_errors(tmp_path, name):
     assert re.search(kinds, found[0]["kind"]), found[0]["text"]
 
 
-def test_every_schedule(tmp_path):
-    cases, kernel = cases_of(2, 1, m=2, bands=1), kernel_of(tmp_path)
-    proof = tandem.explore(lambda team: calls(team, cases, kernel), ranks=2, exhaustive=True, limit=20_000)
+@pytest.mark.parametrize("ranks, options", [(2, {}), (2, {"window": 1}), (3, {"ring": True})])
+def test_every_schedule(tmp_path, ranks, options):
+    cases, kernel = cases_of(ranks, 1, m=ranks, bands=1, **options), kernel_of(tmp_path)
+    proof = tandem.explore(lambda team: calls(team, cases, kernel), ranks=ranks, exhaustive=True, limit=20_000)
     assert proof.proven, str(proof)

@@ -159,7 +159,8 @@ Diagnostic waiterNote(Machine& m, Task& t) {
   if (t.isStream) {
     auto& s = static_cast<Stream&>(t);
     d = placeOf(m.hostPlaces.program(), s.items.front().hostLocation);
-    what = "rank " + std::to_string(t.rank) + ", stream " + std::to_string(s.id) + ", " + itemText(s);
+    what = "rank " + std::to_string(t.rank) + ", stream " + std::to_string(s.id);
+    if (t.blocked != Blocked::Barrier) what += ", " + itemText(s);
   } else {
     auto& run = static_cast<Run&>(t);
     const Prepared* load = t.blocked == Blocked::Spin ? loadOfSpin(run) : nullptr;

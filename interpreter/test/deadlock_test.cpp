@@ -131,8 +131,7 @@ TEST(Deadlock, StreamsAreWaitersToo) {
   world.reportStuck({});
   EXPECT_TRUE(has(world, "rank 0, stream 0, signal wait expects `flag` + 0 of rank 0 >= 3, sees 0; never written"))
       << renderAll(world);
-  EXPECT_TRUE(has(world, "rank 1, stream 0, barrier is in a barrier: has arrived; not arrived: rank 0"))
-      << renderAll(world);
+  EXPECT_TRUE(has(world, "rank 1, stream 0 is in a barrier: has arrived; not arrived: rank 0")) << renderAll(world);
 }
 
 TEST(Deadlock, CollectivesInDifferentOrder) {

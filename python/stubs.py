@@ -43,11 +43,15 @@ OPERATORS = "".join(
 
 
 def parameters(signature):
-    """The parameters of a row as a stub has them: a default that is no literal is `...`."""
+    """The parameters of a row as a stub has them: a default that is no literal is `...`, and no type is taken from one that is."""
     arguments = ast.parse(f"def f({signature}): pass").body[0].args
     for group in (arguments.posonlyargs, arguments.args, arguments.kwonlyargs, [arguments.vararg, arguments.kwarg]):
         for argument in filter(None, group):
             argument.annotation = None
+    with_default = arguments.args[len(arguments.args) - len(arguments.defaults) :]
+    for argument, value in zip([*with_default, *arguments.kwonlyargs], [*arguments.defaults, *arguments.kw_defaults]):
+        if isinstance(value, ast.Constant) and value.value is not None:
+            argument.annotation = ast.Name("Any")
     plain = lambda value: value if isinstance(value, ast.Constant) or ast.unparse(value) == "()" else ast.Constant(...)
     arguments.defaults = [plain(value) for value in arguments.defaults]
     arguments.kw_defaults = [value and plain(value) for value in arguments.kw_defaults]

@@ -1,6 +1,7 @@
 """What an editor shows: jedi completes names and shows their text, and checkers of types find nothing in the examples."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import tandem
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = pathlib.Path(tandem.__file__).parent
 EXAMPLES = sorted(map(str, (ROOT / "examples").glob("[!t]*.py")))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("0*.md"))]  # the tenth's program imports Triton
 USE = """
 from typing import assert_type
 import tandem
@@ -67,7 +69,7 @@ def test_jedi_completes(code, names):
     "code, words",
     [
         ("import tandem.language as tl\ntl.load", ["load(pointer, mask=None", "one element further", "Triton: `triton.language.load`"]),
-        ("import tandem.dist as dl\ndl.notify", ["sig_op='set'", "Memory model: M5", "`triton_dist.language.notify`"]),
+        ("import tandem.dist as dl\ndl.notify", ["sig_op: Any='set'", "Memory model: M5", "`triton_dist.language.notify`"]),
         ("import tandem.shmem as shmem\nshmem.putmem", ["`bytes` bytes", "OpenSHMEM: `shmem_putmem`"]),
         ("import tandem.torch as tt\ntt.ag_gemm", ["ag_gemm(a: Tensor, b: Tensor, m: int | None=None", "-> Tensor", "own(m), k"]),
         ("import tandem.torch as tt\ntt.moe_mlp", ["gated: bool | None=None", "Options:"]),
@@ -82,12 +84,16 @@ def test_jedi_shows_what_a_name_does(code, words):
 
 
 def checked(checker, tmp_path, code):
-    """What a checker of types says of a script and the examples: whether it is content, and its words."""
+    """What a checker of types says of a script, the examples and the programs of pages: whether it is content, and its words."""
     pytest.importorskip(checker)
+    programs = [f"page_{page.stem}.py" for page in PAGES]
+    for page, name in zip(PAGES, programs):
+        found = re.search(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
+        (tmp_path / name).write_text(found[1] if found else "")
     (tmp_path / "script.py").write_text(code)
     (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}')
     options = {"mypy": ["--cache-dir", str(tmp_path)], "basedpyright": ["--pythonpath", sys.executable]}[checker]
-    command = [sys.executable, "-m", checker, *options, "script.py", *EXAMPLES]
+    command = [sys.executable, "-m", checker, *options, "script.py", *programs, *EXAMPLES]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     return done.returncode == 0, done.stdout + done.stderr
 

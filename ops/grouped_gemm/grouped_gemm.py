@@ -19,6 +19,7 @@ import tandem.language as tl
 from ops.device.calls import end_gathering, is_last
 from ops.device.product import add_product, packed, packed_width
 from ops.device.routes import BLOCK_WORDS, BLOCKS, ROWS, blocks_of, is_of_call, order_of, over, place_of, weights_of
+from tandem.libdevice import fast_dividef
 from tandem.simt import __syncthreads
 
 SCALED_ELEMENTS = tl.constexpr(128)
@@ -27,7 +28,8 @@ LARGEST = tl.constexpr(448.0)  # of fp8e4nv
 
 @tandem.jit
 def silu(x):
-    return x / (1 + tl.exp(-x))
+    """x / (1 + exp(-x)), to two units in the last place: five instructions of a thread, where an exact quotient is nine."""
+    return fast_dividef(x, 1 + tl.exp2(x * -1.4426950408889634))
 
 
 @tandem.jit

@@ -135,6 +135,15 @@ def test_parts_and_programs():
         scatters(Case(2, 70, 96, 24, 5, 2, "zipf", parts), parts, parts=parts, combiners=combiners, programs=5)
 
 
+def test_items_of_every_kind():
+    """Several parts with several items for each rank, whole ones and shorter ones at the end, and so few programs at once that some of
+    those beside the product start late."""
+    for seed in range(30):
+        ranks, m, top_k = [2, 3, 4, 1, 8][seed % 5], [200, 131, 64][seed % 3], [2, 1, 3][seed % 3]
+        case = Case(ranks, m, [96, 160, 70][seed // 3 % 3], 20, 5, top_k, KINDS[seed % 5], seed)
+        scatters(case, seed, [None, 3, 4, 7][seed // 2 % 4], parts=[4, 3, 2, 5][seed % 4], combiners=[3, 1, 2, 0][seed % 4])
+
+
 def test_types():
     for dtype in ("fp16", "bf16"):
         case = Case(2, 30, 16, 16, 4, 2, seed=3, dtype=dtype)

@@ -1,5 +1,6 @@
-# An image with Tandem for any machine that has Docker, Macs included (there `--platform linux/amd64`):
+# An image with Tandem for any machine that has Docker, Macs included (there `--platform linux/amd64`), or only the wheel, for another Linux:
 #   docker build -t tandem . && docker run --rm -v "$PWD:/work" tandem tandem run --ranks 4 script.py
+#   docker build --target wheel --output dist .
 FROM debian:12 AS build
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates make
 WORKDIR /tandem
@@ -7,6 +8,9 @@ COPY scripts scripts
 RUN scripts/setup.sh
 COPY . .
 RUN make wheel
+
+FROM scratch AS wheel
+COPY --from=build /tandem/dist /
 
 FROM debian:12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends python3-venv libstdc++6 && rm -rf /var/lib/apt/lists/*

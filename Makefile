@@ -1,8 +1,7 @@
 # Two commands: `make demo` and `make test`. Both install what is missing, build into build/ and run.
 .PHONY: demo test wheel lint tidy format build setup docs bench sanitize clean
 .DEFAULT_GOAL := build
-CMAKE_FLAGS = -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22
-CONFIGURE = [ -f build/build.ninja ] || cmake -S . -B build $(CMAKE_FLAGS) >/dev/null
+CONFIGURE = [ -f build/build.ninja ] || scripts/configure.sh build
 
 setup:
 	@scripts/setup.sh
@@ -20,14 +19,15 @@ demo: setup
 test: build
 	@ctest --test-dir build --output-on-failure -j 2 $(if $(ROOM),--no-tests=error -L '^$(ROOM)(/|$$)')
 
-# The wheel in dist/: it runs where glibc is 2.34 or later, which auditwheel checks in what it needs.
+# The wheel in dist/. Made on Debian 12 it runs where glibc is 2.34 or later, which auditwheel checks in what it needs; made on a newer
+# system it needs the glibc and libstdc++ of that.
 WHEELS = dist
-PLATFORM = manylinux_2_34_x86_64
+PLATFORM := $(shell . /etc/os-release; [ "$$ID:$$VERSION_ID" = debian:12 ] && echo manylinux_2_34_x86_64 || echo linux_x86_64)
 wheel: setup
 	@scripts/build.sh tandem_distribution
 	@.venv/bin/python -m pip wheel . --quiet --disable-pip-version-check --no-build-isolation --no-deps -w $(WHEELS) \
 	  --config-settings=--build-option=--plat-name=$(PLATFORM)
-	@.venv/bin/auditwheel show $(WHEELS)/tandem-*-$(PLATFORM).whl | tr '\n' ' ' | grep -q 'following platform tag: "$(PLATFORM)"' || \
+	@[ $(PLATFORM) = linux_x86_64 ] || .venv/bin/auditwheel show $(WHEELS)/tandem-*-$(PLATFORM).whl | tr '\n' ' ' | grep -q 'following platform tag: "$(PLATFORM)"' || \
 	  { echo "error: the wheel needs more than $(PLATFORM) has:"; .venv/bin/auditwheel show $(WHEELS)/tandem-*-$(PLATFORM).whl; exit 1; }
 	@ls -l $(WHEELS)/tandem-*-$(PLATFORM).whl | awk '{print $$NF ": " int($$5 / 1e6) " MB"}'
 
@@ -46,7 +46,7 @@ format: setup
 # The unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer. LLVM's arenas poison what they hand out when a header sees
 # ASan; Debian's LLVM is built without it and never unpoisons, so that is off.
 sanitize: setup
-	@cmake -S . -B build-sanitize $(CMAKE_FLAGS) -DTANDEM_SANITIZE=ON >/dev/null
+	@scripts/configure.sh build-sanitize -DTANDEM_SANITIZE=ON
 	@ninja -C build-sanitize --quiet
 	@ASAN_OPTIONS=allow_user_poisoning=0 ctest --test-dir build-sanitize --output-on-failure -j 2 -LE needs_python
 

@@ -15,7 +15,6 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 ROOT = pathlib.Path(__file__).resolve().parent
-TOOLS = {"cmake": "cmake", "ninja": "ninja-build", "clang-22": "clang-22", "clang++-22": "clang-22", "ld.lld-22": "lld-22"}
 
 
 def version():
@@ -23,10 +22,28 @@ def version():
     return re.search(r"project\(tandem VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
 
+def tools():
+    """What a build calls, with the packages that bring it, by what scripts/configure.sh will choose."""
+    found = {"cmake": "cmake", "ninja": "ninja-build"}
+    system = pathlib.Path("/etc/os-release")
+    ubuntu = system.exists() and "ID=ubuntu" in system.read_text().split() and not pathlib.Path("/usr/lib/llvm-22/lib/cmake/mlir").is_dir()
+    clang = 18 if ubuntu else 22
+    found |= {f"clang-{clang}": f"clang-{clang}", f"clang++-{clang}": f"clang-{clang}", f"ld.lld-{clang}": f"lld-{clang}"}
+    return found | ({str(ROOT / ".venv/bin/python"): "xtc-mlir-dev (from PyPI, in .venv)"} if ubuntu else {})
+
+
 def need_tools():
-    missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
+    missing = sorted({package for tool, package in tools().items() if shutil.which(tool) is None})
     if missing:
         sys.exit(f"error: {', '.join(missing)} must be installed to build Tandem: run `scripts/setup.sh` (or `make setup`), which does it")
+
+
+def terminal():
+    """The user's terminal, where the build shows its progress: pip keeps to itself what a build prints. None when there is none."""
+    try:
+        return open("/dev/tty", "w")
+    except OSError:
+        return None
 
 
 class Sources(build_py):
@@ -41,7 +58,7 @@ class Build(build_ext):
     def run(self):
         need_tools()
         build = ROOT / "build"
-        subprocess.run([ROOT / "scripts" / "build.sh", "tandem_distribution"], check=True)
+        subprocess.run([ROOT / "scripts" / "build.sh", "tandem_distribution"], check=True, stdout=terminal())
         package = pathlib.Path(self.get_ext_fullpath("tandem._tandem")).parent
         package.mkdir(parents=True, exist_ok=True)
         # The package's folder is a prefix for C++ users, too: lib, include and bin. A wheel holds no links, so those are left out.

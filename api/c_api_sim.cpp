@@ -10,7 +10,7 @@ using nlohmann::json;
 namespace {
 
 // Null when the ranks are GPUs.
-runtime::sim::Session* simulatedSession(td_session* s) { return dynamic_cast<runtime::sim::Session*>(&sessionOf(s)); }
+runtime::sim::Session* simulatedSession(td_session* s) { return sessionOf(s).simulated(); }
 interpreter::World* simulated(td_session* s) {
   auto* session = simulatedSession(s);
   return session ? &session->world() : nullptr;

@@ -2,7 +2,7 @@
 # Debian builds MLIR against the LLVM dylib, so each exported static target carries "LLVM" (libLLVM.so) in its link
 # interface and a static link would silently hold LLVM twice. The imported targets are rewired here.
 find_package(MLIR 22.1 REQUIRED CONFIG PATHS /usr/lib/llvm-22/lib/cmake/mlir NO_DEFAULT_PATH)
-set(MLIR_TABLEGEN_EXE ${LLVM_TOOLS_BINARY_DIR}/mlir-tblgen)
+get_filename_component(MLIR_TABLEGEN_EXE ${MLIR_CMAKE_DIR}/../../../bin/mlir-tblgen ABSOLUTE)
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 include(TableGen)
 include(AddLLVM)
@@ -30,6 +30,9 @@ set_target_properties(LLVMExtensions PROPERTIES INTERFACE_LINK_LIBRARIES "LLVMSu
 
 add_library(tandem_mlir_headers INTERFACE)
 target_include_directories(tandem_mlir_headers SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+if(NOT LLVM_ENABLE_RTTI)
+  target_compile_options(tandem_mlir_headers INTERFACE -fno-rtti)
+endif()
 
 # Rooms of MLIR share a precompiled header: the dialects and the rooms below them one of MLIR's headers, the rooms above the
 # dialects one that holds the dialects' headers too. tandem_precompile(NAME HEADERS header ...) makes one.

@@ -25,6 +25,10 @@ struct KernelImage;
 
 namespace tandem::runtime {
 
+namespace sim {
+class Session;
+}
+
 using Address = uint64_t;
 using StreamId = uint32_t;  // 0 is the rank's default stream
 using EventId = uint64_t;
@@ -127,6 +131,8 @@ class Session {
 
   virtual ~Session() = default;
 
+  // Null when the ranks are GPUs.
+  virtual sim::Session* simulated() { return nullptr; }
   virtual int rankCount() const = 0;
   // The target for which the rank's kernels are compiled: "sim", "sm_90a", "sm_90a+nvshmem", or "sm_90a+trace" if they
   // record. It is final once the rank has entered.

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 export NINJA_STATUS="${NINJA_STATUS-building: %p, %e s  }"
 
 if [ ! -f build/build.ninja ]; then
-  cmake -S . -B build -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 -DTANDEM_UNITY=ON >/dev/null
+  scripts/configure.sh build -DTANDEM_UNITY=ON
 fi
 ninja -C build "$@" && exit
 grep -q TANDEM_UNITY:BOOL=ON build/CMakeCache.txt || exit 1

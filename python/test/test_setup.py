@@ -1,8 +1,10 @@
 """scripts/setup.sh in a bad environment: one clear line, and nothing done."""
 
+import contextlib
 import os
 import pathlib
 import platform
+import pty
 import shutil
 import subprocess
 import sys
@@ -18,7 +20,8 @@ def run_with(tmp_path, **stubs):
         stub.write_text(f"#!/bin/sh\n{body}\n")
         stub.chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
-    return subprocess.run([ROOT / "scripts/setup.sh"], capture_output=True, text=True, env={**os.environ, "PATH": path})
+    environment = {**os.environ, "PATH": path}
+    return subprocess.run([ROOT / "scripts/setup.sh"], capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
 
 
 CODENAME = platform.freedesktop_os_release().get("VERSION_CODENAME")
@@ -52,6 +55,13 @@ def test_one_line(tmp_path, stubs, line):
     assert done.stderr.strip() == f"setup: {line}"
 
 
+def test_sudo_is_not_called_unasked(tmp_path):
+    called = tmp_path / "called"
+    done = run_with(tmp_path, dpkg_query="exit 1", df=PLENTY, id="echo 1000", sudo=f"touch {called}", apt_get=f"touch {called}")
+    assert done.returncode == 1 and not called.exists()
+    assert done.stderr.startswith("setup: nobody is here to allow sudo: run `sudo apt-get install --no-install-recommends clang-22 ")
+
+
 def test_nothing_to_do_says_nothing():
     done = subprocess.run([ROOT / "scripts/setup.sh"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -60,7 +70,8 @@ def test_nothing_to_do_says_nothing():
 def build_with(tmp_path, ninja, unity):
     """scripts/build.sh in a tree of its own, with a cmake that notes its calls; returns what ran."""
     (tmp_path / "scripts").mkdir()
-    shutil.copy(ROOT / "scripts/build.sh", tmp_path / "scripts")
+    for script in ("build.sh", "configure.sh"):
+        shutil.copy(ROOT / "scripts" / script, tmp_path / "scripts")
     for name, body in {"cmake": f"echo cmake $* >> {tmp_path}/calls", "ninja": f"echo ninja $* >> {tmp_path}/calls; {ninja}"}.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
         (tmp_path / name).chmod(0o755)
@@ -86,6 +97,26 @@ def test_files_that_clash_are_compiled_one_by_one(tmp_path):
 
 def test_an_error_of_a_file_alone_is_an_error(tmp_path):
     assert build_with(tmp_path, "exit 1", "OFF") == (1, ["ninja -C build tandem"])
+
+
+def test_pip_shows_a_build_on_the_terminal(tmp_path):
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "setup.py", tmp_path)
+    shutil.copy(ROOT / "CMakeLists.txt", tmp_path)
+    (tmp_path / "scripts/build.sh").write_text("#!/bin/sh\necho building $1; exit 1\n")
+    (tmp_path / "scripts/build.sh").chmod(0o755)
+    process, terminal = pty.fork()
+    if process == 0:
+        silent = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silent, 1), os.dup2(silent, 2)
+        os.chdir(tmp_path)
+        os.execv(sys.executable, [sys.executable, "setup.py", "-q", "build_ext"])
+    shown = b""
+    with contextlib.suppress(OSError):  # the end of what it shows
+        while part := os.read(terminal, 4096):
+            shown += part
+    os.waitpid(process, 0)
+    assert shown.split() == [b"building", b"tandem_distribution"]
 
 
 def test_pip_names_what_is_missing(tmp_path):

@@ -1,6 +1,5 @@
 """What a user installs: the wheel in an environment of its own, and the C++ side below a prefix, used from outside of the tree."""
 
-import os
 import pathlib
 import re
 import shutil
@@ -10,8 +9,8 @@ import sysconfig
 import zipfile
 
 import pytest
+from conftest import ROOT, run
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 30 << 20  # bytes of a wheel
 VERSION = re.search(r"project\(tandem VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 KERNEL = """
@@ -34,23 +33,6 @@ def main(team):
     print(team.rank, y[0])
 """
 WAIT = 'inbox = dl.consume_token(inbox, dl.wait(signal, 1, "sys", "acquire", waitValue=1))'
-
-
-def run(*command, code=0, **how):
-    """Runs it with nothing of this environment's Python; returns its output."""
-    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
-    env.update(how.pop("env", {}))
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, **how)
-    assert done.returncode == code, done.stdout
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wheel")
-    run("make", "-C", ROOT, "--no-print-directory", "wheel", f"WHEELS={folder}")
-    (found,) = folder.glob("*.whl")
-    return found
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ class Session final : public runtime::Session {
   interpreter::World& world() { return world_; }
   const interpreter::World& world() const { return world_; }
 
+  Session* simulated() override { return this; }
   int rankCount() const override { return world_.options().rankCount; }
   std::string target(int rank) const override { return "sim"; }
   std::string deviceName(int rank) const override { return ""; }

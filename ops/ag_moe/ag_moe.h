@@ -10,6 +10,7 @@ class GroupedProduct;
 struct AgMoeConfig : GroupedConfig {
   bool gated = false;      // w has gate rows, then up rows; out = silu(x · gate^T) · (x · up^T)
   bool quantised = false;  // out is fp8e4nv, with a scale for 128 columns of a row
+  int ordered = -1;        // 1: rows are copied into the route's order first; 0: read where they are; -1: by a model
 };
 
 // out = the rows of each expert of gather(x) times that expert's matrix: the first half of a mixture of experts whose
@@ -32,10 +33,12 @@ class TANDEM_API AgMoe : public Operator {
  private:
   void queue(const Call& call) override;
   void push(const Tensor& x, const Tensor& scales, int64_t m, int stream);
+  void order(const Tensor& x, const Tensor& scales, const Tensor& route, int64_t m, int stream);
 
-  int64_t k_;
+  int64_t k_, experts_, topK_;
+  bool isOrdered_;
   std::unique_ptr<GroupedProduct> product_;
-  Tensor gathered_, gatheredScales_, ready_, done_, ended_, epoch_;
+  Tensor gathered_, gatheredScales_, ordered_, orderedScales_, ready_, done_, ended_, epoch_;
 };
 
 }  // namespace tandem::ops

@@ -16,6 +16,7 @@ summed. QUANTISE: so has the result.
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+from ops.device.arrivals import arrived, is_of_shard
 from ops.device.calls import end_gathering, is_last
 from ops.device.product import add_product, packed, packed_width
 from ops.device.routes import BLOCK_WORDS, BLOCKS, ROWS, blocks_of, is_of_call, order_of, over, place_of, weights_of
@@ -69,21 +70,6 @@ def add_scaled(x, b, row, inner, a_scale, b_scale, acc):
 def add_scaled_by_pointers(x, b_ptrs, mask, a_scale, b_scale, acc):
     product = tl.dot(x, tl.load(b_ptrs, mask=mask, other=0.0), tl.zeros(acc.shape, dtype=tl.float32), input_precision="ieee")
     return acc + product * (a_scale * b_scale)[:, None]
-
-
-@tandem.jit
-def is_of_shard(token, rank, shard_rows):
-    return (token >= rank * shard_rows) & (token < (rank + 1) * shard_rows)
-
-
-@tandem.jit
-def arrived(source, ready_ptr, rank, ranks, turn):
-    """`source`, once the shards of the `turn` ranks before this one are there."""
-    token = dl.wait(ready_ptr + tl.maximum(rank - turn, 0), tl.minimum(turn, rank), "sys", "acquire", waitValue=1, compare="ge")
-    source = dl.consume_token(source, token)
-    behind = tl.maximum(turn - rank, 0)
-    token = dl.wait(ready_ptr + ranks - behind, behind, "sys", "acquire", waitValue=1, compare="ge")
-    return dl.consume_token(source, token)
 
 
 @tandem.jit

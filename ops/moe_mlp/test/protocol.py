@@ -13,10 +13,11 @@ from moe_reference import rows_of, scales
 
 from tandem.ops import RouteIds, route_parts, route_words, shard_rows
 
-FILES = [f"device/{name}.py" for name in ("calls", "findings", "product", "routes", "signals", "slots")]
+FILES = [f"device/{name}.py" for name in ("arrivals", "calls", "findings", "product", "routes", "signals", "slots")]
 FILES += [
     "grouped_gemm/grouped_gemm.py",
     "moe_rs/moe_rs.py",
+    "ag_moe/ag_moe.py",
     "moe_ar/moe_ar.py",
     "all_reduce/two_shot.py",
     "route/blocks.py",
@@ -28,7 +29,7 @@ BLOCK, PROGRAMS, COMBINERS, BEHIND, CHUNK = 16, 3, 2, 1, 96
 
 def kernels(folder, *changes):
     """The modules of the operators' kernels, imported from `folder`. Each change: a file, its text, the text in its place."""
-    files = {"grouped_gemm": "grouped_gemm", "combine": "moe_rs", "route": "route", "sum_slots": "moe_ar"}
+    files = {"grouped_gemm": "grouped_gemm", "combine": "moe_rs", "order_rows": "ag_moe", "route": "route", "sum_slots": "moe_ar"}
     names = {**{name: f"{file}.{file}" for name, file in files.items()}, "two_shot": "all_reduce.two_shot"}
     return {name: getattr(module, name) for name, module in zip(names, imported(folder, FILES, list(names.values()), *changes))}
 
@@ -36,13 +37,15 @@ def kernels(folder, *changes):
 class Layer:
     """`host`: what the host does otherwise than it should."""
 
-    def __init__(self, team, case, kernels, host=()):
+    def __init__(self, team, case, kernels, host=(), ordered=False):
         m, hidden, inner, experts, top_k = case.sizes
         self.team, self.case, self.kernels, self.host = team, case, kernels, host
+        self.ordered = ordered
         self.shard, slots, ranks = shard_rows(m, team.size), m * top_k, team.size
         self.gathered = team.zeros((ranks * self.shard, hidden), case.dtype, name="gathered")
         self.ready, self.done = team.zeros(ranks, "int64", name="ready"), team.zeros(ranks, "int64", name="done")
         self.ended, self.epoch = self._local((1,), "int32"), self._local((1,), "int64")
+        self.in_order = team.local_empty((slots, hidden), case.dtype, name="rows in order")
         width = -(-hidden // 32) * 32
         self.rows = team.local_from_array(np.zeros((slots, width), np.float32), name="rows")
         self.parts = team.empty(((ranks - 1) * self.shard, width), "float32", name="parts")
@@ -87,23 +90,30 @@ class Layer:
 
     def gather(self, x, w, x_scales=None, w_scales=None):
         """ag_moe: x [own rows, hidden], w [experts, inner, hidden]. With scales, of 128 columns at most, the result has scales too."""
-        team, (m, hidden, inner, _, top_k) = self.team, self.case.sizes
+        team, (m, hidden, inner, experts, top_k) = self.team, self.case.sizes
         rank, ranks = team.rank, team.size
         self.beside.wait_event(team.stream.record_event())
+        a, rows = self.gathered, m
         apart = (x.address - self.gathered.address) // x.itemsize - rank * self.shard * hidden
-        arguments = (self.gathered, w, self.h, self.route, self.ready, self.done, self.ended, self.epoch, self.brought, self.started)
+        if self.ordered:
+            given = (a, self.route, self.in_order, self.route, self.route, self.ready, self.done, self.ended, self.epoch, self.findings)
+            constants = {"PROGRAMS": PROGRAMS, "E": experts, "TOP_K": top_k, "BLOCK_M": BLOCK, "ROWS": 8, "COLUMNS": 32}
+            constants |= {"SCALED": False, "AWAITED": True}
+            self.kernels["order_rows"][(PROGRAMS,)](*given, m, hidden, self.shard, apart, 0, **constants, num_warps=1)
+            a, rows, apart = self.in_order, m * top_k, 0
+        arguments = (a, w, self.h, self.route, self.ready, self.done, self.ended, self.epoch, self.brought, self.started)
         arguments += (self.route, self.gathered_scales, w_scales, self.h_scales) if self.scaled else (self.route,) * 4
         ways = {
-            "GATHER": True,
+            "GATHER": not self.ordered,
             "SCATTER": False,
             "WEIGH": False,
-            "AWAITED": True,
+            "AWAITED": not self.ordered,
             "COUNTED": False,
             "PACKED": False,
             "QUANTISE": self.scaled,
         }
         apart_scales = (x_scales.address - self.gathered_scales.address) // 4 - rank * self.shard if self.scaled else 0
-        sizes = (self.findings, m, inner, hidden, m * top_k, self.shard, apart, apart_scales, 1)
+        sizes = (self.findings, rows, inner, hidden, m * top_k, self.shard, apart, apart_scales, 1)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
         for distance in range(1, ranks):
             peer = (rank + distance) % ranks
@@ -170,7 +180,7 @@ class Layer:
 
 def calls(team, cases, kernels, host=(), half="both"):
     """A call for each case, with operands that the stream overwrites between them; gives each one's route, h and out."""
-    layer, kept = Layer(team, cases[0], kernels, host), []
+    layer, kept = Layer(team, cases[0], kernels, host, half == "ordered"), []
     moved = team.local_from_array
     given = [[moved(a) for a in (c.ids, c.weights, rows_of(c.x, team), c.up[team.rank], c.down[team.rank])] for c in cases]
     if half in ("scatter", "reduce"):
@@ -198,7 +208,7 @@ def calls(team, cases, kernels, host=(), half="both"):
         if half == "reduce":
             layer.reduce(down, out)
             result = [out]
-        elif half != "gather":
+        elif half not in ("gather", "ordered"):
             layer.scatter(down, out, of_down)
             result = [out]
         for tensor in result:

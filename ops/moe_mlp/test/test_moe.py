@@ -144,6 +144,14 @@ def test_items_of_every_kind():
         scatters(case, seed, [None, 3, 4, 7][seed // 2 % 4], parts=[4, 3, 2, 5][seed % 4], combiners=[3, 1, 2, 0][seed % 4])
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_rows_in_order(ranks):
+    """Rows that are copied into the route's order first."""
+    for seed in range(10):
+        gathers(Case(ranks, 37, [24, 70][seed % 2], 20, 5, 2, KINDS[seed % 5], seed), seed, ordered=1)
+    gathers(Case(ranks, 37, 24, 20, 5, 2, seed=1, gated=True), 3, slots=5, ordered=1)
+
+
 def test_types():
     for dtype in ("fp16", "bf16"):
         case = Case(2, 30, 16, 16, 4, 2, seed=3, dtype=dtype)

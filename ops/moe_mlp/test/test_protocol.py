@@ -17,6 +17,7 @@ from test_moe import Case, rows_on
 import tandem
 
 GEMM, RS, CALLS, ROUTE = "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py", "device/calls.py", "route/blocks.py"
+ARRIVALS, ORDER = "device/arrivals.py", "ag_moe/ag_moe.py"
 AR, TELL = "all_reduce/two_shot.py", "device/signals.py"
 STORE = "        tl.store(c_ptrs, result, mask=(m_range < end)[:, None] & (n_range[None, :] < row_columns))\n"
 BROUGHT = '            dl.notify(brought_ptr + part_of_tile, rank, signal=1, sig_op="add", comm_scope="gpu")\n'
@@ -47,13 +48,13 @@ GATHER = {
     "wait dropped": ((GEMM, SOURCE, "            source = a_ptr\n"), "race", ROWS),
     "one shard too few": ((GEMM, SOURCE, SOURCE.replace("turn)", "turn - 1)")), "race", ROWS),
     "first instead of last shard": ((ROUTE, BLOCKS, "tl.cdiv(here, BLOCK)"), "race", ROWS),
-    "relaxed wait": ((GEMM, ARRIVED, ARRIVED.replace("acquire", "relaxed")), "race", ROWS),
+    "relaxed wait": ((ARRIVALS, ARRIVED, ARRIVED.replace("acquire", "relaxed")), "race", ROWS),
     "narrow wait": (
-        (GEMM, ARRIVED, ARRIVED.replace("sys", "gpu")),
+        (ARRIVALS, ARRIVED, ARRIVED.replace("sys", "gpu")),
         "scope",
         ["tl.minimum(turn, rank)", "self.beside.signal_write(signal, 1)"],
     ),
-    "stale wait": ((GEMM, ARRIVED, ARRIVED.replace("waitValue=1", "waitValue=0")), "race", ROWS),
+    "stale wait": ((ARRIVALS, ARRIVED, ARRIVED.replace("waitValue=1", "waitValue=0")), "race", ROWS),
     "reset omitted": ((CALLS, RESET, ""), "race", ROWS),
     "meeting left out": ((CALLS, MEETING, ""), "race", ROWS),
     "stale epoch": ((CALLS, CALL, CALL.replace(" + 1", "")), "race", ROWS),
@@ -64,6 +65,22 @@ GATHER = {
     ),
     "signal before copy": ("signal first", "race", ROWS),
     "wrong slot": ("wrong slot", "race", ROWS),
+}
+IN_ORDER = "            source = arrived(x_ptr, ready_ptr, rank, ranks, tl.load(words + 3))\n"
+ORDERED_ROWS = ["tl.load(from_ptrs", "self.beside.copy(there, x)"]
+ORDERED = {
+    "wait dropped": ((ORDER, IN_ORDER, "            source = x_ptr\n"), "race", ORDERED_ROWS),
+    "one shard too few": ((ORDER, IN_ORDER, IN_ORDER.replace("words + 3)", "words + 3) - 1")), "race", ORDERED_ROWS),
+    "ended by the last but one": (
+        (ORDER, "is_last(ended_ptr, PROGRAMS)", "is_last(ended_ptr, PROGRAMS - 1)"),
+        "race|signal-misuse",
+        [("tl.store(ended_ptr, 0)", "signal_op(ready_ptr + band, 0"), ("is_last(ended_ptr", "dl.wait(ready_ptr")],
+    ),
+    **{
+        name: (change, kinds, ORDERED_ROWS if lines is ROWS else lines)
+        for name, (change, kinds, lines) in GATHER.items()
+        if name not in ("wait dropped", "one shard too few", "ended by the last but one")
+    },
 }
 SCATTER = {
     "tiles not awaited": ((RS, OF_PART, "                there = 0\n"), "race", SLOTS),
@@ -150,7 +167,14 @@ SCALED_SCATTER = {
     **{name: SCATTER[name] for name in ("tile told before it is stored", "one tile too few", "relaxed wait for tiles", "narrow signal")},
     **{name: SCATTER[name] for name in ("stale signal", "reset omitted", "sums not awaited")},
 }
-ERRORS = {"gather": GATHER, "scatter": SCATTER, "reduce": REDUCE, "scaled gather": SCALED_GATHER, "scaled scatter": SCALED_SCATTER}
+ERRORS = {
+    "gather": GATHER,
+    "ordered": ORDERED,
+    "scatter": SCATTER,
+    "reduce": REDUCE,
+    "scaled gather": SCALED_GATHER,
+    "scaled scatter": SCALED_SCATTER,
+}
 
 
 def cases(ranks, calls, dtype="fp32"):
@@ -171,14 +195,14 @@ def reports_of(half, ranks, kernels, host, seed):
         return error.reports
 
 
-@pytest.mark.parametrize("half", ["gather", "scatter", "reduce", "both"])
+@pytest.mark.parametrize("half", ["gather", "ordered", "scatter", "reduce", "both"])
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_as_they_are(tmp_path, half, ranks):
     given, kernels = cases(ranks, 3), protocol.kernels(tmp_path)
     for seed in range(4):
         run = tandem.launch(lambda team: protocol.calls(team, given, kernels, (), half), ranks=ranks, seed=seed, check=True)
         assert run.reports == []
-        if half != "gather":
+        if half not in ("gather", "ordered"):
             for rank, outs in enumerate(run.values):
                 for case, out in zip(given, outs):
                     result = case.result()
@@ -208,7 +232,7 @@ def test_planted_errors(tmp_path, half, name):
         assert any(text in report["text"] for text in (line if isinstance(line, tuple) else (line,))), report["text"]
 
 
-@pytest.mark.parametrize("half", ["gather", "scatter", "reduce"])
+@pytest.mark.parametrize("half", ["gather", "ordered", "scatter", "reduce"])
 def test_every_schedule(tmp_path, monkeypatch, half):
     """The smallest instance with a block that needs both ranks."""
     if half == "scatter":  # beside the product, and behind it

@@ -49,6 +49,8 @@ def system(request, wheel, tmp_path_factory):
         return run("unshare", "--mount", "--pid", "--fork", "sh", "-c", chroot, folder, command, code=code, env=environment)
 
     shutil.copy("/etc/resolv.conf", folder / "etc")
+    with open(folder / "etc/apt/sources.list", "a") as sources:
+        print(f"deb {archive} {request.param}-updates {parts.replace(',', ' ')}", file=sources)
     inside(f"apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends {PACKAGES} python{python}-venv")
     inside(f"python{python} -m venv /venv && /venv/bin/pip install --quiet --no-index --find-links /wheels tandem")
     inside.folder = folder

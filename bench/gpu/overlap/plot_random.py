@@ -1,5 +1,5 @@
 """Rows of random_shapes.py as pictures: `python plot_random.py RESULT.json FOLDER` writes how far each is ahead over its rows, and what the
-model said against what was measured. Needs matplotlib."""
+model said for what was measured, as a part of it. Needs matplotlib."""
 
 import json
 import pathlib
@@ -14,41 +14,50 @@ from cases import errors_of
 from random_shapes import MOST_BEHIND
 from table import TITLES
 
-COLOURS = {"ag_gemm": "#1b6ca8", "gemm_rs": "#e08e45", "gemm_ar": "#7a9e7e"}
-BARS = (0.07, 0.15)  # of the model's error: its median, its 90th percentile
+LOOKS = {"ag_gemm": ("#1b6ca8", "o"), "gemm_rs": ("#d9762b", "^"), "gemm_ar": ("#4b8b57", "s")}
+BARS = {0.15: "0.93", 0.07: "0.86"}  # of the model's error: its 90th percentile, its median; and their greys
+
+
+def points(found, axes, op, name):
+    colour, marker = LOOKS[op]
+    axes.plot(*zip(*found), marker, markersize=4, label=name, color=colour, alpha=0.8, markeredgewidth=0)
+
+
+def plain(axis, most):
+    """Powers of two, written out."""
+    ticks = [1 << power for power in range(0, most.bit_length(), 2)]
+    axis.set_ticks(ticks, [str(tick) for tick in ticks])
 
 
 def ratios(rows, axes):
-    for op, colour in COLOURS.items():
-        points = [(row["m"], row["speedup_over_best"]) for row in rows if row["op"] == op]
-        if points:
-            axes.plot(*zip(*points), "o", markersize=3, label=TITLES[op], color=colour)
+    for op in LOOKS:
+        if found := [(row["m"], row["speedup_over_best"]) for row in rows if row["op"] == op]:
+            points(found, axes, op, TITLES[op])
     axes.axhline(1, color="black", linewidth=0.8)
-    axes.axhline(MOST_BEHIND, color="black", linewidth=0.5, linestyle=":")
+    axes.axhline(MOST_BEHIND, color="black", linewidth=0.8, linestyle=":", label=str(MOST_BEHIND))
     axes.set_xscale("log", base=2)
+    plain(axes.xaxis, max(row["m"] for row in rows))
     axes.set_xlabel("rows (M)")
     axes.set_ylabel("best other / Tandem")
 
 
 def predictions(rows, axes):
-    told = [(row["op"], row["us"]["tandem"], row["chosen"]["predicted"]) for row in rows]
-    for op, colour in COLOURS.items():
-        points = [pair for name, *pair in told if name == op]
-        if points:
-            median, most = errors_of([(predicted, measured) for measured, predicted in points])
-            axes.plot(*zip(*points), "o", markersize=3, label=f"{TITLES[op]}: {median:.1%}, P90 {most:.1%}", color=colour)
-    ends = [min(us for _, us, _ in told), max(us for _, us, _ in told)]
-    axes.plot(ends, ends, color="black", linewidth=0.8)
-    for bar in BARS:
-        axes.fill_between(ends, [e * (1 - bar) for e in ends], [e * (1 + bar) for e in ends], color="grey", alpha=0.15)
+    for op in LOOKS:
+        if told := [(row["us"]["tandem"], row["chosen"]["predicted"]) for row in rows if row["op"] == op]:
+            median, most = errors_of([(predicted, us) for us, predicted in told])
+            points([(us, predicted / us) for us, predicted in told], axes, op, f"{TITLES[op]}: median {median:.1%}, P90 {most:.1%}")
+    axes.axhline(1, color="black", linewidth=0.8)
+    for bar, grey in BARS.items():
+        axes.axhspan(1 - bar, 1 + bar, color=grey, linewidth=0, zorder=0, label=f"within {bar:.0%}")
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log", base=2)
+    plain(axes.xaxis, round(max(row["us"]["tandem"] for row in rows)))
+    axes.set_xlim(left=min(row["us"]["tandem"] for row in rows) * 0.8)
     axes.set_xlabel("measured, µs")
-    axes.set_ylabel("by the model, µs")
+    axes.set_ylabel("by the model / measured")
 
 
 def save(figure, axes, path):
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, framealpha=0.9)
     figure.tight_layout()
     figure.savefig(path, dpi=130)
     plt.close(figure)
@@ -65,7 +74,8 @@ def main(path, folder):
         if shown:
             figure, axes = plt.subplots(figsize=(8, 4.5))
             draw(shown, axes)
-            axes.set_title(f"{report['machine']['ranks']} GPUs, {len(shown)} drawn shapes", fontsize=10)
+            gpu = report["machine"]["gpus"][0].split(",")[0]
+            axes.set_title(f"{report['machine']['ranks']} × {gpu}, {len(shown)} drawn shapes", fontsize=10)
             save(figure, axes, folder / f"{name}.png")
 
 

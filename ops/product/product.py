@@ -13,6 +13,7 @@ def product(a_ptr, b_ptr, c_ptr, m, n, k, BLOCK: tl.constexpr, BLOCK_K: tl.const
         row = tile // columns * BLOCK
         column = tile % columns * BLOCK
         acc = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
-        acc = product_by_pointers(acc, a_ptr, row, m - row, b_ptr, column, n, k, 0, tl.cdiv(k, BLOCK_K), BLOCK_K, B_TRANSPOSED)
+        b_pitch = k if B_TRANSPOSED else n
+        acc = product_by_pointers(acc, a_ptr, row, m - row, k, b_ptr, column, n, b_pitch, k, 0, tl.cdiv(k, BLOCK_K), BLOCK_K, B_TRANSPOSED)
         out_ptrs = c_ptr + (row + in_block)[:, None].to(tl.int64) * n + (column + in_block)[None, :]
         tl.store(out_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(row + in_block < m)[:, None] & (column + in_block < n)[None, :])

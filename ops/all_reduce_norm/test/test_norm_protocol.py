@@ -23,9 +23,9 @@ SEND = 'st_vector(dl.symm_at(slot_ptr, (rank + step) % RANKS), data, "sys", "rel
 TAKE = 'part = ld_vector(slots[i], 2, "sys", "relaxed")'
 MARK = 'st_vector(slot_ptr, dl.fill_vector(2, tl.int64, MARK), "sys", "relaxed")'
 HERE = "all_here = all_here & is_data(parts[i])"
-EPOCH = 'epoch = ld(epoch_ptr + pid, semantic="weak") + 1'
+EPOCH = 'epoch = ld(epoch_ptr + pid, semantic="weak") + 1\n    set_ptr'
 SET = "(epoch % 2) * FLIGHTS * source_stride * RANKS"
-MINE = "mine_ptr = parts_ptr + rank.to"
+MINE = "parts_ptr = set_ptr + pid.to(tl.int64) * program_stride\n    mine_ptr = parts_ptr + rank.to"
 SENT = "send_to_peers(mine_ptr + 2 * i, without_marks(values), rank, RANKS)"
 LAST = "    while i < slots:\n"
 PART = 'st_vector(dl.symm_at(mine_ptr + 2 * i, owner), without_marks(values), "sys", "relaxed")'
@@ -60,7 +60,7 @@ REPORTED = {
     "data to the wrong slot": (1, (PACKETS, MINE, MINE.replace("rank.to", "((rank + 1) % RANKS).to")), "deadlock", [WAITING]),
     "data to one peer too few": (1, (PACKETS, SENT, SENT.replace("RANKS)", "RANKS - 1)")), "deadlock", [WAITING]),
     "last data not sent": (1, (PACKETS, LAST, LAST.replace("slots:", "slots - 1:")), "deadlock", [WAITING]),
-    "number that does not go on": (1, (PACKETS, EPOCH, EPOCH[:-4]), "deadlock", [WAITING]),
+    "number that does not go on": (1, (PACKETS, EPOCH, EPOCH.replace(" + 1", "")), "deadlock", [WAITING]),
     "one set of slots": (1, (PACKETS, SET, "0"), "deadlock", [WAITING]),
     "sum not behind all warps": (1, (NORM, BARRIER, BARRIER[20:]), "race", ["smem_load", "smem_store"]),
     "a row of the next program": (1, (NORM, ROWS, ROWS + " + 1"), "race|out-of-bounds|deadlock", []),

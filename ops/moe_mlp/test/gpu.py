@@ -1,4 +1,5 @@
-"""Data on the device that no call can use, on ranks on GPUs: nothing is computed, and the next call, or close(), says what was wrong."""
+"""Data on the device that no call can use, on ranks on GPUs: nothing is computed, and synchronize(), the next call, or close() says what
+was wrong."""
 
 import functools
 import pathlib
@@ -62,8 +63,11 @@ def routes(ranks):
         for what, route in wrong.items():
             for name, (op, call) in operators(team).items():
                 expected = np.array(call(right))
-                result = np.array(call(route))
+                result = call(route)
+                told(team.synchronize, what)
+                result = np.array(result)
                 assert expected.any() and not result.any(), f"{name} computes from a route that is not its call's"
+                call(route)
                 team.barrier()
                 told(functools.partial(call, right), what)
                 team.barrier()
@@ -90,7 +94,10 @@ def experts(ranks):
                 (scored, logits, no_number, np.zeros(EXPERTS, np.float32), "`logits`: token 5 has one that is no number"),
             ]
             for op, right, bad_one, more, what in cases:
-                assert np.array(op(bad_one, more, M)[:1])[0]
+                route = op(bad_one, more, M)
+                told(functools.partial(np.array, route[:1]), what)
+                assert np.array(route[:1])[0]
+                op(bad_one, more, M)
                 team.barrier()
                 told(functools.partial(op, right, more, M), what)
                 team.barrier()

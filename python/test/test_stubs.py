@@ -88,7 +88,8 @@ def test_operators_classes_have_stubs_with_their_signatures_and_docstrings():
 def test_functions_of_pytorch_have_stubs_with_types_and_docstrings():
     tree = ast.parse((PACKAGE / "torch_functions.pyi").read_text())
     stubbed = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    by_hand = {"attention", "ag_attention", "ep_dispatch", "ep_combine", "qkv_gemm_a2a", "a2a_o_gemm"}  # which tandem/torch has, with types and docstrings, too
+    # Which tandem/torch has, with types and docstrings, too.
+    by_hand = {"attention", "ag_attention", "ep_dispatch", "ep_combine", "qkv_gemm_a2a", "a2a_o_gemm"}
     assert stubbed.keys() == ops.CLASSES.keys() - by_hand | {"ColumnParallelLinear", "RowParallelLinear"}
     for name, node in stubbed.items():
         assert ast.get_docstring(node), name

@@ -29,7 +29,7 @@ struct td_session {
   std::mutex sharing;                                                   // guards the next one
   std::map<int, std::multimap<std::string, SharedMemory>> shared = {};  // by rank
   std::mutex looking;                                                   // guards the next one
-  // What td_synchronize looks at once it has waited, by rank and by an address that is the owner's: each may throw.
+  // Functions that td_synchronize calls when it has waited, by rank and by an address that is the owner's; each may throw.
   std::map<int, std::map<const volatile void*, std::function<void()>>> looks = {};
 };
 

@@ -112,7 +112,7 @@ class Parking {
     return true;
   }
 
-  // What lies in a slot or a buffer is read from there when it is used, not kept in registers until then.
+  // Lets each use of a tile that lies in a slot or a buffer read it from there, where registers are short until then.
   bool readAgain(tgpu::LocalLoadOp slot) {
     SmallVector<OpOperand*> reads;
     if (!collectReads(slot.getResult(), slot->getBlock(), reads)) return false;

@@ -151,7 +151,7 @@ bool Team::hasProducts() const {
 }
 
 void Team::multiply(const Tensor& out, const Tensor& a, const Tensor& b, bool bTransposed, const Tensor& workspace,
-                    int stream) {
+                    int stream, bool isAdded) {
   for (const Tensor* t : {&out, &a, &b})
     if (t->shape.size() != 2 || t->dtype != a.dtype) throw Error("a product takes matrices of one element type");
   if (a.dtype != DType::Float16 && a.dtype != DType::BFloat16)
@@ -160,7 +160,7 @@ void Team::multiply(const Tensor& out, const Tensor& a, const Tensor& b, bool bT
   if (a.shape[0] != m || b.shape != (bTransposed ? std::vector{n, k} : std::vector{k, n}))
     throw Error("the shapes of a product do not fit together");
   td_product product{a.address, b.address, out.address, workspace.address,          bytesOf(workspace, "workspace"),
-                     m,         n,         k,           a.dtype == DType::BFloat16, bTransposed};
+                     m,         n,         k,           a.dtype == DType::BFloat16, bTransposed, isAdded};
   check(td_multiply(session_, rank_, stream, &product));
 }
 

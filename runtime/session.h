@@ -114,6 +114,7 @@ struct Product {
   bool bTransposed = false;
   Address workspace = 0;  // of this product alone while it runs
   uint64_t workspaceBytes = 0;
+  bool isAdded = false;  // to what `out` holds
 };
 
 // Every call names the rank that makes it and is made by that rank's host thread between enter() and leave(). Calls

@@ -99,7 +99,7 @@ void Blas::multiply(Stream stream, const Product& p) {
   succeed(f.setStream(handle_, stream), "cublasSetStream");
   succeed(f.setWorkspace(handle_, p.workspace, p.workspaceBytes), "cublasSetWorkspace");
   succeed(f.gemm(handle_, p.bTransposed ? kTransposed : kNormal, kNormal, n, m, k, &one, p.b, type,
-                 p.bTransposed ? k : n, p.a, type, k, &zero, p.out, type, n, kSumsInFp32, kAnyAlgorithm),
+                 p.bTransposed ? k : n, p.a, type, k, p.isAdded ? &one : &zero, p.out, type, n, kSumsInFp32, kAnyAlgorithm),
           "cublasGemmEx");
 }
 

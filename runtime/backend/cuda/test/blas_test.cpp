@@ -23,7 +23,7 @@ std::vector<float> numbers(int64_t count, int seed) {
   return out;
 }
 
-void expectProduct(bool isBfloat16, bool bTransposed) {
+void expectProduct(bool isBfloat16, bool bTransposed, bool isAdded) {
   constexpr int64_t m = 3, n = 5, k = 4;
   auto encoded = [&](const std::vector<float>& values) {
     std::vector<uint16_t> out;
@@ -31,22 +31,25 @@ void expectProduct(bool isBfloat16, bool bTransposed) {
     return out;
   };
   std::vector<float> a = numbers(m * k, 1), b = numbers(k * n, 3);
-  std::vector<uint16_t> words = encoded(a), others = encoded(b), out(size_t(m * n)), wanted;
+  std::vector<uint16_t> words = encoded(a), others = encoded(b), wanted;
+  std::vector<float> held = numbers(m * n, 2);
+  std::vector<uint16_t> out = encoded(held);
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
-      float sum = 0;
+      float sum = isAdded ? held[size_t(i * n + j)] : 0;
       for (int64_t l = 0; l < k; ++l) sum += a[size_t(i * k + l)] * b[size_t(bTransposed ? j * k + l : l * n + j)];
       wanted.push_back(isBfloat16 ? bf16(sum) : fp16(sum));
     }
   Blas blas(0);
   blas.multiply(nullptr, {addressOf(words), addressOf(others), addressOf(out), m, n, k, isBfloat16, bTransposed,
-                          addressOf(words), 64});
-  EXPECT_EQ(out, wanted) << isBfloat16 << bTransposed;
+                          addressOf(words), 64, isAdded});
+  EXPECT_EQ(out, wanted) << isBfloat16 << bTransposed << isAdded;
 }
 
 TEST_F(BlasTest, MultipliesMatricesThatLieByRows) {
   for (bool isBfloat16 : {false, true})
-    for (bool bTransposed : {false, true}) expectProduct(isBfloat16, bTransposed);
+    for (bool bTransposed : {false, true})
+      for (bool isAdded : {false, true}) expectProduct(isBfloat16, bTransposed, isAdded);
 }
 
 TEST_F(BlasTest, TellsWhatTheLibraryRefuses) {

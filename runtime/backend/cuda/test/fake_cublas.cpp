@@ -51,7 +51,7 @@ FAKE int cublasGemmEx(void* handle, int opA, int opB, int m, int n, int k, const
   auto* h = static_cast<Handle*>(handle);
   bool known = (typeA == kFp16 || typeA == kBf16) && typeA == typeB && typeA == typeC;
   if (!known || !h->hasWorkspace || h->mathMode != kPartsInFp32 || compute != kSumsInFp32 || algorithm != -1 ||
-      *beta != 0 || ldc < m || lda < (opA == kTransposed ? k : m) || ldb < (opB == kTransposed ? n : k))
+      (*beta != 0 && *beta != 1) || ldc < m || lda < (opA == kTransposed ? k : m) || ldb < (opB == kTransposed ? n : k))
     return kInvalid;
   auto at = [](uint64_t matrix, int type, int op, int ld, int64_t row, int64_t column) {
     if (op == kTransposed) std::swap(row, column);
@@ -61,7 +61,8 @@ FAKE int cublasGemmEx(void* handle, int opA, int opB, int m, int n, int k, const
     for (int64_t j = 0; j < n; ++j) {
       float sum = 0;
       for (int64_t l = 0; l < k; ++l) sum += at(a, typeA, opA, lda, i, l) * at(b, typeB, opB, ldb, l, j);
-      reinterpret_cast<uint16_t*>(c)[j * ldc + i] = bitsOf(*alpha * sum, typeC);
+      uint16_t& out = reinterpret_cast<uint16_t*>(c)[j * ldc + i];
+      out = bitsOf(*alpha * sum + (*beta ? valueOf(out, typeC) : 0), typeC);
     }
   return 0;
 }

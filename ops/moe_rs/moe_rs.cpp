@@ -117,37 +117,20 @@ void MoeRs::queue(const Call& call) {
           beside = plan.beside * s.ofMultiprocessor;
   int64_t rows = std::bit_floor(uint64_t(std::max<int64_t>(m * cdiv(columns, s.columns) / (2 * resident), 1)));
   rows = std::clamp<int64_t>(rows, s.rows, kMostLastRows);
-  auto combine = [&](int64_t count, bool isFirst, int stream) {
-    team_.launch(kernelOf("ops/moe_rs/moe_rs.py", "combine"),
-                 {.grid = {int(count), 1, 1}, .numWarps = s.warps, .stream = stream},
-                 {rows_,
-                  route,
-                  out,
-                  parts_,
-                  brought_,
-                  started_,
-                  ready_,
-                  begun_,
-                  taken_,
-                  done_,
-                  epoch_,
-                  findings(),
-                  m,
-                  n_,
-                  shardRows(m, team_.size()),
-                  columns,
-                  std::min<int64_t>(rows * kHigher, kMostRows),
-                  rows,
-                  int64_t(isFirst),
-                  programs + beside},
-                 {{"E", experts_},
-                  {"TOP_K", topK_},
-                  {"RANKS", int64_t(team_.size())},
-                  {"ROWS", int64_t(s.rows)},
-                  {"COLUMNS", int64_t(s.columns)},
-                  {"TILE_M", product_->tileRows(m)},
-                  {"TILE_N", tile},
-                  {"STAGES", int64_t(s.stages)}});
+  auto combine = [&](int64_t count, int stream) {
+    team_.launch(
+        kernelOf("ops/moe_rs/moe_rs.py", "combine"),
+        {.grid = {int(count), 1, 1}, .numWarps = s.warps, .stream = stream},
+        {rows_, route, out, parts_, brought_, started_, ready_, begun_, taken_, done_, epoch_, findings(), m, n_,
+         shardRows(m, team_.size()), columns, std::min<int64_t>(rows * kHigher, kMostRows), rows, programs + beside},
+        {{"E", experts_},
+         {"TOP_K", topK_},
+         {"RANKS", int64_t(team_.size())},
+         {"ROWS", int64_t(s.rows)},
+         {"COLUMNS", int64_t(s.columns)},
+         {"TILE_M", product_->tileRows(m)},
+         {"TILE_N", tile},
+         {"STAGES", int64_t(s.stages)}});
   };
   GroupedProduct::Counted counted{brought_, started_, columns};
   int stream = plan.beside ? team_.streamBeside(call.stream) : call.stream;
@@ -157,9 +140,9 @@ void MoeRs::queue(const Call& call) {
   if (plan.beside) {
     // Programs of the sums, however many are on a multiprocessor, must not take the place of the product's.
     team_.signalWait(started_, Compare::Ge, uint64_t(products), stream);
-    combine(beside, true, stream);
+    combine(beside, stream);
   }
-  combine(programs, !plan.beside, call.stream);
+  combine(programs, call.stream);
   if (plan.beside) team_.waitEvent(team_.recordEvent(stream), call.stream);
 }
 

@@ -9,7 +9,8 @@ A turn of an item's loop takes a few rows, while those of the next turns are cop
 have only these then.
 
 Signals hold the number of the call, epoch + 1, and are never reset; `begun` says which call a rank has begun: it has ended the one before,
-and read its parts, so a program looks there before its first store. What counts within a call the last program puts back to 0.
+and read its parts, so a program looks there before its first store. Who has the first item tells, whether it runs beside the product or
+behind it, as the others may fill the GPU until it has. What counts within a call the last program puts back to 0.
 """
 
 import tandem
@@ -41,7 +42,6 @@ def combine(
     part_columns,
     item_rows,
     last_item_rows,
-    is_first,
     programs,
     E: tl.constexpr,
     TOP_K: tl.constexpr,
@@ -53,13 +53,9 @@ def combine(
     STAGES: tl.constexpr,
 ):
     """The product has tiles of TILE_M rows and TILE_N columns. `parts`: of each peer, [shard_rows, width], in the product's order of
-    columns. `is_first`: no other program of the call was queued before these. `programs`: of the call. Items have `item_rows` rows, those
-    of the last part `last_item_rows`."""
+    columns. `programs`: of the call. Items have `item_rows` rows, those of the last part `last_item_rows`."""
     rank = dl.rank()
     call = tl.load(epoch_ptr) + 1
-    if (RANKS > 1) & (tl.program_id(0) == 0) & (is_first != 0):
-        for distance in range(1, RANKS + 1):
-            dl.notify(begun_ptr + rank, (rank + distance) % RANKS, signal=call, sig_op="set", comm_scope="intra_node")
     fits = is_of_call(route_ptr, findings_ptr, m, E, TOP_K, TILE_M)
     blocks = tl.where(fits, tl.load(route_ptr + BLOCKS), 0)
     tokens_of_route = tl.where(fits, m, 0)
@@ -70,14 +66,17 @@ def combine(
     before_last = (parts - 1) * RANKS * of_shard
     items = before_last + RANKS * tl.cdiv(shard_rows, last_item_rows) * across
     shard = shard_rows.to(tl.int64) * width
+    item = take(taken_ptr)
     if RANKS > 1:
+        if item == 0:
+            for distance in range(1, RANKS + 1):
+                dl.notify(begun_ptr + rank, (rank + distance) % RANKS, signal=call, sig_op="set", comm_scope="intra_node")
         token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=call, compare="ge")
         parts_ptr = dl.consume_token(parts_ptr, token)
     whole = 0  # parts, as far as this program knows
     there = 0
     in_rows = tl.arange(0, ROWS)[:, None]
     in_columns = tl.arange(0, COLUMNS)[None, :]
-    item = take(taken_ptr)
     while item < items:
         is_last_part = item >= before_last
         part = tl.where(is_last_part, parts - 1, item // (RANKS * of_shard))

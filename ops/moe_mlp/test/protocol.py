@@ -88,33 +88,8 @@ class Layer:
         given = (weights, weights, ids, weights, self.route, self.counts, self.findings, m, self.shard, self.shard, 1)
         self.kernels["route"][(1,)](*given, **constants, num_warps=1)
 
-    def gather(self, x, w, x_scales=None, w_scales=None):
-        """ag_moe: x [own rows, hidden], w [experts, inner, hidden]. With scales, of 128 columns at most, the result has scales too."""
-        team, (m, hidden, inner, experts, top_k) = self.team, self.case.sizes
-        rank, ranks = team.rank, team.size
-        self.beside.wait_event(team.stream.record_event())
-        a, rows = self.gathered, m
-        apart = (x.address - self.gathered.address) // x.itemsize - rank * self.shard * hidden
-        if self.ordered:
-            given = (a, self.route, self.in_order, self.route, self.route, self.ready, self.done, self.ended, self.epoch, self.findings)
-            constants = {"PROGRAMS": PROGRAMS, "E": experts, "TOP_K": top_k, "BLOCK_M": BLOCK, "ROWS": 8, "COLUMNS": 32}
-            constants |= {"SCALED": False, "AWAITED": True}
-            self.kernels["order_rows"][(PROGRAMS,)](*given, m, hidden, self.shard, apart, 0, **constants, num_warps=1)
-            a, rows, apart = self.in_order, m * top_k, 0
-        arguments = (a, w, self.h, self.route, self.ready, self.done, self.ended, self.epoch, self.brought, self.started)
-        arguments += (self.route, self.gathered_scales, w_scales, self.h_scales) if self.scaled else (self.route,) * 4
-        ways = {
-            "GATHER": not self.ordered,
-            "SCATTER": False,
-            "WEIGH": False,
-            "AWAITED": not self.ordered,
-            "COUNTED": False,
-            "PACKED": False,
-            "QUANTISE": self.scaled,
-        }
-        apart_scales = (x_scales.address - self.gathered_scales.address) // 4 - rank * self.shard if self.scaled else 0
-        sizes = (self.findings, rows, inner, hidden, m * top_k, self.shard, apart, apart_scales, 1)
-        self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
+    def _push(self, x, x_scales):
+        rank, ranks = self.team.rank, self.team.size
         for distance in range(1, ranks):
             peer = (rank + distance) % ranks
             there = self.gathered.peer(peer)[rank * self.shard : rank * self.shard + x.shape[0]]
@@ -130,6 +105,39 @@ class Layer:
                 self.beside.signal_write(signal, 1)
             if "scales behind the signal" in self.host:
                 self.beside.copy(self.gathered_scales.peer(peer)[of * self.shard : of * self.shard + x.shape[0]], x_scales)
+
+    def gather(self, x, w, x_scales=None, w_scales=None):
+        """ag_moe: x [own rows, hidden], w [experts, inner, hidden]. With scales, of 128 columns at most, the result has scales too."""
+        team, (m, hidden, inner, experts, top_k) = self.team, self.case.sizes
+        rank, ranks = team.rank, team.size
+        self.beside.wait_event(team.stream.record_event())
+        a, rows = self.gathered, m
+        apart = (x.address - self.gathered.address) // x.itemsize - rank * self.shard * hidden
+        if self.ordered:
+            given = (a, self.route, self.in_order, self.route, self.route, self.ready, self.done, self.ended, self.epoch, self.findings)
+            constants = {"PROGRAMS": PROGRAMS, "E": experts, "TOP_K": top_k, "BLOCK_M": BLOCK, "ROWS": 8, "COLUMNS": 32}
+            constants |= {"SCALED": False, "AWAITED": True}
+            self.kernels["order_rows"][(PROGRAMS,)](*given, m, hidden, self.shard, apart, 0, **constants, num_warps=1)
+            a, rows, apart = self.in_order, m * top_k, 0
+            self._push(x, x_scales)
+            if "loads the product" in self.host:  # for which a device may finish what it runs
+                team.stream.synchronize()
+        arguments = (a, w, self.h, self.route, self.ready, self.done, self.ended, self.epoch, self.brought, self.started)
+        arguments += (self.route, self.gathered_scales, w_scales, self.h_scales) if self.scaled else (self.route,) * 4
+        ways = {
+            "GATHER": not self.ordered,
+            "SCATTER": False,
+            "WEIGH": False,
+            "AWAITED": not self.ordered,
+            "COUNTED": False,
+            "PACKED": False,
+            "QUANTISE": self.scaled,
+        }
+        apart_scales = (x_scales.address - self.gathered_scales.address) // 4 - rank * self.shard if self.scaled else 0
+        sizes = (self.findings, rows, inner, hidden, m * top_k, self.shard, apart, apart_scales, 1)
+        self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
+        if not self.ordered:
+            self._push(x, x_scales)
         team.stream.wait_event(self.beside.record_event())
 
     def scatter(self, w, out, w_scales=None):
@@ -145,12 +153,14 @@ class Layer:
         sizes, tile = (self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0, 1), constants["BLOCK_N"]
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **constants, **ways, num_warps=1)
         self.beside.signal_wait(self.started, PROGRAMS, "ge")
+        if "sees late that the product runs" in self.host:
+            self.beside.wait_event(team.stream.record_event())
         arguments = (self.rows, self.route, out, self.parts, self.brought, self.started, self.signals, self.begun, self.taken)
         arguments += (self.combined, self.calls, self.findings)
         constants = {"E": experts, "TOP_K": top_k, "ROWS": 8, "COLUMNS": min(tile, 32), "TILE_M": BLOCK, "TILE_N": tile}
         constants |= {"RANKS": team.size, "STAGES": 3}
-        for is_first, programs, stream in ((1, COMBINERS, self.beside), (0, BEHIND, team.stream)):
-            sizes = (m, hidden, self.shard, tile, 16, 8, is_first, COMBINERS + BEHIND)
+        for programs, stream in ((COMBINERS, self.beside), (BEHIND, team.stream)):
+            sizes = (m, hidden, self.shard, tile, 16, 8, COMBINERS + BEHIND)
             self.kernels["combine"][(programs,)](*arguments, *sizes, **constants, num_warps=1, stream=stream)
         if "sums not awaited" not in self.host:
             team.stream.wait_event(self.beside.record_event())

@@ -109,7 +109,7 @@ SCATTER = {
     "combines early": (
         "combines early",
         "race|signal-misuse",
-        [("tl.load(route_ptr", "tl.load(epoch_ptr)", "signal_wait(self.started", *SLOTS)],
+        [("tl.load(route_ptr", "tl.load(epoch_ptr)", "signal_wait(self.started", "tl.store(taken_ptr, 0)", *SLOTS)],
     ),
     "items taken by several": ((RS, "        " + TAKEN_ITEM, "        item += 1\n"), "race", [("tl.store(to", "dl.notify(signal")]),
 }
@@ -207,6 +207,28 @@ def test_as_they_are(tmp_path, half, ranks):
                 for case, out in zip(given, outs):
                     result = case.result()
                     np.testing.assert_array_equal(out, result if half == "reduce" else rows_on(rank, case.sizes[0], ranks, result))
+
+
+def test_sums_behind_the_product_may_come_first(tmp_path, monkeypatch):
+    """One program at a time has a place: those beside the product may come when those behind it have done everything."""
+    for name in ("PROGRAMS", "COMBINERS"):
+        monkeypatch.setattr(protocol, name, 1)
+    given, kernels, late = cases(3, 2), protocol.kernels(tmp_path), ("sees late that the product runs",)
+
+    def main(team):
+        return protocol.calls(team, given, kernels, late, "scatter")
+
+    for seed in range(8):
+        run = tandem.launch(main, ranks=3, seed=seed, slots_per_rank=1, check=True)
+        for rank, outs in enumerate(run.values):
+            for case, out in zip(given, outs):
+                np.testing.assert_array_equal(out, rows_on(rank, case.sizes[0], 3, case.result()))
+
+
+def test_rows_in_order_arrive_before_the_product_is_queued(tmp_path):
+    given, kernels = cases(3, 2), protocol.kernels(tmp_path)
+    run = tandem.launch(lambda team: protocol.calls(team, given, kernels, ("loads the product",), "ordered"), ranks=3, check=True)
+    assert run.reports == []
 
 
 @pytest.mark.parametrize("half", ["scaled gather", "scaled scatter", "scaled both"])

@@ -132,16 +132,17 @@ void AgMoe::queue(const Call& call) {
   Tensor ownScales = std::exchange(more.xScales, isOrdered_ ? orderedScales_ : gatheredScales_);
   if (isOrdered_) {
     order(x, ownScales, route, m, call.stream);
+    // Before the product, whose code may have to be loaded, for which a device may finish what it runs: peers wait for the shard.
+    if (team_.size() > 1) push(x, ownScales, m, beside);
     product_->launch(ordered_, w, out, route, m, call.stream, more);
   } else {
     GroupedProduct::Awaited awaited{
         x.size() ? x : gathered_,  x.size() ? ownScales : gatheredScales_, ready_, done_, ended_, epoch_,
         shardRows(m, team_.size())};
     product_->launch(gathered_, w, out, route, m, call.stream, more, &awaited);
+    push(x, ownScales, m, beside);
   }
-  if (team_.size() == 1) return;
-  push(x, ownScales, m, beside);
-  team_.waitEvent(team_.recordEvent(beside), call.stream);
+  if (team_.size() > 1) team_.waitEvent(team_.recordEvent(beside), call.stream);
 }
 
 }  // namespace tandem::ops

@@ -108,6 +108,15 @@ def exact(x, up, down, ids, weights, tokens):
     return out
 
 
+class Row(dict):
+    """A line of output; rank 0 also says each value on the standard error at once, so a run that is cut off has told how far it was."""
+
+    def __setitem__(self, name, value):
+        super().__setitem__(name, value)
+        if dist.get_rank() == 0:
+            print(f"{self['layer']}: {name} {value}", file=sys.stderr, flush=True)
+
+
 def layer(name, m, hidden, inner_of_all, experts, top_k):
     rank, ranks, begun = dist.get_rank(), dist.get_world_size(), time.monotonic()
     inner, shard = inner_of_all // ranks, -(-m // ranks)
@@ -119,7 +128,7 @@ def layer(name, m, hidden, inner_of_all, experts, top_k):
     up = torch.randn(experts, 2 * inner, hidden, device="cuda", dtype=torch.bfloat16) / hidden**0.5
     down = torch.randn(experts, hidden, inner, device="cuda", dtype=torch.bfloat16) / inner**0.5
     x = whole[rank * shard : (rank + 1) * shard].contiguous()
-    row = {"layer": name, "shape": [m, hidden, inner_of_all, experts, top_k], "ranks": ranks}
+    row = Row(layer=name, shape=[m, hidden, inner_of_all, experts, top_k], ranks=ranks)
 
     tokens = torch.arange(0, m, max(1, m // 16), device="cuda")
     for kind in ("uniform", "one", "dropped"):  # routing that changes between calls

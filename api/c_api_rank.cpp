@@ -149,9 +149,9 @@ int td_multiply(td_session* s, int rank, int stream, const td_product* product) 
     for (int64_t size : {p.m, p.n, p.k})
       if (size < 1) throw std::invalid_argument("a product of size " + std::to_string(size));
     sessionOf(s, rank, stream)
-        .multiply(
-            rank, StreamId(stream),
-            {p.a, p.b, p.out, p.m, p.n, p.k, p.is_bfloat16 != 0, p.b_transposed != 0, p.workspace, p.workspace_bytes, p.is_added != 0});
+        .multiply(rank, StreamId(stream),
+                  {p.a, p.b, p.out, p.m, p.n, p.k, p.is_bfloat16 != 0, p.b_transposed != 0, p.workspace,
+                   p.workspace_bytes, p.is_added != 0});
   });
 }
 int td_copy(td_session* s, int rank, int stream, uint64_t dest, uint64_t source, uint64_t bytes) {

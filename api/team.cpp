@@ -160,7 +160,8 @@ void Team::multiply(const Tensor& out, const Tensor& a, const Tensor& b, bool bT
   if (a.shape[0] != m || b.shape != (bTransposed ? std::vector{n, k} : std::vector{k, n}))
     throw Error("the shapes of a product do not fit together");
   td_product product{a.address, b.address, out.address, workspace.address,          bytesOf(workspace, "workspace"),
-                     m,         n,         k,           a.dtype == DType::BFloat16, bTransposed, isAdded};
+                     m,         n,         k,           a.dtype == DType::BFloat16, bTransposed,
+                     isAdded};
   check(td_multiply(session_, rank_, stream, &product));
 }
 

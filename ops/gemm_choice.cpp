@@ -69,7 +69,7 @@ std::vector<GemmChoice> choices(const GemmModel& model, const GemmConfig& given,
   if (model.check) model.check(given, sizes, place, machine);
   auto waysOf = [&](auto ways) { return ways ? ways(given, sizes, place, machine) : std::vector<GemmChoice>(); };
   std::vector<GemmChoice> out, few, ofOperators = waysOf(model.ofOperators);
-  if (!ofOperators.empty() && (given.library > 0 || given.scattered > 0)) return ofOperators;
+  if (!ofOperators.empty() && (given.library > 0 || given.scattered > 0)) return inOrder(std::move(ofOperators), false);
   few = waysOf(model.ofFewRows);
   few.insert(few.end(), ofOperators.begin(), ofOperators.end());
   if (!model.microseconds || (given.fewRows > 0 && !few.empty())) return inOrder(std::move(few), false);

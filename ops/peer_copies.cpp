@@ -7,9 +7,13 @@ Tensor elementsOf(const Tensor& t, int64_t first, int64_t count) {
   return {t.address + uint64_t(first * byteSize(t.dtype)), {count}, t.dtype};
 }
 
-PeerCopies::PeerCopies(Team& team, Memory& memory)
+PeerCopies::PeerCopies(Team& team, Memory& memory, int parts)
     : team_(team), begun_(memory.symmetricZeros({team.size()}, DType::Int32, "begun")),
-      ready_(memory.symmetricZeros({team.size()}, DType::Int32, "ready")) {}
+      ready_(memory.symmetricZeros({parts * team.size()}, DType::Int32, "ready")) {}
+
+Tensor PeerCopies::readyOf(int from, int part) const {
+  return elementsOf(ready_, int64_t(part) * team_.size() + from, 1);
+}
 
 std::vector<int> PeerCopies::peers() const {
   std::vector<int> out;
@@ -32,13 +36,13 @@ int PeerCopies::begin(int stream) {
   return beside_;
 }
 
-void PeerCopies::send(int peer, const Tensor& to, const Tensor& from) {
+void PeerCopies::send(int peer, const Tensor& to, const Tensor& from, int part) {
   if (from.size()) team_.copy(team_.peer(to, peer), from, beside_);
-  team_.signalWrite(team_.peer(elementsOf(ready_, team_.rank(), 1), peer), 1, beside_);
+  team_.signalWrite(team_.peer(readyOf(team_.rank(), part), peer), 1, beside_);
 }
 
-void PeerCopies::receive(int peer) {
-  Tensor ready = elementsOf(ready_, peer, 1);
+void PeerCopies::receive(int peer, int part) {
+  Tensor ready = readyOf(peer, part);
   team_.signals({{ready, 1, Compare::Eq}, {ready, 0}}, beside_);
   isReceived_[size_t(peer)] = true;
 }
@@ -47,7 +51,7 @@ void PeerCopies::receiveAll() {
   std::vector<SignalStep> steps;
   for (int peer : peers()) {
     if (isReceived_[size_t(peer)]) continue;
-    Tensor ready = elementsOf(ready_, peer, 1);
+    Tensor ready = readyOf(peer, 0);
     steps.insert(steps.end(), {{ready, 1, Compare::Eq}, {ready, 0}});
   }
   if (!steps.empty()) team_.signals(steps, beside_);

@@ -9,26 +9,30 @@ namespace tandem::ops {
 //   1. begin: wait for the caller's stream, which has ended the last call
 //   2.        peer.begun[me] = 1: you may write to me
 //   3.        wait for begun[peer] == 1, put it back to 0
-//   4. send: copy to the peer, then peer.ready[me] = 1; once to every peer, with or without data
-//   5. receive: wait for ready[peer] == 1, put it back to 0
+//   4. send: copy to the peer, then peer.ready[me] = 1; once to every peer, with or without data, or once for each part
+//   5. receive: wait for ready[peer] == 1, put it back to 0; likewise
 //   6. end: the caller's stream waits for this one
 // A peer's 4 comes after my 2, so after my 1: nothing is written into what is still read. Nor is a signal set before
 // its last value was put back: a peer's next 2 comes after its 5, so after my 4 and my 3; its next 4 comes after its
 // next 3, so after my next 2 and my 5. The signals' values are constants, so a captured call replays as it is.
 class PeerCopies {
  public:
-  PeerCopies(Team& team, Memory& memory);
+  // Each part of a call has its own signals.
+  PeerCopies(Team& team, Memory& memory, int parts = 1);
   // Returns the stream of the copies.
   int begin(int stream);
   // `to` is this rank's address of symmetric memory; `from` is copied to the same address on the peer.
-  void send(int peer, const Tensor& to, const Tensor& from);
-  void receive(int peer);
-  void receiveAll();  // of the peers that are left
+  void send(int peer, const Tensor& to, const Tensor& from, int part = 0);
+  void receive(int peer, int part = 0);
+  void receiveAll();  // the only part, of the peers that are left
   void end();
   // The ranks after this one, the nearest first: so no two ranks send to one peer at once.
   std::vector<int> peers() const;
 
  private:
+  // The word of `ready_` by which `from` tells of a part.
+  Tensor readyOf(int from, int part) const;
+
   Team& team_;
   Tensor begun_, ready_;
   int stream_ = 0, beside_ = 0;  // of the call, as is

@@ -35,6 +35,13 @@ std::array<int64_t, kWidthParts> powersOfTwo(int width) {
   return out;
 }
 
+void checkChunks(const GemmConfig& config) {
+  if (config.chunks >= 0 && config.library < 1)
+    throw Error("`ag_gemm`: `chunks` is " + std::to_string(config.chunks) +
+                ", but `library` is not 1: shards travel in " +
+                "`chunks` parts between the library's products, else as `bands`, `slices` and `copies` say");
+}
+
 void checkWidth(const GemmConfig& config) {
   std::string seen = "`ag_gemm`: `block_n` is " + std::to_string(config.blockN);
   if (!config.blockN) return;
@@ -61,13 +68,18 @@ const Table& ag_gemm() {
   static const Table table = [] {
     Table t = gemmTable("ag_gemm", "AllGatherGemm",
                         "out[m, n] = gather(a)[m, k] @ b[k, n]; a is sharded by rows over the ranks.", "own(m)", "m");
-    t.options = gemmOptions<GemmConfig>({"group", "bands", "slices", "copies", "pieces", "few_rows", "library"});
+    t.options =
+        gemmOptions<GemmConfig>({"group", "bands", "slices", "copies", "pieces", "chunks", "few_rows", "library"});
     for (Option& o : t.options)
       if (o.name == "block_n") o.kind = Option::Kind::Number;
     t.tunes = true;
     t.linear = {"ColumnParallelLinear", true, true,
                 "x is this rank's rows and all rows come out (AllGather + GEMM in one)"};
-    t.checkMore = [](const void* config) { checkWidth(*static_cast<const GemmConfig*>(config)); };
+    t.checkMore = [](const void* given) {
+      const auto& config = *static_cast<const GemmConfig*>(given);
+      checkWidth(config);
+      checkChunks(config);
+    };
     t.make = maker<AllGatherGemm, GemmConfig, 3>(ag_gemm);
     t.choices = [](const nlohmann::json& request) { return gemmChoices(ag_gemm(), gatherModel(), request); };
     return t;
@@ -94,9 +106,10 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   brought_ = memory_.localZeros({team.residentPrograms()}, DType::Int32, "brought");
   if (int64_t few = mostFewRows(config, maxM))
     few_ = std::make_unique<FewRows>(team, memory_, FewRows::Kind::Gather, *chooser_, few, n, k, dtype, config);
-  if (int64_t most = std::min(maxM, mostLibraryRows(config, dtype, k, chooser_->hasProducts())))
+  LibraryWay::Rows those = LibraryWay::rowsFor(config, dtype, maxM, k, chooser_->hasProducts());
+  if (those.most || those.mostWhole)
     library_ =
-        std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Gather, most, n, k, dtype, config.bTransposed);
+        std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Gather, those, n, k, dtype, config.bTransposed);
 }
 
 AllGatherGemm::~AllGatherGemm() = default;
@@ -168,7 +181,7 @@ void AllGatherGemm::queue(const Call& call) {
   // By what all ranks share.
   bool fits = copiesBlocks({anywhere(gathered_), anywhere(b)}, dtype_, config_.bTransposed, team_.target());
   const GemmConfig& config = chooser_->choose(call.numbers[0], fits, out.dtype).config;
-  if (config.library > 0) return library_->run(a, b, out, call.numbers[0], stream);
+  if (config.library > 0) return library_->run(a, b, out, call.numbers[0], config.chunks, stream);
   if (config.fewRows) return few_->run(a, b, out, call.numbers[0], config, stream);
   Plan plan = planned(a, b, out, call.numbers[0]);
   if (team_.size() == 1) return multiply(plan, a, b, out, stream);

@@ -236,11 +236,15 @@ std::vector<GemmChoice> ofFewRows(const GemmConfig& given, const GemmSizes& size
   return fewRowsInstead(given, sizes, place, machine, sizes.ranks > 1 ? gather : 0);
 }
 
-// The gather and then the library's product.
+// The gather and then the library's product, or one between the other's parts.
 std::vector<GemmChoice> ofLibrary(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                   const Machine& machine) {
   double bytes = double(shardRows(sizes.m, sizes.ranks) * sizes.k * byteSize(sizes.dtype));
-  return byLibrary(given, sizes, sizes.k, place, machine, packetsUs(bytes * (sizes.ranks - 1), machine));
+  std::vector<GemmChoice> ways =
+      byLibrary(given, sizes, sizes.k, place, machine, packetsUs(bytes * (sizes.ranks - 1), machine));
+  std::vector<GemmChoice> inParts = byGatheredParts(given, sizes, place, machine);
+  ways.insert(ways.end(), inParts.begin(), inParts.end());
+  return ways;
 }
 
 void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place, const Machine& machine) {

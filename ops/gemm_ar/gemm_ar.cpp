@@ -35,7 +35,8 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
       chooser_(std::make_unique<GemmChooser>(team, table_, reduceModel(), n, k, dtype, config)),
       product_(std::make_unique<FewRows>(team, memory_, FewRows::Kind::Reduce, *chooser_, maxM, n, k, dtype, config)) {
   if (int64_t most = std::min(maxM, mostLibraryRows(config, dtype, n, chooser_->hasProducts())))
-    library_ = std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Reduce, most, n, k, dtype, bTransposed_);
+    library_ = std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Reduce, LibraryWay::Rows{0, most}, n, k,
+                                            dtype, bTransposed_);
   if (team.size() > 1 && maxM >= leastScattered(config, team.target()))
     scattered_ = std::make_unique<Scattered>(team, memory_, maxM, n, k, dtype, bTransposed_);
 }
@@ -48,7 +49,7 @@ void GemmAllReduce::queue(const Call& call) {
   const Tensor& out = call.tensors[2];
   int64_t m = call.numbers[0];
   const GemmConfig& config = chooser_->choose(m, fits, out.dtype).config;
-  if (config.library > 0) return library_->run(a, b, out, m, call.stream);
+  if (config.library > 0) return library_->run(a, b, out, m, 0, call.stream);
   if (scattered_ && config.scattered > 0) return scattered_->run(a, b, out, m, call.stream);
   product_->run(a, b, out, m, config, call.stream);
 }

@@ -60,9 +60,10 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
   done_ = memory_.localZeros({1}, DType::Int32, "done");
   if (int64_t few = mostFewRows(config, maxM))
     few_ = std::make_unique<FewRows>(team, memory_, FewRows::Kind::Scatter, *chooser_, few, n, k, dtype, config);
-  if (int64_t most = std::min(maxM, mostLibraryRows(config, dtype, n, chooser_->hasProducts())))
+  LibraryWay::Rows those = LibraryWay::rowsFor(config, dtype, maxM, n, chooser_->hasProducts());
+  if (those.most || those.mostWhole)
     library_ =
-        std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Scatter, most, n, k, dtype, config.bTransposed);
+        std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Scatter, those, n, k, dtype, config.bTransposed);
 }
 
 GemmReduceScatter::~GemmReduceScatter() = default;
@@ -102,7 +103,7 @@ void GemmReduceScatter::queue(const Call& call) {
   // them.
   bool fits = copiesBlocks({anywhere(a), anywhere(b)}, dtype_, config_.bTransposed, team_.target());
   const GemmConfig& config = chooser_->choose(m, fits, out.dtype).config;
-  if (config.library > 0) return library_->run(a, b, out, m, stream);
+  if (config.library > 0) return library_->run(a, b, out, m, config.chunks, stream);
   if (config.fewRows) return few_->run(a, b, out, m, config, stream);
   // Empty tensors have no blocks.
   int64_t rows = rowsOfRank(m, team_.size(), team_.rank());

@@ -12,6 +12,8 @@ namespace {
 using model::Machine;
 
 constexpr int kSimulatedChunks = 3;
+// A copy that its stream begins when it has seen that a turn is brought, beside a copy of what is there.
+constexpr double kTurnUs = 9;
 // Of few rows: the bytes of packets that a microsecond sends, of the link's.
 constexpr double kPacketRate = .84;
 
@@ -44,7 +46,7 @@ double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const Prod
     } else {
       brought = local == first ? now : std::max(brought, now);
       if (local + 1 == first + count) {
-        link = std::max(link, brought + machine.tileFenceUs) + machine.copyUs +
+        link = std::max(link, brought + machine.tileFenceUs) + machine.copyUs + kTurnUs +
                double(count) * bytes / machine.copyBytes();
         there[size_t(first)] = link + machine.roundTripUs / 2;
       }
@@ -72,11 +74,15 @@ std::vector<GemmChoice> ofFewRows(const GemmConfig& given, const GemmSizes& size
   return fewRowsInstead(given, sizes, place, machine, sizes.ranks > 1 ? sums : 0);
 }
 
-// The library's product and then the sums.
+// The library's product and then the sums, or one between the other's parts.
 std::vector<GemmChoice> ofLibrary(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                   const Machine& machine) {
   double bytes = double(shardRows(sizes.m, sizes.ranks) * sizes.n * byteSize(sizes.dtype));
-  return byLibrary(given, sizes, sizes.n, place, machine, packetsUs(bytes * (sizes.ranks - 1), machine));
+  std::vector<GemmChoice> ways =
+      byLibrary(given, sizes, sizes.n, place, machine, packetsUs(bytes * (sizes.ranks - 1), machine));
+  std::vector<GemmChoice> inParts = byScatteredParts(given, sizes, place, machine);
+  ways.insert(ways.end(), inParts.begin(), inParts.end());
+  return ways;
 }
 
 }  // namespace

@@ -1,14 +1,21 @@
-// What a call takes that multiplies by the vendor's library and moves data by a collective of ours.
+// What a call takes that multiplies by the vendor's library and moves data by a collective of ours, or by copies between
+// products of parts.
 #pragma once
 #include "ops/gemm_choice.h"
 
 namespace tandem::ops {
 
-// The most rows of a call that goes this way; 0: none does. `columns`: of the rows that travel. `isThere`: every rank
-// has the library.
-int64_t mostLibraryRows(const GemmConfig& given, DType dtype, int64_t columns, bool isThere);
+// The most parts of a shard.
+constexpr int kMostLibraryParts = 8;
+// The rows of each part but the last of a shard, whole numbers of tiles.
+int64_t libraryPartRows(int64_t shard, int parts);
 
-// Throws Error where the library was asked for and does not multiply this type.
+// The most rows of a call in one piece, and whether one in parts may go this way. `columns`: of the rows that travel.
+// `isThere`: every rank has the library.
+int64_t mostLibraryRows(const GemmConfig& given, DType dtype, int64_t columns, bool isThere);
+bool mayBeInParts(const GemmConfig& given, DType dtype, bool isThere);
+
+// Throws Error where the library was asked for and does not multiply this type, or in too many parts.
 void checkLibrary(const GemmConfig& given, DType dtype);
 
 // Microseconds of the product alone, from its launch, on one rank.
@@ -16,8 +23,13 @@ double libraryProductUs(const GemmSizes& sizes, const model::Machine& machine);
 // What a collective of `bytes` over the link of a rank adds: small results in packets of one flight.
 double packetsUs(double bytes, const model::Machine& machine);
 
-// The call as the one choice, if it may go this way. `aroundUs`: of its collective.
+// The call in one piece as the one choice, if it may go this way. `aroundUs`: of its collective.
 std::vector<GemmChoice> byLibrary(const GemmConfig& given, const GemmSizes& sizes, int64_t columns,
                                   const GemmPlace& place, const model::Machine& machine, double aroundUs);
+// The call in parts, with several numbers of them: rows are gathered under the products, or sums travel there.
+std::vector<GemmChoice> byGatheredParts(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                        const model::Machine& machine);
+std::vector<GemmChoice> byScatteredParts(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                         const model::Machine& machine);
 
 }  // namespace tandem::ops

@@ -1,56 +1,147 @@
 #include "ops/product/library_way.h"
 #include "ops/all_gather/all_gather.h"
 #include "ops/all_reduce/all_reduce.h"
+#include "ops/cdiv.h"
 #include "ops/kernel_text.h"
+#include "ops/peer_copies.h"
+#include "ops/product/library_time.h"
 #include "ops/reduce_scatter/reduce_scatter.h"
+#include <algorithm>
 
 namespace tandem::ops {
 namespace {
 
 constexpr int64_t kWorkspaceBytes = 32 << 20;  // what cuBLAS asks for on its own
 constexpr int64_t kBlock = 32, kSimulatedPrograms = 6;
+// A program's elements of a sum of parts.
+constexpr int64_t kSummed = 8192;
+
+Tensor rowsOf(const Tensor& t, int64_t first, int64_t count) {
+  int64_t columns = t.shape.back();
+  return {t.address + uint64_t(first * columns * byteSize(t.dtype)), {count, columns}, t.dtype};
+}
 
 }  // namespace
 
-LibraryWay::LibraryWay(Team& team, Memory& memory, Kind kind, int64_t maxM, int64_t n, int64_t k, DType dtype,
+LibraryWay::Rows LibraryWay::rowsFor(const GemmConfig& given, DType dtype, int64_t maxM, int64_t columns,
+                                     bool isThere) {
+  return {mayBeInParts(given, dtype, isThere) ? maxM : 0,
+          std::min(maxM, mostLibraryRows(given, dtype, columns, isThere))};
+}
+
+LibraryWay::LibraryWay(Team& team, Memory& memory, Kind kind, const Rows& rows, int64_t n, int64_t k, DType dtype,
                        bool bTransposed)
     : team_(team), kind_(kind), bTransposed_(bTransposed), hasProducts_(team.hasProducts()) {
   if (hasProducts_) workspace_ = memory.localZeros({kWorkspaceBytes}, DType::Int8, "library workspace");
   if (team.size() == 1) return;
+  int64_t most = std::max(rows.most, rows.mostWhole), shard = shardRows(rows.most, team.size());
+  if (rows.most) copies_ = std::make_unique<PeerCopies>(team, memory, kMostLibraryParts);
   switch (kind) {
     case Kind::Gather: {
+      between_ = memory.symmetricEmpty({most, k}, dtype, "library rows");
+      if (!rows.mostWhole) return;
       AllGatherConfig config;
-      config.packetsBytes = maxM * k * byteSize(dtype);
-      collective_ = std::make_unique<AllGather>(team, maxM, k, dtype, config);
-      between_ = memory.localZeros({maxM, k}, dtype, "library rows");
-      break;
+      config.packetsBytes = rows.mostWhole * k * byteSize(dtype);
+      collective_ = std::make_unique<AllGather>(team, rows.mostWhole, k, dtype, config);
+      return;
     }
     case Kind::Scatter: {
+      between_ = memory.localZeros({most, n}, dtype, "library sums");
+      if (rows.most) arriving_ = memory.symmetricEmpty({(team.size() - 1) * shard, n}, dtype, "library parts");
+      if (!rows.mostWhole) return;
       ReduceScatterConfig config;
-      config.packetsBytes = shardRows(maxM, team.size()) * n * byteSize(dtype);
-      collective_ = std::make_unique<ReduceScatter>(team, maxM, n, dtype, config);
-      between_ = memory.localZeros({maxM, n}, dtype, "library sums");
-      break;
+      config.packetsBytes = shardRows(rows.mostWhole, team.size()) * n * byteSize(dtype);
+      collective_ = std::make_unique<ReduceScatter>(team, rows.mostWhole, n, dtype, config);
+      return;
     }
-    case Kind::Reduce: collective_ = std::make_unique<AllReduce>(team, maxM * n, dtype);
+    case Kind::Reduce: collective_ = std::make_unique<AllReduce>(team, most * n, dtype);
   }
 }
 
 LibraryWay::~LibraryWay() = default;
 
-void LibraryWay::multiply(const Tensor& a, const Tensor& b, const Tensor& out, int stream) {
-  if (hasProducts_) return team_.multiply(out, a, b, bTransposed_, workspace_, stream);
+LibraryWay::Part LibraryWay::partOf(int rank, int64_t m, int parts, int nth) const {
+  int64_t rows = libraryPartRows(shardRows(m, team_.size()), parts), first = nth * rows;
+  return {first, std::clamp<int64_t>(rowsOfRank(m, team_.size(), rank) - first, 0, rows)};
+}
+
+void LibraryWay::multiply(const Tensor& a, const Tensor& b, const Tensor& out, int stream, bool isAdded) {
+  if (!out.shape[0]) return;
+  if (hasProducts_) return team_.multiply(out, a, b, bTransposed_, workspace_, stream, isAdded);
   int64_t programs = std::min<int64_t>(kSimulatedPrograms, team_.residentPrograms());
   team_.launch(kernelOf("ops/product/product.py", "product"), {.grid = {int(programs), 1, 1}, .stream = stream},
                {a, b, out, out.shape[0], out.shape[1], a.shape[1]},
-               {{"BLOCK", kBlock}, {"BLOCK_K", kBlock}, {"PROGRAMS", programs}, {"B_TRANSPOSED", bTransposed_}});
+               {{"BLOCK", kBlock},
+                {"BLOCK_K", kBlock},
+                {"PROGRAMS", programs},
+                {"B_TRANSPOSED", bTransposed_},
+                {"IS_ADDED", isAdded}});
 }
 
-void LibraryWay::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {
+// The own shard needs no copy: its product comes first, under the first copies.
+void LibraryWay::gather(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int parts, int stream) {
+  int ranks = team_.size(), me = team_.rank();
+  int64_t shard = shardRows(m, ranks);
+  int beside = copies_->begin(stream);
+  multiply(a, b, rowsOf(out, me * shard, a.shape[0]), stream);
+  for (int nth = 0; nth < parts; ++nth)
+    for (int to : copies_->peers()) {
+      int from = (2 * me - to + ranks) % ranks;
+      Part mine = partOf(me, m, parts, nth), theirs = partOf(from, m, parts, nth);
+      copies_->send(to, rowsOf(between_, me * shard + mine.first, mine.rows), rowsOf(a, mine.first, mine.rows), nth);
+      copies_->receive(from, nth);
+      team_.waitEvent(team_.recordEvent(beside), stream);
+      int64_t first = from * shard + theirs.first;
+      multiply(rowsOf(between_, first, theirs.rows), b, rowsOf(out, first, theirs.rows), stream);
+    }
+  copies_->end();
+}
+
+// The own shard's products come last and add what has arrived.
+void LibraryWay::scatter(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int parts, int stream) {
+  int ranks = team_.size(), me = team_.rank();
+  int64_t shard = shardRows(m, ranks);
+  int beside = copies_->begin(stream);
+  std::vector<uint64_t> summed;
+  for (int nth = 0; nth < parts; ++nth) {
+    for (int to : copies_->peers()) {
+      int from = (2 * me - to + ranks) % ranks;
+      Part part = partOf(to, m, parts, nth);
+      Tensor product = rowsOf(between_, to * shard + part.first, part.rows);
+      multiply(rowsOf(a, to * shard + part.first, part.rows), b, product, stream);
+      team_.waitEvent(team_.recordEvent(stream), beside);
+      copies_->send(to, rowsOf(arriving_, (me - (me > to)) * shard + part.first, part.rows), product, nth);
+      copies_->receive(from, nth);
+    }
+    sum(out, shard, partOf(me, m, parts, nth), beside);
+    summed.push_back(team_.recordEvent(beside));
+  }
+  for (int nth = 0; nth < parts; ++nth) {
+    Part part = partOf(me, m, parts, nth);
+    team_.waitEvent(summed[size_t(nth)], stream);
+    multiply(rowsOf(a, me * shard + part.first, part.rows), b, rowsOf(out, part.first, part.rows), stream, true);
+  }
+  copies_->end();
+}
+
+// One other rank's part needs no programs, which the products would miss.
+void LibraryWay::sum(const Tensor& out, int64_t shard, const Part& part, int stream) {
+  if (!part.rows) return;
+  int64_t n = out.shape[1], count = part.rows * n;
+  Tensor sums = rowsOf(out, part.first, part.rows), first = rowsOf(arriving_, part.first, part.rows);
+  if (team_.size() == 2) return team_.copy(sums, first, stream);
+  team_.launch(kernelOf("ops/product/product.py", "sum_of_parts"),
+               {.grid = {int(cdiv(count, kSummed)), 1, 1}, .stream = stream}, {first, sums, count, shard * n},
+               {{"PARTS", int64_t(team_.size() - 1)}, {"BLOCK", kSummed}});
+}
+
+void LibraryWay::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int parts, int stream) {
   if (out.dtype != a.dtype)
     throw Error(std::string("`library` is 1, but its result has the type of `a`, ") + name(a.dtype) + ": `out` is " +
                 name(out.dtype));
-  if (!collective_) return multiply(a, b, out, stream);
+  if (team_.size() == 1) return multiply(a, b, out, stream);
+  if (parts > 0)
+    return kind_ == Kind::Gather ? gather(a, b, out, m, parts, stream) : scatter(a, b, out, m, parts, stream);
   Tensor between{between_.address, {m, between_.shape.empty() ? 0 : between_.shape[1]}, out.dtype};
   switch (kind_) {
     case Kind::Gather:

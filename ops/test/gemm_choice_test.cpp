@@ -68,9 +68,9 @@ TEST(GemmPlan, WhatAnOperatorDoesNotTakeIsRefused) {
   EXPECT_EQ(refused("gemm_ar", {.group = 4}),
             "`gemm_ar` does not take `group`; it takes " + tiles +
                 "`pieces`, `library`, `scattered`, `one_shot_bytes`, `packets_bytes`");
-  EXPECT_EQ(refused("ag_gemm", {.chunks = 0}),
-            "`ag_gemm` does not take `chunks`; it takes " + tiles +
-                "`group`, `bands`, `slices`, `copies`, `pieces`, `few_rows`, `library`");
+  EXPECT_EQ(refused("ag_gemm", {.scattered = 0}),
+            "`ag_gemm` does not take `scattered`; it takes " + tiles +
+                "`group`, `bands`, `slices`, `copies`, `pieces`, `chunks`, `few_rows`, `library`");
   EXPECT_EQ(refused("gemm_rs", {.copies = {{1}}}), "`gemm_rs` does not take `copies`; it takes " + tiles +
                                                        "`group`, `pieces`, `chunks`, `few_rows`, `library`");
   EXPECT_EQ(refused("ag_gemm", {.group = 4, .slices = 2, .pieces = 2, .copies = {{1, 1}}}), "");

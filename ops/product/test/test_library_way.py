@@ -9,7 +9,9 @@ from tandem.kernel.element_types import as_dtype
 from tandem.ops import AllGatherGemm, GemmAllReduce, GemmReduceScatter, choices, rows_of_rank, shard_rows
 
 LIBRARY, SCATTERED = {"library": 1}, {"scattered": 1}
-WAYS = [(AllGatherGemm, LIBRARY), (GemmReduceScatter, LIBRARY), (GemmAllReduce, LIBRARY), (GemmAllReduce, SCATTERED)]
+WHOLE, PARTS = LIBRARY | {"chunks": 0}, [LIBRARY | {"chunks": chunks} for chunks in (1, 2, 8)]
+WAYS = [(AllGatherGemm, WHOLE), (GemmReduceScatter, WHOLE), (GemmAllReduce, LIBRARY), (GemmAllReduce, SCATTERED)]
+IN_PARTS = [(operator, parts) for operator in (AllGatherGemm, GemmReduceScatter) for parts in PARTS]
 
 
 def numbers(seed, shape, dtype):
@@ -54,14 +56,20 @@ def run(operator, way, ranks, sizes, n, k, dtype="fp16", seed=0, b_transposed=Fa
             np.testing.assert_array_equal(out.astype(np.float32), product.exact(rank))
 
 
-@pytest.mark.parametrize("operator, way", WAYS)
+@pytest.mark.parametrize("operator, way", WAYS + IN_PARTS)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 8])
 def test_sizes(operator, way, ranks):
     run(operator, way, ranks, [64], 48, 32, seed=ranks)
     run(operator, way, ranks, [1, 37, 5], 67, 45, seed=ranks, b_transposed=True)
 
 
-@pytest.mark.parametrize("operator, way", WAYS)
+@pytest.mark.parametrize("operator, way", IN_PARTS)
+def test_shards_of_several_parts(operator, way):
+    """Parts are whole numbers of 128 rows."""
+    run(operator, way, 2, [900, 513, 300], 40, 24, seed=1)
+
+
+@pytest.mark.parametrize("operator, way", WAYS + IN_PARTS)
 def test_calls_in_a_row_whose_rows_differ(operator, way):
     for seed in range(3):
         run(operator, way, 2, [40, 3, 64, 1, 17], 32, 16, "bf16", seed=seed, slots=2)
@@ -100,13 +108,21 @@ def test_scattered_sums_of_another_type_are_refused():
         tandem.launch(main, ranks=2)
 
 
+def test_numbers_of_parts_that_do_not_fit_are_refused():
+    with pytest.raises(RuntimeError, match="`library` is 1 and `chunks` is 9, at most 8 are possible"):
+        choices("gemm_rs", 8, 8, 8, 2, "fp16", library=1, chunks=9)
+    with pytest.raises(RuntimeError, match="`ag_gemm`: `chunks` is 2, but `library` is not 1"):
+        tandem.launch(lambda team: AllGatherGemm(team, 8, 8, 8, "fp16", chunks=2), ranks=2)
+
+
 def test_memory_goes_with_the_operator():
     """The parts' memory is counted and given back."""
 
     def main(team):
         found = []
-        for operator, way in WAYS:
-            with operator(team, 64, 32, 16, "fp16", **way) as op, operator(team, 64, 32, 16, "fp16", **dict.fromkeys(way, 0)) as plain:
+        for operator, way in WAYS + IN_PARTS:
+            plain_way = {"few_rows" if name == "chunks" else name: 0 for name in way}
+            with operator(team, 64, 32, 16, "fp16", **way) as op, operator(team, 64, 32, 16, "fp16", **plain_way) as plain:
                 found.append(op.memory()["symmetric"] - plain.memory()["symmetric"])
         return found
 

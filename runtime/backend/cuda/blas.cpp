@@ -98,9 +98,10 @@ void Blas::multiply(Stream stream, const Product& p) {
   OnDevice scope(device_);
   succeed(f.setStream(handle_, stream), "cublasSetStream");
   succeed(f.setWorkspace(handle_, p.workspace, p.workspaceBytes), "cublasSetWorkspace");
-  succeed(f.gemm(handle_, p.bTransposed ? kTransposed : kNormal, kNormal, n, m, k, &one, p.b, type,
-                 p.bTransposed ? k : n, p.a, type, k, p.isAdded ? &one : &zero, p.out, type, n, kSumsInFp32, kAnyAlgorithm),
-          "cublasGemmEx");
+  succeed(
+      f.gemm(handle_, p.bTransposed ? kTransposed : kNormal, kNormal, n, m, k, &one, p.b, type, p.bTransposed ? k : n,
+             p.a, type, k, p.isAdded ? &one : &zero, p.out, type, n, kSumsInFp32, kAnyAlgorithm),
+      "cublasGemmEx");
 }
 
 }  // namespace tandem::runtime::cuda

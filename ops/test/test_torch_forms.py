@@ -166,6 +166,25 @@ def test_results_beside_the_output(monkeypatch):
     assert rows.dtype == torch.float8_e4m3fn and scales.shape == (20, 1) and scales.dtype == torch.float32
 
 
+def test_lists_of_a_route(monkeypatch):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    world = SolvedWorld()
+    monkeypatch.setattr(worlds._of_thread, "world", world, raising=False)
+
+    def called():
+        route = torch.empty(204, dtype=torch.int32)
+        lists = *tt.route_align(route, 6, 2, 16), *tt.route_ranks(route, 6, 2, 3)
+        assert all(a.dtype == torch.int32 for a in lists)
+        return [tuple(a.shape) for a in lists]
+
+    shapes = [(20 + 6 * 16,), (1,), (26,), (20,), (4,), (20,)]
+    assert called() == shapes
+    assert world.told == [("route_align", (10, 6, 2, 16), [10], {}), ("route_ranks", (10, 6, 2, 3), [10], {})]
+    with FakeTensorMode():
+        assert called() == shapes
+
+
 def test_tensors_that_a_call_writes_to(monkeypatch):
     monkeypatch.setattr(worlds._of_thread, "world", SolvedWorld(), raising=False)
     q, cache, table, status = torch.empty(3, 1, 4, 64), torch.empty(5, 16, 2, 64), torch.empty(3, 2, dtype=torch.int32), torch.zeros(2)

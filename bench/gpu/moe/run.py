@@ -11,7 +11,7 @@ import torch
 
 import tandem.torch as tt
 from tandem import _tandem
-from tandem.ops import GroupedGemm, Route, RouteIds, route_words
+from tandem.ops import GroupedGemm, Route, RouteAlign, RouteIds, RouteRanks, route_words
 from tandem.torch import world as worlds
 
 # Tokens, columns of the result and of x on one of two ranks, experts, top_k: up projections of the layers of docs/performance/moe.md.
@@ -114,6 +114,12 @@ def route():
         row["ids"] = in_graph(lambda: call(op, [ids, weights, out], [m]))
         row["scores"] = in_graph(lambda: call(scored, [logits, bias, out], [m]))
         row["torch_ids"], row["torch_scores"] = tried(in_graph, theirs), tried(in_graph, theirs_scored)
+        words = [torch.empty(n, dtype=torch.int32, device="cuda") for n in (1, m * top_k + experts, m * top_k + experts * 128)]
+        aligned = RouteAlign(worlds.current().team, m, experts, top_k, 128, "i32")
+        row["align"] = in_graph(lambda: call(aligned, [out, *words], [m]))
+        words = [torch.empty(n, dtype=torch.int32, device="cuda") for n in (9, m * top_k, m * top_k)]
+        listed = RouteRanks(worlds.current().team, m, experts, top_k, 8, "i32")
+        row["ranks"] = in_graph(lambda: call(listed, [out, *words], [m]))
         for programs in (17, 33, 129) if m * top_k > 2048 else ():
             other, _ = routed(m, experts, top_k, ids, weights, programs=programs)
             row[f"ids_{programs}"] = in_graph(lambda: call(other, [ids, weights, out], [m]))

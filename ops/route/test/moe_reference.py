@@ -52,6 +52,36 @@ def blocks_of(ids, experts, block, ranks=1, rank=0):
     return [(expert, row, end, nth) for nth, expert, row, end in sorted(blocks)]
 
 
+def padded_rows(ids, experts, align, ranks=1, rank=0):
+    """Each expert's rows on a rank, padded to whole blocks: slots, how many, experts of the blocks."""
+    order, _ = order_of(ids, experts, ranks, rank)
+    slots, blocks, of = [], [], ids.reshape(-1)[order]
+    for expert in range(experts):
+        mine = order[of == expert].tolist()
+        count = -(-len(mine) // align)
+        slots += mine + [ids.size] * (count * align - len(mine))
+        blocks += [expert] * count
+    left = ids.size + experts * align - len(slots)
+    return slots + [ids.size] * left, [len(slots)], blocks + [-1] * (ids.size + experts - len(blocks))
+
+
+def tokens_of_ranks(ids, experts, destinations):
+    """Each rank's tokens, where each rank's begin, and the bits of their slots."""
+    each, tokens, offsets, slots = -(-experts // destinations), [], [0], []
+    for rank in range(destinations):
+        here = (ids >= 0) & (ids // each == rank)
+        tokens += np.flatnonzero(here.any(1)).tolist()
+        slots += (here << np.arange(ids.shape[1])).sum(1)[here.any(1)].tolist()
+        offsets.append(len(tokens))
+    left = ids.size - len(tokens)
+    return tokens + [-1] * left, offsets, slots + [0] * left
+
+
+def same_lists(found, wanted):
+    for seen, want in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(seen, want)
+
+
 def silu(x):
     return x / (1 + np.exp(-x))
 

@@ -45,12 +45,16 @@ void checkMembers(const std::vector<int>& members, int rank, int rankCount) {
 }
 
 void look(td_session& s, int rank) {
-  std::vector<std::function<void()>> looks;
+  std::vector<std::function<std::string()>> looks;
   {
     std::lock_guard guard(s.looking);
     for (const auto& [owner, look] : s.looks[rank]) looks.push_back(look);
   }
-  for (const auto& look : looks) look();
+  // All of them: what parts of one operator found is told at once, and never again.
+  std::string all;
+  for (const auto& look : looks)
+    if (std::string text = look(); !text.empty()) all += (all.empty() ? "" : "\n") + text;
+  if (!all.empty()) throw std::runtime_error(all);
 }
 
 }  // namespace

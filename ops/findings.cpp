@@ -39,9 +39,7 @@ std::string takeFinding(const HostWords& words, const std::string& name) {
 HostWords findingsOf(Team& team, const std::string& name) {
   HostWords words = team.hostWords(kFindingWords, name + " findings");
   std::lock_guard guard(team.session()->looking);
-  team.session()->looks[team.rank()][words.host] = [words, name] {
-    if (std::string text = takeFinding(words, name); !text.empty()) throw Error(text);
-  };
+  team.session()->looks[team.rank()][words.host] = [words, name] { return takeFinding(words, name); };
   return words;
 }
 

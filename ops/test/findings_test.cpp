@@ -46,6 +46,15 @@ TEST(Findings, AreLookedAtByWhoWaitsForTheStreams) {
       }
       team.synchronize();
     }
+    words.host[0] = others.host[0] = 2;
+    try {
+      team.synchronize();
+      FAIL() << "rank " << team.rank() << " is not told";
+    } catch (const Error& e) {
+      std::string_view text = e.what(), what = "has one that is no number";
+      EXPECT_NE(text.find(what), text.rfind(what)) << "both are told at once: " << text;
+    }
+    team.synchronize();
     words.host[0] = 1;
     forget(team, words);
     team.synchronize(0);

@@ -4,8 +4,7 @@ One persistent kernel: a program takes every PROGRAMS-th tile, and an expert wit
 one another column by column, as they read the same rows of B. Rows of A are read where the route says (GATHER), or stand in order.
 
 Over ranks, rows of A may be on their way: AWAITED, this rank's stand `apart` elements behind where the others arrive, and `ready` says of
-each shard when it is there. Results may be awaited: COUNTED, tiles of the first columns come first, and `brought` counts the tiles of
-each part of the columns, `started` the programs, for a stream that queues others beside them.
+each shard when it is there.
 
 PACKED: results are for sums of slots (ops/device/slots.py), so each thread stores what it has.
 
@@ -34,18 +33,8 @@ def silu(x):
 
 
 @tandem.jit
-def place_in_parts(tile, blocks, columns, part):
-    """The parts before the tile-th tile's own, the width of that one, and the tile's number there over the width, and what is left."""
-    skipped = tile // tl.maximum(blocks * part, 1)
-    width = tl.maximum(tl.minimum(part, columns - skipped * part), 1)
-    of_part = tile - skipped * (blocks * part)
-    at = of_part // width
-    return skipped, width, at, of_part - at * width
-
-
-@tandem.jit
-def words_of(at, left, width, blocks_ptr, is_tile, BLOCK_M: tl.constexpr):
-    """What the at-th block's words tell of the tile `at` * `width` + `left` of a part: its number among its group's, the group's height and
+def words_of(at, left, columns, blocks_ptr, is_tile, BLOCK_M: tl.constexpr):
+    """What the at-th block's words tell of the tile `at` * `columns` + `left`: its number among its group's, the group's height and
     what divides by it, its first row, and the end, number and turn of its expert. Blocks of a group have one column, then the next; any of
     them tells where the others are, so nothing is looked up twice."""
     words = blocks_ptr + at * BLOCK_WORDS
@@ -56,7 +45,7 @@ def words_of(at, left, width, blocks_ptr, is_tile, BLOCK_M: tl.constexpr):
     end = tl.load(words + 6, mask=is_tile, other=0)
     expert = tl.load(words, mask=is_tile, other=0)
     turn = tl.load(words + 3, mask=is_tile, other=0)
-    return (at - first) * width + left, height, inverse, row + (first - at) * BLOCK_M, end, expert, turn
+    return (at - first) * columns + left, height, inverse, row + (first - at) * BLOCK_M, end, expert, turn
 
 
 @tandem.jit
@@ -89,8 +78,6 @@ def grouped_gemm(
     done_ptr,
     ended_ptr,
     epoch_ptr,
-    brought_ptr,
-    started_ptr,
     bias_ptr,
     a_scales_ptr,
     b_scales_ptr,
@@ -103,7 +90,6 @@ def grouped_gemm(
     shard_rows,
     apart,
     apart_scales,
-    part_columns,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
@@ -118,7 +104,6 @@ def grouped_gemm(
     SCATTER: tl.constexpr,
     WEIGH: tl.constexpr,
     AWAITED: tl.constexpr,
-    COUNTED: tl.constexpr,
     PACKED: tl.constexpr,
     BIASED: tl.constexpr,
     SCALED: tl.constexpr,
@@ -136,10 +121,6 @@ def grouped_gemm(
     blocks_ptr = blocks_of(route_ptr, E, slots)
     order_ptr = order_of(route_ptr, E)
     columns = tl.cdiv(n, BLOCK_N)
-    part = columns
-    if COUNTED:
-        part = part_columns
-        dl.notify(started_ptr, rank, signal=1, sig_op="add", comm_scope="intra_node")
     steps = tl.cdiv(k, BLOCK_K)
     WIDE: tl.constexpr = 2 if GATED else 1
     if BLOCKS_OF_A:
@@ -148,14 +129,15 @@ def grouped_gemm(
         b = tl.make_tensor_descriptor(b_ptr, shape=[E * WIDE * n, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
     in_block = tl.arange(0, BLOCK_M)
     in_step = tl.arange(0, BLOCK_K)
-    skipped, width, at, left = place_in_parts(tl.program_id(0), blocks, columns, part)
-    leap = PROGRAMS // width
-    of_group, height, inverse, top, expert_end, expert, turn = words_of(at, left, width, blocks_ptr, at < blocks, BLOCK_M)
+    at = tl.program_id(0) // columns
+    left = tl.program_id(0) - at * columns
+    leap = PROGRAMS // columns
+    of_group, height, inverse, top, expert_end, expert, turn = words_of(at, left, columns, blocks_ptr, at < blocks, BLOCK_M)
     for tile in tl.range(tl.program_id(0), blocks * columns, PROGRAMS, flatten=True):
         of_column = over(of_group, inverse)
         row = top + (of_group - of_column * height) * BLOCK_M
         end = tl.minimum(row + BLOCK_M, expert_end)
-        column = (of_column + skipped * part) * BLOCK_N
+        column = of_column * BLOCK_N
         of_expert = expert * (WIDE * n) + column
         m_range = row + in_block
         n_range = column + tl.arange(0, BLOCK_N)
@@ -244,17 +226,12 @@ def grouped_gemm(
             acc *= tl.where(largest > 0, LARGEST / largest, 0.0)[:, None]
             at_scale = to.to(tl.int64) * tl.cdiv(n, SCALED_ELEMENTS) + column // SCALED_ELEMENTS
             tl.store(out_scales_ptr + at_scale, largest / LARGEST, mask=m_range < end)
-        part_of_tile = skipped
         # The next tile's place. Its words come while this one is stored; divisions would hold up either.
         at += leap
-        left += PROGRAMS - leap * width
-        at += tl.where(left >= width, 1, 0)
-        left -= tl.where(left >= width, width, 0)
-        if at >= blocks:
-            skipped, width, at, left = place_in_parts(tile + PROGRAMS, blocks, columns, part)
-            leap = PROGRAMS // width
-        is_tile = tile + PROGRAMS < blocks * columns
-        of_group, height, inverse, top, expert_end, expert, turn = words_of(at, left, width, blocks_ptr, is_tile, BLOCK_M)
+        left += PROGRAMS - leap * columns
+        at += tl.where(left >= columns, 1, 0)
+        left -= tl.where(left >= columns, columns, 0)
+        of_group, height, inverse, top, expert_end, expert, turn = words_of(at, left, columns, blocks_ptr, at < blocks, BLOCK_M)
         result = acc.to(out_ptr.dtype.element_ty)
         row_columns = n
         if PACKED:
@@ -262,8 +239,6 @@ def grouped_gemm(
             result = packed(result, BLOCK_M, BLOCK_N)
         c_ptrs = out_ptr + to[:, None].to(tl.int64) * row_columns + n_range[None, :]
         tl.store(c_ptrs, result, mask=(m_range < end)[:, None] & (n_range[None, :] < row_columns))
-        if COUNTED:
-            dl.notify(brought_ptr + part_of_tile, rank, signal=1, sig_op="add", comm_scope="gpu")
 
     # Rows that no slot goes to.
     if SCATTER:

@@ -114,10 +114,8 @@ GroupedConfig GroupedProduct::tiles(int64_t m) const {
 }
 
 void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out, const Tensor& route, int64_t m,
-                            int stream, const More& more, const Awaited* awaited, const Counted* counted,
-                            int programs) const {
+                            int stream, const More& more, const Awaited* awaited) const {
   GroupedConfig config = tiles(m);
-  if (programs) config.programs = programs;
   int64_t slots = m * topK_, rows = way_.gather ? m : slots, bytes = byteSize(dtype_);
   int64_t columnsOfW = n_ * (way_.gated ? 2 : 1);
   bool blocksOfB = copiesBlocks({{w.address, {experts_ * columnsOfW, k_}, dtype_}}, dtype_, true, team_.target());
@@ -144,8 +142,6 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                 awaited ? awaited->done : none,
                 awaited ? awaited->ended : none,
                 awaited ? awaited->epoch : none,
-                counted ? counted->brought : none,
-                counted ? counted->started : none,
                 orRoute(more.bias, none),
                 orRoute(more.xScales, none),
                 orRoute(more.wScales, none),
@@ -157,8 +153,7 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                 slots,
                 shard,
                 apart,
-                apartScales,
-                counted ? counted->columns / config.blockN : int64_t(1)},
+                apartScales},
                {{"BLOCK_M", int64_t(config.blockM)},
                 {"BLOCK_N", int64_t(config.blockN)},
                 {"BLOCK_K", int64_t(config.blockK)},
@@ -173,7 +168,6 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                 {"SCATTER", way_.scatter},
                 {"WEIGH", way_.weigh},
                 {"AWAITED", awaited != nullptr},
-                {"COUNTED", counted != nullptr},
                 {"PACKED", way_.packed},
                 {"BIASED", more.bias.address != 0},
                 {"SCALED", isFp8(dtype_)},

@@ -22,22 +22,15 @@ class GroupedProduct {
     Tensor own, ownScales, ready, done, ended, epoch;
     int64_t shardRows;
   };
-  // brought[i] counts the tiles of the i-th part, of `columns` columns, `started` the programs.
-  struct Counted {
-    Tensor brought, started;
-    int64_t columns;
-  };
   struct More : GroupedMore {
     Tensor outScales;
   };
-  // a: tokens or the route's rows; m: tokens. At most `programs` programs, where that is not 0.
+  // a: tokens or the route's rows; m: tokens.
   void launch(const Tensor& a, const Tensor& w, const Tensor& out, const Tensor& route, int64_t m, int stream,
-              const More& more = {}, const Awaited* awaited = nullptr, const Counted* counted = nullptr,
-              int programs = 0) const;
+              const More& more = {}, const Awaited* awaited = nullptr) const;
   // Columns and rows of a tile of a call with m tokens.
   int64_t tileColumns(int64_t m) const { return tiles(m).blockN; }
   int64_t tileRows(int64_t m) const { return tiles(m).blockM; }
-  int programs() const { return config_.programs; }
   // The columns of a packed result's rows.
   static int64_t resultColumns(int64_t n) { return (n + 31) / 32 * 32; }
 

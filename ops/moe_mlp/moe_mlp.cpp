@@ -50,10 +50,8 @@ MoeMlp::MoeMlp(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, 
   static_cast<GroupedConfig&>(up) = config;
   up.gated = config.gated;
   up.quantised = isFp8(dtype);
-  MoeRsConfig down;
-  static_cast<GroupedConfig&>(down) = config;
   up_ = std::make_unique<AgMoe>(team, maxM, k, n, experts, topK, dtype, up);
-  down_ = std::make_unique<MoeRs>(team, maxM, n, k, experts, topK, dtype, down);
+  down_ = std::make_unique<MoeRs>(team, maxM, n, k, experts, topK, dtype, config);
   memory_.share(config.shared);
   if (isFp8(dtype))
     innerScales_ = memory_.localScratch({maxM * topK, cdiv(k, kScaled)}, DType::Float32, "inner scales");

@@ -3,20 +3,9 @@
 #include "tandem/moe_config.h"
 #include "tandem/operator.h"
 
-namespace tandem::model {
-struct Machine;
-}
-
 namespace tandem::ops {
 
 class GroupedProduct;
-struct SumsPlan;
-
-struct MoeRsConfig : GroupedConfig {
-  int parts = 0;  // of the columns, of which one travels while the next is multiplied
-  int combiners =
-      -1;  // multiprocessors that the product leaves to sums; 0: these come behind it; -1: the operator's choice
-};
 
 // out = this rank's tokens of the sum over ranks and slots of h · w[e]^T, by the route's weights: the second half of a
 // mixture of experts whose matrices are divided among the ranks by their columns. fp16, bf16, fp32 or fp8e4nv with scales (what is
@@ -26,7 +15,7 @@ class TANDEM_API MoeRs : public Operator {
  public:
   // `maxM`: tokens of all ranks; `n`: columns of the result; `k`: this rank's columns of h.
   MoeRs(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, int64_t topK, DType dtype,
-        const MoeRsConfig& config = {});
+        const GroupedConfig& config = {});
   ~MoeRs() override;
   // h: [m * topK, k], the route's rows; w: [experts, n, k]; route: of all m tokens, made on this rank; out:
   // [rowsOfRank(m), n]. Every rank calls with the same m <= maxM. Queued on `stream`.
@@ -38,13 +27,10 @@ class TANDEM_API MoeRs : public Operator {
 
  private:
   void queue(const Call& call) override;
-  SumsPlan planOf(int64_t m) const;
 
-  int64_t n_, k_, experts_, topK_;
-  MoeRsConfig config_;
+  int64_t n_, experts_, topK_;
   std::unique_ptr<GroupedProduct> product_;
-  std::unique_ptr<model::Machine> machine_;  // by which calls are planned
-  Tensor rows_, parts_, brought_, started_, ready_, begun_, taken_, done_, epoch_;
+  Tensor rows_, parts_, ready_, begun_, taken_, done_, epoch_;
 };
 
 }  // namespace tandem::ops

@@ -153,10 +153,6 @@ def layer(name, m, hidden, inner_of_all, experts, top_k):
     row["ag_moe"] = in_graph(lambda: tt.ag_moe(x, up, route, m, gated=True))
     row["ag_moe_ordered"] = in_graph(lambda: tt.ag_moe(x, up, route, m, gated=True, ordered=1))
     row["moe_rs"] = in_graph(lambda: tt.moe_rs(h, down, route, m))
-    row["moe_rs_behind"] = in_graph(lambda: tt.moe_rs(h, down, route, m, combiners=0))
-    for parts, combiners in ((4, 8), (4, 16), (8, 12), (8, 20)) if m > 512 else ():
-        options = {"parts": parts, "combiners": combiners}
-        row[f"moe_rs_{parts}_parts_{combiners}"] = in_graph(lambda options=options: tt.moe_rs(h, down, route, m, **options))
     row["moe_mlp"] = in_graph(lambda: tt.moe_mlp(x, up, down, route, m, gated=True))
     if m <= 512:
         row["moe_ar"] = in_graph(lambda: tt.moe_ar(h, down, route, m))

@@ -109,7 +109,7 @@ def test_seeds(ranks):
     for seed in range(20):
         case = Case(ranks, 37, 24, 20, 5, 2, KINDS[seed % len(KINDS)], seed)
         gathers(case, seed)
-        scatters(case, seed, combiners=seed // 5 % 3)
+        scatters(case, seed)
 
 
 @pytest.mark.parametrize("m, hidden, inner, experts, top_k", [(1, 1, 1, 1, 1), (3, 70, 33, 7, 3), (65, 33, 40, 11, 2), (40, 64, 32, 40, 4)])
@@ -130,18 +130,17 @@ def test_few_resident_programs(slots):
         scatters(case, seed, slots, cls=MoeAr)
 
 
-def test_parts_and_programs():
-    for parts, combiners in [(1, 0), (3, 1), (16, 3), (2, 7)]:
-        scatters(Case(2, 70, 96, 24, 5, 2, "zipf", parts), parts, parts=parts, combiners=combiners, programs=5)
+def test_programs():
+    for programs in (1, 5):
+        scatters(Case(2, 70, 96, 24, 5, 2, "zipf", programs), programs, programs=programs)
 
 
 def test_items_of_every_kind():
-    """Several parts with several items for each rank, whole ones and shorter ones at the end, and so few programs at once that some of
-    those beside the product start late."""
+    """Several items for each rank, whole ones and shorter ones at the end, and so few programs at once that some start late."""
     for seed in range(30):
         ranks, m, top_k = [2, 3, 4, 1, 8][seed % 5], [200, 131, 64][seed % 3], [2, 1, 3][seed % 3]
         case = Case(ranks, m, [96, 160, 70][seed // 3 % 3], 20, 5, top_k, KINDS[seed % 5], seed)
-        scatters(case, seed, [None, 3, 4, 7][seed // 2 % 4], parts=[4, 3, 2, 5][seed % 4], combiners=[3, 1, 2, 0][seed % 4])
+        scatters(case, seed, [None, 3, 4, 7][seed // 2 % 4])
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 8])

@@ -19,8 +19,6 @@ import tandem
 GEMM, RS, CALLS, ROUTE = "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py", "device/calls.py", "route/blocks.py"
 ARRIVALS, ORDER = "device/arrivals.py", "ag_moe/ag_moe.py"
 AR, TELL = "all_reduce/two_shot.py", "device/signals.py"
-STORE = "        tl.store(c_ptrs, result, mask=(m_range < end)[:, None] & (n_range[None, :] < row_columns))\n"
-BROUGHT = '            dl.notify(brought_ptr + part_of_tile, rank, signal=1, sig_op="add", comm_scope="gpu")\n'
 TAKEN_ITEM = "item = take(taken_ptr)\n"
 TO = "                to = dl.symm_at(parts_ptr, owner) + slot * shard\n"
 TOLD = '                dl.notify(signal + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")\n'
@@ -31,9 +29,8 @@ RESET = "                shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGN
 MEETING = "            shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)\n"
 CALL = "    call = tl.load(epoch_ptr) + 1\n"
 BEGUN = '        token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=call, compare="ge")\n'
-RESET_PARTS = '            dl.notify(brought_ptr + part, rank, signal=0, sig_op="set", comm_scope="gpu")\n'
+RESET_ITEMS = "        tl.store(taken_ptr, 0)\n"
 OWN = '                token = dl.wait(signal, RANKS - 1, "sys", "acquire", waitValue=call, compare="ge")\n'
-OF_PART = '                there = dl.wait(brought_ptr + part, 1, "gpu", "acquire", waitValue=tiles, compare="ge")\n'
 
 UNREADY = "race|uninitialised"
 # What reports name: the reads of rows, of slots and of the peers' sums, and what was written there.
@@ -83,34 +80,22 @@ ORDERED = {
     },
 }
 SCATTER = {
-    "tiles not awaited": ((RS, OF_PART, "                there = 0\n"), "race", SLOTS),
-    "one tile too few": ((RS, "waitValue=tiles", "waitValue=tiles - 1"), "race", SLOTS),
-    "tile told before it is stored": (
-        (GEMM, STORE + "        if COUNTED:\n" + BROUGHT, "        if COUNTED:\n" + BROUGHT + STORE),
-        "race",
-        SLOTS,
-    ),
-    "relaxed wait for tiles": ((RS, OF_PART, OF_PART.replace("acquire", "relaxed")), "race", SLOTS),
+    "slots not awaited": ("slots not awaited", "race", SLOTS),
     "begun not awaited": ((RS, BEGUN, "        token = 0\n"), "race", [*PARTS, "tl.store(to + at"]),
     "sum told before it is stored": ((RS, TO, TO + TOLD), UNREADY, PARTS),
     "narrow signal": ((RS, TOLD, TOLD.replace("intra_node", "gpu")), "scope", SIGNALS),
     "own sums do not wait": ((RS, OWN, "                token = 0\n"), UNREADY, PARTS),
+    "relaxed wait for sums": ((RS, OWN, OWN.replace("acquire", "relaxed")), UNREADY, PARTS),
     "one peer too few": ((RS, OWN, OWN.replace("RANKS - 1", "RANKS - 2")), UNREADY, PARTS),
     "stale signal": ((RS, OWN, OWN.replace("=call", "=call - 1")), UNREADY, PARTS),
     "wrong slot": ((RS, "slot = rank - tl.where(rank > owner, 1, 0)", "slot = tl.where(rank > owner, 1, 0)"), "race", ["tl.store(to + at"]),
-    "reset omitted": ((RS, RESET_PARTS, "            pass\n"), "race", SLOTS),
+    "items not counted anew": ((RS, RESET_ITEMS, ""), "deadlock", ["dl.wait(begun_ptr"]),
     "reset by the last but one": (
-        (RS, "is_last_of(done_ptr, programs)", "is_last_of(done_ptr, programs - 1)"),
+        (RS, "tl.num_programs(0)):", "tl.num_programs(0) - 1):"),
         "race",
         ["tl.store(taken_ptr, 0)", "tl.atomic_add(taken_ptr"],
     ),
     "stale epoch": ((RS, CALL, CALL.replace(" + 1", "")), UNREADY, PARTS),
-    "sums not awaited": ("sums not awaited", UNREADY, [("team.stream.copy(kept[-1]", "tl.store(route_ptr + TOKENS")]),
-    "combines early": (
-        "combines early",
-        "race|signal-misuse",
-        [("tl.load(route_ptr", "tl.load(epoch_ptr)", "signal_wait(self.started", "tl.store(taken_ptr, 0)", *SLOTS)],
-    ),
     "items taken by several": ((RS, "        " + TAKEN_ITEM, "        item += 1\n"), "race", [("tl.store(to", "dl.notify(signal")]),
 }
 
@@ -164,8 +149,8 @@ SCALED_GATHER = {
 }
 SCALED_SCATTER = {
     "scales not awaited": ("scales not awaited", "race|uninitialised", ["tl.load(a_scale_ptrs"]),
-    **{name: SCATTER[name] for name in ("tile told before it is stored", "one tile too few", "relaxed wait for tiles", "narrow signal")},
-    **{name: SCATTER[name] for name in ("stale signal", "reset omitted", "sums not awaited")},
+    **{name: SCATTER[name] for name in ("slots not awaited", "narrow signal", "own sums do not wait", "one peer too few")},
+    **{name: SCATTER[name] for name in ("stale signal", "wrong slot", "stale epoch")},
 }
 ERRORS = {
     "gather": GATHER,
@@ -209,22 +194,6 @@ def test_as_they_are(tmp_path, half, ranks):
                     np.testing.assert_array_equal(out, result if half == "reduce" else rows_on(rank, case.sizes[0], ranks, result))
 
 
-def test_sums_behind_the_product_may_come_first(tmp_path, monkeypatch):
-    """One program at a time has a place: those beside the product may come when those behind it have done everything."""
-    for name in ("PROGRAMS", "COMBINERS"):
-        monkeypatch.setattr(protocol, name, 1)
-    given, kernels, late = cases(3, 2), protocol.kernels(tmp_path), ("sees late that the product runs",)
-
-    def main(team):
-        return protocol.calls(team, given, kernels, late, "scatter")
-
-    for seed in range(8):
-        run = tandem.launch(main, ranks=3, seed=seed, slots_per_rank=1, check=True)
-        for rank, outs in enumerate(run.values):
-            for case, out in zip(given, outs):
-                np.testing.assert_array_equal(out, rows_on(rank, case.sizes[0], 3, case.result()))
-
-
 def test_rows_in_order_arrive_before_the_product_is_queued(tmp_path):
     given, kernels = cases(3, 2), protocol.kernels(tmp_path)
     run = tandem.launch(lambda team: protocol.calls(team, given, kernels, ("loads the product",), "ordered"), ranks=3, check=True)
@@ -257,9 +226,8 @@ def test_planted_errors(tmp_path, half, name):
 @pytest.mark.parametrize("half", ["gather", "ordered", "scatter", "reduce"])
 def test_every_schedule(tmp_path, monkeypatch, half):
     """The smallest instance with a block that needs both ranks."""
-    if half == "scatter":  # beside the product, and behind it
-        for name in ("PROGRAMS", "COMBINERS"):
-            monkeypatch.setattr(protocol, name, 1)
+    if half == "scatter":
+        monkeypatch.setattr(protocol, "PROGRAMS", 1)
     kernels = protocol.kernels(tmp_path)
     case = Case(2, 2, 16, 16, 1, 1)
     proof = tandem.explore(lambda team: protocol.calls(team, [case], kernels, (), half), ranks=2, exhaustive=True, limit=200_000)

@@ -45,6 +45,15 @@ def like_me(expert, is_row, BITS: tl.constexpr):
 
 
 @tandem.jit
+def id_at(ids_ptr, at):
+    """An id in 32 bits: the nearest number, if it has 64 and no room there, which is no expert's either."""
+    id = ld(ids_ptr + at, semantic="weak")
+    if ids_ptr.dtype.element_ty == tl.int64:
+        id = tl.minimum(tl.maximum(id, -0x80000000), 0x7FFFFFFF).to(tl.int32)
+    return id
+
+
+@tandem.jit
 def share_of(row, rank, m, shard_rows, tokens_each, parts, R: tl.constexpr):
     """The first and the last token, exclusive, of the row-th range of tokens."""
     shard = (rank - row // parts + R) % R
@@ -139,7 +148,7 @@ def deal(
             each = tl.cdiv((last - first) * K, threads) * 32
             begin = first * K + warp * each
             for i in range(begin + laneid(), tl.minimum(begin + each, last * K), 32):
-                expert = ld(ids_ptr + i, semantic="weak")
+                expert = id_at(ids_ptr, i)
                 if not SCORES:
                     weight = ld(given_ptr + i, semantic="weak")
                     st(weights_ptr + i, weight, semantic="weak")
@@ -202,7 +211,7 @@ def deal(
                 at = i + laneid()
                 expert = -1
                 if at < end:
-                    expert = ld(ids_ptr + at, semantic="weak")
+                    expert = id_at(ids_ptr, at)
                 is_row = (expert >= 0) & (expert < E)
                 alike = like_me(expert, is_row, BITS)
                 lower = popc(alike & ((1 << laneid()) - 1))

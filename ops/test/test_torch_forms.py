@@ -166,6 +166,14 @@ def test_results_beside_the_output(monkeypatch):
     assert rows.dtype == torch.float8_e4m3fn and scales.shape == (20, 1) and scales.dtype == torch.float32
 
 
+def test_ids_of_64_bits(monkeypatch):
+    world = SolvedWorld()
+    monkeypatch.setattr(worlds._of_thread, "world", world, raising=False)
+    ids, weights = torch.zeros(10, 2, dtype=torch.int64), torch.zeros(10, 2)
+    assert tt.route_ids(ids, weights, 6).dtype == torch.int32
+    assert world.told == [("route_ids", (10, 6, 2), [10], {})]
+
+
 def test_lists_of_a_route(monkeypatch):
     from torch._subclasses.fake_tensor import FakeTensorMode
 

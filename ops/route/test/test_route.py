@@ -33,12 +33,12 @@ def check(parts, ids, weights, experts, ranks, rank, block=16):
         assert first <= at < first + height and height <= 8 and (group[:, 0] == expert).all() and (group[:, 3] == turn).all()
 
 
-def run(ranks, m, experts, top_k, kind="uniform", seed=0, slots=None, block=16, **config):
+def run(ranks, m, experts, top_k, kind="uniform", seed=0, slots=None, block=16, bits=32, **config):
     ids, weights = drawn_ids(m, experts, top_k, kind, seed), drawn_weights(m, top_k, seed)
 
     def main(team):
-        with RouteIds(team, m, experts, top_k, "i32", **config) as op:
-            return route_parts(op(ids, weights, m), m, experts, top_k)
+        with RouteIds(team, m, experts, top_k, f"i{bits}", **config) as op:
+            return route_parts(op(ids.astype(f"int{bits}"), weights, m), m, experts, top_k)
 
     result = tandem.launch(main, ranks=ranks, seed=seed, slots_per_rank=slots, check=True)
     assert result.reports == []
@@ -64,6 +64,16 @@ def test_blocks_and_programs():
     run(2, 300, 5, 2, "zipf", block_m=64, block=64)
     run(2, 300, 5, 2, block_m=32, block=32, programs=4)
     run(1, 300, 300, 2, programs=1)
+
+
+@pytest.mark.parametrize("m", [9, 130])
+def test_ids_of_64_bits(m):
+    run(2, m, 7, 3, "dropped", bits=64)
+    ids, weights = drawn_ids(m, 7, 3).astype(np.int64), drawn_weights(m, 3)
+    for bad in (7, -2, 1 << 32, -(1 << 32), (1 << 63) - 1, -(1 << 63)):
+        ids[5, 1] = bad
+        with pytest.raises(tandem.SimulationError, match="an id is no expert's"):
+            tandem.launch(lambda team: RouteIds(team, m, 7, 3, "i64")(ids, weights, m), ranks=1)
 
 
 def test_many_blocks():
@@ -223,7 +233,7 @@ def test_wrong_arguments():
     ids, weights = drawn_ids(8, 4, 2), drawn_weights(8, 2)
     failing("`top_k` is 5, 1 to 4 are possible", lambda team: RouteIds(team, 8, 4, 5, "i32"), ids, weights, 8)
     failing("`experts` is 1025, 1 to 1024 are possible", lambda team: Route(team, 8, 1025, 2, "fp32"), ids, weights, 8)
-    failing("`route_ids`: i32 is needed, not fp32", lambda team: RouteIds(team, 8, 4, 2, "fp32"), ids, weights, 8)
+    failing("`route_ids`: i32 or i64 is needed, not fp32", lambda team: RouteIds(team, 8, 4, 2, "fp32"), ids, weights, 8)
     failing("`ids` is i64, the operator was made for i32", lambda team: RouteIds(team, 8, 4, 2, "i32"), ids.astype(np.int64), weights, 8)
     failing("`weights` is fp64, it must be fp32", lambda team: RouteIds(team, 8, 4, 2, "i32"), ids, weights.astype(float), 8)
     failing(r"`ids` has shape \[8, 2\], \[7, 2\] is needed", lambda team: RouteIds(team, 8, 4, 2, "i32"), ids, weights, 7)

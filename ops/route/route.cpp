@@ -29,6 +29,7 @@ const Table& route() {
         option<RouteConfig>("top_groups", &RouteConfig::topGroups, "that a token may choose from", 1, kNoLimit, 1));
     t.options.push_back(
         option<RouteConfig>("renormalise", &RouteConfig::renormalise, "a token's weights sum to 1", 0, 1));
+    t.options.push_back(realOption<RouteConfig>("scale", &RouteConfig::scale, "of the weights, in the end; else 1"));
     t.make = maker<Route, RouteConfig, 3>(route);
     return t;
   }();
@@ -64,7 +65,8 @@ void Route::queue(const Call& call) {
                   {{"SIGMOID", config_.score == RouteScore::Sigmoid},
                    {"GROUPS", int64_t(config_.groups)},
                    {"TOP_GROUPS", int64_t(config_.topGroups)},
-                   {"RENORMALISE", config_.renormalise}});
+                   {"RENORMALISE", config_.renormalise},
+                   {"SCALE", config_.scale > 0 ? config_.scale : 1.0}});
 }
 
 }  // namespace tandem::ops

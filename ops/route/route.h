@@ -14,6 +14,7 @@ struct RouteConfig : DealConfig {
   // Experts are chosen from `topGroups` of `groups` equal groups, those whose best two scores have the largest sums.
   int groups = 1, topGroups = 1;
   bool renormalise = false;  // a token's weights sum to 1
+  double scale = 0;          // all weights are multiplied with this, behind `renormalise`; 0: with 1
 };
 
 // Chooses top_k experts for each token by its logits and says where its rows go (ops/route/README.md). Local to the

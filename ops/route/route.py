@@ -93,6 +93,7 @@ def deal(
     RENORMALISE: tl.constexpr,
     BLOCK: tl.constexpr,
     GROUP: tl.constexpr,
+    SCALE: tl.constexpr = 1.0,
 ):
     """SCORES: ids are found from the logits [m, E] and the bias [E]; else they are given, with their weights. TOLD: the host is told of
     what is no expert's. The tokens of a shard are divided into `parts` ranges of `tokens_each`. MANY: a program for each range, and one
@@ -143,6 +144,7 @@ def deal(
                     GROUPS,
                     TOP_GROUPS,
                     RENORMALISE,
+                    SCALE,
                 )
                 __syncthreads()
             each = tl.cdiv((last - first) * K, threads) * 32
@@ -267,6 +269,7 @@ def route(
     RENORMALISE: tl.constexpr,
     BLOCK: tl.constexpr,
     GROUP: tl.constexpr,
+    SCALE: tl.constexpr = 1.0,
 ):
     deal(
         tl.program_id(0),
@@ -298,4 +301,5 @@ def route(
         RENORMALISE,
         BLOCK,
         GROUP,
+        SCALE,
     )

@@ -87,8 +87,9 @@ def score(
     GROUPS: tl.constexpr,
     TOP_GROUPS: tl.constexpr,
     RENORMALISE: tl.constexpr,
+    SCALE: tl.constexpr,
 ):
-    """Ids and weights of the tokens from `first` to `last`, LANES lanes for each. The bias counts for the choice alone.
+    """Ids and weights, times SCALE, of the tokens from `first` to `last`, LANES lanes for each. The bias counts for the choice alone.
 
     A lane has every LANES-th expert's score in shared memory, and beside it the sum with the bias. The best of all lanes' best is taken. A
     lane of few experts has them in order, so that its next is at hand. Else it has them in sets, and knows the best of each: what is taken
@@ -190,7 +191,7 @@ def score(
                 values = next_values
                 experts = next_experts
         if RENORMALISE:
-            share = 1 / total
+            share = SCALE / total
         for begin_k in tl.static_range(0, K, LANES):
             id = ids[begin_k]
             weight = weights[begin_k]
@@ -199,6 +200,8 @@ def score(
                 weight = tl.where(lane == k - begin_k, weights[k], weight)
             if RENORMALISE:
                 weight *= share
+            elif SCALE != 1:
+                weight *= SCALE
             if (token < last) & (begin_k + lane < K):
                 st(ids_ptr + (token * K + begin_k + lane), id, semantic="weak")
                 st(weights_ptr + (token * K + begin_k + lane), weight, semantic="weak")

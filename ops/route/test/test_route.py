@@ -109,7 +109,7 @@ def test_routing_that_changes_between_calls():
                 check(parts, ids, weights, 6, 2, rank)
 
 
-def chosen(logits, bias, top_k, score="softmax", groups=1, top_groups=1, renormalise=False):
+def chosen(logits, bias, top_k, score="softmax", groups=1, top_groups=1, renormalise=False, scale=1.0):
     x = logits.astype(np.float64)
     scores = 1 / (1 + np.exp(-x)) if score == "sigmoid" else np.exp(x) / np.exp(x).sum(1, keepdims=True)
     selection = scores + bias
@@ -121,7 +121,7 @@ def chosen(logits, bias, top_k, score="softmax", groups=1, top_groups=1, renorma
         selection = np.where(kept[:, :, None], of_group, -np.inf).reshape(selection.shape)
     ids = np.argsort(-selection, axis=1, kind="stable")[:, :top_k].astype(np.int32)
     weights = np.take_along_axis(scores, ids, axis=1)
-    return ids, weights / weights.sum(1, keepdims=True) if renormalise else weights
+    return ids, scale * (weights / weights.sum(1, keepdims=True) if renormalise else weights)
 
 
 @pytest.mark.parametrize(
@@ -129,10 +129,10 @@ def chosen(logits, bias, top_k, score="softmax", groups=1, top_groups=1, renorma
     [
         (1, 1, {}),
         (5, 2, {"renormalise": True}),
-        (60, 4, {"score": "sigmoid"}),
+        (60, 4, {"score": "sigmoid", "scale": 0.5}),
         (32, 4, {"score": "sigmoid", "groups": 8, "top_groups": 4, "renormalise": True}),
         (16, 2, {"groups": 4, "top_groups": 1}),
-        (256, 8, {"score": "sigmoid", "groups": 8, "top_groups": 4, "renormalise": True}),
+        (256, 8, {"score": "sigmoid", "groups": 8, "top_groups": 4, "renormalise": True, "scale": 2.5}),
         (300, 8, {}),
         (1024, 16, {"renormalise": True}),
     ],

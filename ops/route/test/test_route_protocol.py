@@ -79,19 +79,19 @@ ERRORS = {
 }
 
 
-def dealt(team, kernel, scores):
+def dealt(team, kernel, scores, m=M, each=EACH, warps=WARPS):
     rng, moved = np.random.default_rng(0), team.local_from_array
-    ids, weights = drawn_ids(M, EXPERTS, TOP_K), drawn_weights(M, TOP_K)
-    shard = M // team.size
-    parts = shard // EACH
-    logits = moved(rng.standard_normal((M, EXPERTS)).astype(np.float32) if scores else weights)
-    words = moved(np.zeros(route_words(M, EXPERTS, TOP_K), np.int32))
+    ids, weights = drawn_ids(m, EXPERTS, TOP_K), drawn_weights(m, TOP_K)
+    shard = m // team.size
+    parts = shard // each
+    logits = moved(rng.standard_normal((m, EXPERTS)).astype(np.float32) if scores else weights)
+    words = moved(np.zeros(route_words(m, EXPERTS, TOP_K), np.int32))
     given = (logits, moved(np.zeros(EXPERTS, np.float32)), moved(ids), moved(weights), words)
     local = (moved(np.zeros(COUNTS, np.int32)), moved(np.zeros(8, np.int32)))
-    constants = {"E": EXPERTS, "PADDED": 8, "BITS": 3, "K": TOP_K, "R": team.size, "WARPS": WARPS, "MANY": True, "ROWS_AT_ONCE": 4}
+    constants = {"E": EXPERTS, "PADDED": 8, "BITS": 3, "K": TOP_K, "R": team.size, "WARPS": warps, "MANY": True, "ROWS_AT_ONCE": 4}
     constants |= {"LANES": 8, "SCORES": scores, "TOLD": True, "SIGMOID": False, "GROUPS": 1, "TOP_GROUPS": 1, "RENORMALISE": False}
     grid = (team.size * parts + 1,)
-    kernel[grid](*given, *local, M, shard, EACH, parts, **constants, BLOCK=16, GROUP=8, num_warps=WARPS, launch_cooperative_grid=True)
+    kernel[grid](*given, *local, m, shard, each, parts, **constants, BLOCK=16, GROUP=8, num_warps=warps, launch_cooperative_grid=True)
     return np.array(words)
 
 
@@ -115,6 +115,14 @@ def test_as_it_is(tmp_path):
         for rank, words in enumerate(run.values):
             order, _ = order_of(drawn_ids(M, EXPERTS, TOP_K), EXPERTS, 2, rank)
             np.testing.assert_array_equal(route_parts(words, M, EXPERTS, TOP_K).order, order)
+
+
+@pytest.mark.parametrize("scores", [False, True])
+def test_every_schedule(tmp_path, scores):
+    """A program for each of two tokens, and one that writes the blocks."""
+    kernel = made(tmp_path)
+    proof = tandem.explore(lambda team: dealt(team, kernel, scores, m=2, each=1, warps=1), ranks=1, exhaustive=True, limit=200_000)
+    assert proof.proven, str(proof)
 
 
 @pytest.mark.parametrize("name", ERRORS)

@@ -266,6 +266,29 @@ def test_fp8_and_biases(ranks):
                 assert off <= (4e-2 if fp8 else 1e-5) * np.linalg.norm(exact)
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+@pytest.mark.parametrize("dtype", ["fp32", "bf16", "fp8e4nv"])
+def test_memory_is_as_documented(ranks, dtype):
+    m, n, k, experts, top_k = 37, 200, 24, 5, 2
+    size, of_sums, is_fp8 = {"fp32": (4, 4, 0), "bf16": (2, 2, 0), "fp8e4nv": (1, 2, 1)}[dtype]
+    shard, width = -(-m // ranks), -(-n // 32) * 32
+
+    def main(team):
+        made = [AgMoe(team, m, k, n, experts, top_k, dtype, ordered=ordered) for ordered in (0, 1)]
+        made += [cls(team, m, n, k, experts, top_k, dtype) for cls in (MoeRs, MoeMlp)]
+        return [op.memory() for op in made]
+
+    row = n * size + 4 * is_fp8 * -(-n // 128)
+    up = {"local": 12, "symmetric": ranks * shard * row + 2 * 8 * ranks}
+    down = {"local": m * top_k * width * of_sums + 16}
+    down["symmetric"] = max((ranks - 1) * shard, 1) * width * of_sums
+    down["symmetric"] += 8 * max((ranks - 1) * -(-shard // 8) * (width // 32), 1) + 8 * ranks
+    whole = {name: up[name] + down[name] for name in up}
+    whole["local"] += m * top_k * (k * size + 4 * is_fp8)
+    for memory in tandem.launch(main, ranks=ranks).values:
+        assert memory == [up, {**up, "local": 12 + m * top_k * row}, down, whole]
+
+
 def test_wrong_arguments():
     case = Case(2, 16, 8, 4, 4, 2)
 

@@ -59,6 +59,8 @@ void Packets::exchange(const char* kind, const Tensor& x, const Tensor& out, con
 void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
                      const Deal& deal, int stream, const std::vector<Argument>& others,
                      const std::map<std::string, Constant>& constants) {
+  // The sets of slots take turns by calls in which each rank waits for all others, and without packets none does.
+  if (!deal.packetsEach) return;
   int64_t elements = elementsOfPacket(x.dtype);
   bool isAligned = x.address % kPacketBytes == 0 && out.address % kPacketBytes == 0;
   for (size_t i = 1; i < sizes.size(); ++i) isAligned &= sizes[i] % elements == 0;

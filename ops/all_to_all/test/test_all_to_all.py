@@ -81,6 +81,24 @@ def test_many_calls_on_one_operator(ranks, packets_bytes):
 
 
 @pytest.mark.parametrize("packets_bytes", PACKETS)
+def test_calls_in_which_no_rank_sends(packets_bytes):
+    """A rank may go through such a call while others are still in the one before it."""
+
+    def main(team):
+        op = AllToAll(team, 8, 4, "int32", programs=1, num_warps=1, packets_bytes=packets_bytes)
+        return [np.array(op(rows_from(team.rank, c, 4, "int32", ranks, seed=i), c)) for i, c in enumerate(given)]
+
+    ranks = 4
+    given = [8, [[0] * ranks] * ranks] * 12
+    for seed in range(8):
+        result = tandem.launch(main, ranks=ranks, seed=seed, check=True)
+        assert result.reports == []
+        for rank, values in enumerate(result.values):
+            for i, counts in enumerate(given):
+                assert values[i].tobytes() == expected(rank, counts, 4, "int32", ranks, seed=i).tobytes()
+
+
+@pytest.mark.parametrize("packets_bytes", PACKETS)
 def test_symmetric_results(packets_bytes):
     counts = [[1, 5, 2], [0, 3, 4], [6, 0, 1]]
 

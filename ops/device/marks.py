@@ -69,13 +69,11 @@ def arrived(slots, POLLS: tl.constexpr, WAITS: tl.constexpr = True):
     while not ready:
         ready = polls > POLLS
         fresh = ()
-        all_here = True
         for i in tl.static_range(len(slots)):
             part = ld_vector(slots[i], 2, "sys", "relaxed")
-            all_here = all_here & is_data(part)
             fresh += (part,)
         parts = fresh
-        ready = ready | all_here
+        ready = ready | are_data(parts)
         if WAITS and polls == POLLS:
             for i in tl.static_range(len(slots)):
                 for half in tl.static_range(2):

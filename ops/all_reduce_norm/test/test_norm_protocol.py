@@ -22,7 +22,7 @@ FILES = [NORM, PACKETS, MARKS, "device/packets.py", "device/scales.py"]
 SEND = 'st_vector(dl.symm_at(slot_ptr, (rank + step) % RANKS), data, "sys", "relaxed")'
 TAKE = 'part = ld_vector(slots[i], 2, "sys", "relaxed")'
 MARK = 'st_vector(slot_ptr, dl.fill_vector(2, tl.int64, MARK), "sys", "relaxed")'
-HERE = "all_here = all_here & is_data(part)\n"
+HERE = "all_here = all_here & is_data(parts[i])"
 EPOCH = 'epoch = ld(epoch_ptr + pid, semantic="weak") + 1\n    set_ptr'
 SET = "(epoch % 2) * FLIGHTS * source_stride * RANKS"
 MINE = "parts_ptr = set_ptr + pid.to(tl.int64) * program_stride\n    mine_ptr = parts_ptr + rank.to"
@@ -78,13 +78,13 @@ OF_PARTS = {
     "sums not told to the last program": ((NORM, TELL, "if other < PARTS - 1:\n                    " + TELL), "deadlock", [WAITING]),
     "sums of programs in one place": ((NORM, "(program * 2 + turn) * PARTS + part)", "(program * 2 + turn) * PARTS)"), "deadlock|race", []),
     "sums of programs not behind all warps": ((NORM, KEEP + "        __syncthreads()\n", KEEP), "race", ["smem_store", "smem_load"]),
-    "sums of programs looked at as they are": ((MARKS, HERE, "all_here = True\n"), "", []),
+    "sums of programs looked at as they are": ((MARKS, HERE, "all_here = True"), "", []),
     "columns of the next part": ((NORM, COLUMNS, COLUMNS.replace("part_columns)", "part_columns + 16)")), "", []),
     "mean of a part": ((NORM, " / row_columns + eps)", " / columns + eps)"), "", []),
 }  # fmt: skip
 # No two accesses race here, as packets are strong: these give wrong sums.
 WRONG = {
-    "marks not looked at": (1, (MARKS, HERE, "all_here = True\n")),
+    "marks not looked at": (1, (MARKS, HERE, "all_here = True")),
     "marks not put back": (1, (MARKS, MARK, "pass")),
     "marks not put back, two flights": (2, (MARKS, MARK, "pass")),
 }

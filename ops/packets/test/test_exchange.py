@@ -79,7 +79,7 @@ REPORTED = {
 }
 # These give wrong results.
 WRONG = {
-    "marks not looked at": (MARKS, "all_here = all_here & is_data(part)\n", "all_here = True\n"),
+    "marks not looked at": (MARKS, "all_here = all_here & is_data(parts[i])", "all_here = True"),
     "masks not looked at": (EXCHANGE, "(masks[half] >> lane) & 1 != 0", "False"),
     "masks that nobody clears": (EXCHANGE, FIRST, FIRST.replace("lane == 0", "lane < 0")),
 }

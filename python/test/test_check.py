@@ -43,6 +43,7 @@ SCRIPTS = {
     "good.py": SHIFT.replace("relaxed", "acquire") + "run(tandem.init())\n",
     "raises.py": "import tandem\nteam = tandem.init()\nassert team.size < 4, 'too many'\n",
     "both.py": SHIFT + "team = tandem.init()\nrun(team)\nassert team.rank, 'rank 0 fails while its kernel is queued'\n",
+    "warns.py": "import warnings\n" + SHIFT.replace("relaxed", "acquire") + "run(tandem.init())\nwarnings.warn('it is old')\n",
     "exits.py": "import sys\nsys.exit(3)\n",
     "unclosed.py": "x = = 3\n",
     "deadlock.py": "import tandem\nteam = tandem.init()\nif team.rank:\n    team.barrier()\n",
@@ -83,6 +84,12 @@ def test_a_race_is_told_once_and_its_replay_shows_it(folder, name):
 def test_clean(folder):
     status, out, errors = check(folder, "--ranks", "2", "good.py", "--", "--size", "3")
     assert (status, out, errors) == (0, "0 findings, 0 suppressed; ranks 2, 4 schedules each; results are equal\n", "")
+
+
+def test_a_warning_of_the_script_is_told_once(folder):
+    status, out, errors = check(folder, "--ranks", "2,4", "--html", "out.html", "warns.py")
+    assert status == 0 and "it is old" not in out
+    assert re.fullmatch(r".*warns.py:\d+: UserWarning: it is old\n  warnings.warn.*\ngiven 24 times in 8 runs\n\n", errors)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """The command `tandem check`: one script under the checker with several rank counts and many schedules; each defect told once."""
 
+import collections
 import contextlib
 import json
 import os
 import shlex
 import sys
+import warnings
 
 from .. import _tandem
 from ..errors import CompileError
@@ -33,6 +35,7 @@ class Check:
         self.seeds = seeds
         self.kinds = kinds  # as `check` of tandem.launch
         self.findings = Findings()
+        self.warnings = collections.Counter()  # that Python gave, by text
         self.compared = 0
         self.session = None  # of the last run
         self.limit = limit  # not None: every schedule, at most so many
@@ -64,7 +67,7 @@ class Check:
         ranks, seed = finding.runs[0]
         how = {"schedule": seed} if isinstance(seed, str) else {"seed": seed, "policy": policy_of(seed)}
         session = SimulatedSession(ranks, check=self.kinds, trace=True, **how, **self.run_limits)
-        with silence(), contextlib.suppress(Exception, SystemExit):
+        with silence(), counted_warnings(collections.Counter()), contextlib.suppress(Exception, SystemExit):
             run_on(session, self._main(), ())
         return json.loads(_tandem.chrome_trace(session.handle))
 
@@ -129,6 +132,18 @@ def silence():
         os.close(shown)
 
 
+@contextlib.contextmanager
+def counted_warnings(counts):
+    """Counts Python's warnings by their text instead of showing them: each run of a script gives the same ones."""
+
+    def count(message, category, filename, lineno, file=None, line=None):
+        counts[warnings.formatwarning(message, category, filename, lineno, line)] += 1
+
+    with warnings.catch_warnings():
+        warnings.showwarning = count
+        yield
+
+
 def kinds_in_words(check):
     """Returns the options of a command line that set an option of `tandem.launch`."""
     kinds = check if isinstance(check, dict) else {}
@@ -165,8 +180,10 @@ def total_runs(check):
 
 
 def _print(check, out, errors):
-    """Prints each finding on `out`, and exceptions of the script itself on `errors`."""
+    """Prints each finding on `out`, and exceptions and warnings of the script itself on `errors`."""
     total = total_runs(check)
+    for text, count in check.warnings.items():
+        print(f"{text}given {_counted(count, 'time')} in {_counted(total, 'run')}\n", file=errors, flush=True)
     for finding in check.findings:
         shown = f"in {len(finding.runs)} of {_counted(total, 'run')}"
         suppression = finding.suppression()
@@ -248,7 +265,7 @@ def check_script(options, prepare):
     kinds = {"scope": options.scope, "portability": options.portability}
     check, broken = Check(script, options.ranks, range(seed, seed + runs), limit, limits, options.compat, kinds), None
     try:
-        with silence():
+        with silence(), counted_warnings(check.warnings):
             check.run()
     except KeyboardInterrupt:
         print("tandem: interrupted", file=sys.stderr)

@@ -4,6 +4,8 @@ import pathlib
 import re
 import sys
 
+from rooms import files
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -35,12 +37,8 @@ def problems_of(page, root=ROOT):
             yield f"{page.relative_to(root)}: `{target}`: there is no such heading"
 
 
-def pages(root=ROOT):
-    return [p for p in sorted(root.rglob("*.md")) if not p.relative_to(root).as_posix().startswith((".", "build"))]
-
-
 def main():
-    found = pages()
+    found = [ROOT / name for name in files() if name.endswith(".md") and not name.startswith(".")]
     problems = [problem for page in found for problem in problems_of(page)]
     print("\n".join(problems))
     print(f"{len(found)} pages, {len(problems)} problems")

@@ -5,6 +5,7 @@ import ast
 import graphlib
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -185,12 +186,17 @@ def room_of(path):
     return max((r for r in ROOMS if path == r or path.startswith(r + "/")), key=len, default=None)
 
 
+def files(root=ROOT):
+    """The names of the repository's files: those that git tracks, and others that it does not ignore."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+    return [name for name in sorted(set(listed.split("\0")) - {""}) if (root / name).is_file()]
+
+
 def sources():
-    for pattern in ("*.h", "*.cpp", "*.td", "*.py", "*.c"):
-        for path in ROOT.rglob(pattern):
-            name = path.relative_to(ROOT).as_posix()
-            if not name.startswith((".", "build")):
-                yield name, path.read_text(encoding="utf-8")
+    for name in files():
+        if name.endswith((".h", ".cpp", ".td", ".py", ".c")) and not name.startswith("."):
+            yield name, (ROOT / name).read_text(encoding="utf-8")
 
 
 def check_includes(name, text):

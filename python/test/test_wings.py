@@ -1,6 +1,8 @@
-"""test/rooms.py reads the package's imports: which arrows and circles between its modules it reports."""
+"""test/rooms.py reads the package's imports: which arrows and circles between its modules it reports. It looks at no
+file that git ignores."""
 
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -52,3 +54,14 @@ def test_a_circle_within_a_wing():
 
 def test_a_folder_that_is_no_wing():
     assert problems(misc__a="") == ["python/tandem/misc/a.py: `misc` is no wing that test/rooms.py knows"]
+
+
+def test_files_that_git_ignores(tmp_path):
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    for name in (".gitignore", "tracked.py", "gone.py", "new/ä.md", "out/made.py"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("/out/\n")
+    subprocess.run(["git", "-C", tmp_path, "add", "tracked.py", "gone.py"], check=True)
+    (tmp_path / "gone.py").unlink()
+    assert rooms.files(tmp_path) == [".gitignore", "new/ä.md", "tracked.py"]

@@ -106,8 +106,6 @@ Step mbarrierInit(Machine& m, Run& run, const Prepared& i) {
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`mbarrier_init`", [&](uint32_t lane) {
     Accessor who(m, run, i);
     who.lane = observedThread(run, i, Group::Thread, lane);
-    who.synchronises = true;
-    who.scope = Scope::Cta;
     Address address = rawInteger(m, run, i.a, lane);
     int64_t count = integer(m, run, i.b, lane);
     if (count < 1 || count > int64_t(Mbarrier::kMaxCount))
@@ -191,8 +189,6 @@ Step mbarrierInvalidate(Machine& m, Run& run, const Prepared& i) {
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`mbarrier_invalidate`", [&](uint32_t lane) {
     Accessor who(m, run, i);
     who.lane = observedThread(run, i, Group::Thread, lane);
-    who.synchronises = true;
-    who.scope = Scope::Cta;
     Address address = rawInteger(m, run, i.a, lane);
     uint64_t none = 0;
     return checkMbarrier(who, address) && writeMemory(who, address, &none, 8, 8);

@@ -59,6 +59,53 @@ def expected_bytes_never_come(team, fixed):
 
 
 @tandem.jit
+def make_and_use(x_ptr, y_ptr, FIXED: tl.constexpr):
+    """Other threads may look at the mbarrier before it is one."""
+    buffer = dl.allocate_smem(tl.int32, [128])
+    barrier = dl.smem_get_ptr(dl.allocate_smem(tl.int64, [1]))
+    t = tid(0)
+    if t == 0:
+        tma.mbarrier_init(barrier, 1)  # <-- used_before_it_is_made
+    if FIXED:
+        __syncthreads()
+    if t == 0:
+        tma.mbarrier_arrive_expect_tx(barrier, 512)
+        tma.cp_async_bulk_global_to_shared(dl.smem_get_ptr(buffer), x_ptr, 512, barrier)
+    tma.mbarrier_wait_parity(barrier, 0)  # <-- used_before_it_is_made
+    st(y_ptr + t, dl.smem_load(buffer, [t]), semantic="weak")
+
+
+@pair("race", "M3", ranks=(1, 2))
+def used_before_it_is_made(team, fixed):
+    make_and_use[(1,)](data(team), data(team, "y"), fixed)
+
+
+@tandem.jit
+def use_and_end(x_ptr, y_ptr, FIXED: tl.constexpr):
+    """A thread ends the mbarrier while others may still wait for its phase."""
+    buffer = dl.allocate_smem(tl.int32, [128])
+    barrier = dl.smem_get_ptr(dl.allocate_smem(tl.int64, [1]))
+    t = tid(0)
+    if t == 0:
+        tma.mbarrier_init(barrier, 1)
+    __syncthreads()
+    if t == 0:
+        tma.mbarrier_arrive_expect_tx(barrier, 512)
+        tma.cp_async_bulk_global_to_shared(dl.smem_get_ptr(buffer), x_ptr, 512, barrier)
+    tma.mbarrier_wait_parity(barrier, 0)  # <-- ended_while_waited_for
+    st(y_ptr + t, dl.smem_load(buffer, [t]), semantic="weak")
+    if FIXED:
+        __syncthreads()
+    if t == 0:
+        tma.mbarrier_invalidate(barrier)  # <-- ended_while_waited_for
+
+
+@pair("race", "M3", ranks=(1, 2))
+def ended_while_waited_for(team, fixed):
+    use_and_end[(1,)](data(team), data(team, "y"), fixed)
+
+
+@tandem.jit
 def wrong_phase(x_ptr, y_ptr, PHASE: tl.constexpr):
     buffer = dl.allocate_smem(tl.int32, [128])
     barrier = dl.smem_get_ptr(dl.allocate_smem(tl.int64, [1]))

@@ -239,6 +239,7 @@ class Checker : public AccessObserver {
   Serial& hostOf(int rank) { return hosts_[size_t(rank)]; }
   void prune(Clock& clock) const;
   void orderLater(const Run& run, bool transfers, int peer);
+  Stamp comesInTurn(const ProgramState& p, const Run& run, const ProgramState::NamedBarrier& barrier, int64_t id);
   Clock callerClock(ProgramState& p, const Run& run);
   void learnByCaller(ProgramState& p, const Run& run, const Clock& clock);
 

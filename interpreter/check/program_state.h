@@ -82,6 +82,8 @@ struct ProgramState {
   std::vector<ThreadPut> threadPuts;  // since the last barrier
   struct NamedBarrier {
     Clock gathering, done;
+    uint32_t key = 0, rounds = 0;  // of the rounds that have ended, in clocks
+    Stamp last;                    // who came last to the round before
   };
   std::map<int64_t, NamedBarrier> named;
   struct BulkStore {

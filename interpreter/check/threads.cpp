@@ -52,11 +52,45 @@ void Checker::namedBarrierArrives(const Run& run, int64_t id, bool completes) {
   flush();
   ProgramState& p = stateOf(run);
   ProgramState::NamedBarrier& barrier = p.named[id];
+  Stamp now = comesInTurn(p, run, barrier, id);
   barrier.gathering.join(callerClock(p, run));
   ++p.time;
   if (!completes) return;
+  if (!barrier.key) barrier.key = ++signalKeys_;
+  barrier.gathering.raise(keyOfUpdates(barrier.key), ++barrier.rounds);
+  barrier.last = now;
   barrier.done = barrier.gathering;
   barrier.gathering = Clock();
+}
+
+// Who comes to a named barrier must know that its round before has ended: else it may be taken for one of that round's.
+Stamp Checker::comesInTurn(const ProgramState& p, const Run& run, const ProgramState::NamedBarrier& barrier,
+                           int64_t id) {
+  MemoryAccess call;
+  call.run = &run;
+  call.rank = run.rank;
+  call.program = run.prepared->program.get();
+  call.location = run.prepared->code[run.pc].location;
+  uint32_t ahead = run.lanes;  // a thread that does not know it
+  for (uint32_t lane = 0; lane < run.lanes && barrier.rounds && ahead == run.lanes; ++lane) {
+    auto knows = [&](const Clock& c) { return c.get(keyOfUpdates(barrier.key)) >= barrier.rounds; };
+    const Clock* extra = p.extraOf(Part(lane));
+    if (run.laneActive(lane) && !knows(p.common) && !(extra && knows(*extra))) ahead = lane;
+  }
+  Stamp now;
+  now.actor = p.actor;
+  now.time = p.time;
+  now.part = ahead < run.lanes ? Part(ahead) : run.mask.all ? kEveryThread : Part(run.firstActiveLane());
+  now.site = siteOf(call);
+  if (ahead == run.lanes || !isNew(ReportKind::Race, now, barrier.last)) return now;
+  Report r = begin(now, ReportKind::Race);
+  r.message = "the call of barrier " + std::to_string(id) + " by " + actorText(now, now.part) +
+              " is not ordered after the end of the barrier's round before: it may be counted for that one (M3)";
+  Diagnostic d = placeOfStamp(barrier.last);
+  d.message = "the last to come to that round: " + actorText(barrier.last, barrier.last.part);
+  r.notes.insert(r.notes.begin(), std::move(d));
+  tell(std::move(r));
+  return now;
 }
 
 void Checker::namedBarrierLeaves(const Run& run, int64_t id) {

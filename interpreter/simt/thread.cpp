@@ -42,6 +42,13 @@ int64_t readClock(Machine& m, Run& run) {
   return run.clockNs += m.clock.instructions(1) + 1;
 }
 
+// A bit for each warp of the current group, of the 32 that a program may have.
+uint32_t warpsOf(const Run& run) {
+  uint32_t warps = 0;
+  for (uint32_t first = 0; first < run.lanes; first += 32) warps |= uint32_t(run.laneActive(first)) << first / 32;
+  return warps;
+}
+
 }  // namespace
 
 Step special(Machine& m, Run& run, const Prepared& i) {
@@ -65,30 +72,37 @@ Step threadBarrier(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step namedBarrier(Machine& m, Run& run, const Prepared& i) {
-  int64_t threads = i.as<imm::NamedBarrier>().threads;
-  if (threads <= 0 || threads % 32 || threads > int64_t(run.lanes))
+  int64_t id = i.as<imm::NamedBarrier>().id, threads = i.as<imm::NamedBarrier>().threads;
+  auto wrong = [&](const std::string& what) {
     return fail(m, run, i, ReportKind::DivergentBlockOperation,
-                "barrier " + std::to_string(i.as<imm::NamedBarrier>().id) + " of " + std::to_string(threads) +
-                    " threads in a program of " + std::to_string(run.lanes));
+                "barrier " + std::to_string(id) + " of " + std::to_string(threads) + " threads" + what);
+  };
+  if (threads <= 0 || threads % 32 || threads > int64_t(run.lanes))
+    return wrong(" in a program of " + std::to_string(run.lanes));
   if (!checkGroup(m, run, i, Group::Warp, "`barrier`")) return Step::Failed;
-  Run::NamedBarrier& barrier = run.named[size_t(i.as<imm::NamedBarrier>().id) % run.named.size()];
+  Run::NamedBarrier& barrier = run.named[size_t(id) % run.named.size()];
   if (run.awaitedRound == Run::kNoRound) {
+    uint32_t warps = warpsOf(run);
+    if (barrier.arrived && barrier.threads != threads)
+      return wrong(", where others have come to one of " + std::to_string(barrier.threads));
+    if (barrier.warps & warps) return wrong(", to which a warp comes again before all have come");
     barrier.arrived += run.activeLanes();
-    bool completes = barrier.arrived >= threads;
-    if (m.observer) m.observer->namedBarrierArrives(run, i.as<imm::NamedBarrier>().id, completes);
+    barrier.warps |= warps;
+    barrier.threads = uint32_t(threads);
+    if (barrier.arrived > threads) return wrong(", to which " + std::to_string(barrier.arrived) + " come");
+    bool completes = barrier.arrived == threads;
+    if (m.observer) m.observer->namedBarrierArrives(run, id, completes);
     if (completes) {
-      barrier.arrived = 0;
-      ++barrier.rounds;
+      barrier = {.rounds = barrier.rounds + 1};
       ++run.privateVersion;  // news for a branch that waits here
-      if (m.observer && !i.as<imm::NamedBarrier>().arriveOnly)
-        m.observer->namedBarrierLeaves(run, i.as<imm::NamedBarrier>().id);
+      if (m.observer && !i.as<imm::NamedBarrier>().arriveOnly) m.observer->namedBarrierLeaves(run, id);
       return Step::Next;
     }
     if (i.as<imm::NamedBarrier>().arriveOnly) return Step::Next;
     run.awaitedRound = barrier.rounds;
   } else if (barrier.rounds != run.awaitedRound) {
     run.awaitedRound = Run::kNoRound;
-    if (m.observer) m.observer->namedBarrierLeaves(run, i.as<imm::NamedBarrier>().id);
+    if (m.observer) m.observer->namedBarrierLeaves(run, id);
     return Step::Next;
   }
   run.watched = Watched{};

@@ -105,10 +105,10 @@ struct Run : Task {
   std::vector<ThreadGroup> parked;  // the other groups
   uint32_t file = 0, lastFile = 0;  // whose registers `slots` are; groups that are apart have their own
   std::map<uint32_t, std::vector<Slot>> files;
-  // Named barriers: how many threads have arrived, and how often all had. `awaitedRound`: the current group's, when it
-  // waits.
+  // Named barriers: how many threads have arrived, of which warps, for how many in all, and how often all had.
+  // `awaitedRound`: the current group's, when it waits.
   struct NamedBarrier {
-    uint32_t arrived = 0, rounds = 0;
+    uint32_t arrived = 0, warps = 0, threads = 0, rounds = 0;
   };
   std::array<NamedBarrier, 16> named;
   static constexpr uint32_t kNoRound = ~0u;

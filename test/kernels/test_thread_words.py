@@ -288,11 +288,13 @@ def refused(o, CASE: tl.constexpr):
         pack(ld_vector(o, 2), tl.uint32)
     elif CASE == 5:
         tid(3)
+    elif CASE == 6:
+        extra.__syncwarp(0xFFFF)
     else:
         atomic_add(o.to(tl.pointer_type(tl.int8)), 1)
 
 
-@pytest.mark.parametrize("case, text", enumerate(["release", "warp", "3", "16", "pack", "3", "int8"]))
+@pytest.mark.parametrize("case, text", enumerate(["release", "warp", "3", "16", "pack", "3", "65535", "int8"]))
 def test_refused(case, text):
     with pytest.raises(tandem.CompileError, match=text):
         refused[(1,)](np.zeros(4, np.int32), case)

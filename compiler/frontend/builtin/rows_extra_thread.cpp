@@ -25,6 +25,13 @@ static Value emitBare(Context& c, const Arguments&) {
   return None{};
 }
 
+static Value warpBarrierRow(Context& c, const Arguments& a) {
+  if (Int mask = constexprInt(c, a["mask"], "mask"); mask != -1 && mask != 0xFFFFFFFF)
+    c.fail("argument-value",
+           "`mask` is " + repr(a["mask"]) + "; all 32 lanes of a warp take part, which is 0xFFFFFFFF");
+  return emitBare<simt::WarpBarrierOp>(c, a);
+}
+
 static void fence(Context& c, tile::Semantic sem, tile::Scope scope) {
   simt::FenceOp::create(c.builder, c.loc(), sem, scope);
 }
@@ -115,7 +122,7 @@ static void addBarriers(Rows& rows) {
   rows.push_back({"extra.__syncwarp",
                   "mask=0xFFFFFFFF",
                   {"A barrier of the warp's threads, which orders their accesses.", Caller::Warp, "M3"},
-                  emitBare<simt::WarpBarrierOp>});
+                  warpBarrierRow});
   for (const char* module : {"extra.", "dl.tma."}) {
     std::string m = module;
     rows.push_back({m + "bar_warp_sync",

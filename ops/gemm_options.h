@@ -2,6 +2,7 @@
 #pragma once
 #include "ops/table.h"
 #include "tandem/gemm_config.h"
+#include <algorithm>
 #include <initializer_list>
 #include <string_view>
 

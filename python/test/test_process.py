@@ -246,8 +246,10 @@ def test_simulated_ranks_have_no_cuda_streams():
 
 def test_doctor_without_a_driver():
     done = run("from tandem.cli import main; import sys; sys.exit(main(['doctor']))")
-    assert done.returncode == 1 and "\nGPU            none: no NVIDIA GPU: " in done.stdout, done.stderr
+    assert done.returncode == 0 and "\nGPU            none: no NVIDIA GPU: " in done.stdout, done.stderr
     assert done.stdout.startswith(f"tandem         {tandem.__version__} in ") and "\nworks here     simulated ranks" in done.stdout
+    done = run("from tandem.cli import main; import sys; sys.exit(main(['doctor', '--profile']))")
+    assert done.returncode == 1 and done.stderr == "tandem: there is no GPU that `--profile` could measure\n"
 
 
 PROBE = {

@@ -7,8 +7,9 @@ from .arguments import rank_count
 def add(commands):
     doctor = commands.add_parser(
         "doctor",
-        help="say what this machine's GPUs can do, and measure it",
-        description="Say what ranks on this machine's GPUs will use. Exit code 0 when there is a GPU, else 1.",
+        help="say what works on this machine and what its GPUs can do, and measure it",
+        description="Say what works on this machine, and what ranks on its GPUs will use. Exit code 0, but 1 when `--profile` cannot "
+        "measure.",
     )
     doctor.add_argument(
         "--profile",

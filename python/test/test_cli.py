@@ -35,6 +35,8 @@ SCRIPTS = {
     "endless.py": ENDLESS,
     "deadlock.py": "import tandem\nteam = tandem.init()\nif team.rank:\n    team.barrier()\n",
     "forgets.py": "def main(team):\n    team.barrier()\n",
+    "launches.py": "import tandem\ndef main(team):\n    team.barrier()\nif __name__ == '__main__':\n    tandem.launch(main, ranks=2)\n",
+    "program.py": "import tandem\ndef program(team):\n    team.barrier()\ntandem.launch(program, ranks=2)\n",
     "of_triton.py": "import triton_dist\n",
     "of_nothing.py": "import nothing\n",
     "empty.py": "",
@@ -90,6 +92,10 @@ WRONG = [
     ("run --trace folder good.py", 1, "cannot write folder: Is a directory"),
     ("run --trace /dev/full good.py", 1, "tandem: cannot write /dev/full: No space left on device"),
     ("run --ranks 2 forgets.py", 0, "tandem: main(team) of forgets.py has not run"),
+    ("run --check launches.py", 1, "which do not have `--check`: `--main` calls its main(team) on each rank instead\n"),
+    ("run --ranks 2 --seed 0 program.py", 1, "which do not have `--ranks`, `--seed`: give them to `tandem.launch` instead\n"),
+    ("check program.py", 2, "program.py exits with an error: it starts ranks of its own (`tandem.launch`)"),
+    ("check launches.py", 0, ""),
     ("run --ranks 3 exits.py", 3, ""),
     ("run --ranks 2 raises.py", 1, "ValueError: mine\nraised on rank 0 of 2"),
     ("run --ranks 2 wrong.py", 1, "wrong.py:6:9: error: name `zzz` is not defined"),
@@ -118,7 +124,6 @@ def test_wrong_command_line(folder, line, code, words):
 
 def test_good_command_lines(folder):
     assert run(folder, "run", "--main", "forgets.py") == (0, "", "")
-    (folder / "launches.py").write_text("import tandem\n" + SCRIPTS["forgets.py"] + "tandem.launch(main, ranks=2)\n")
     assert run(folder, "run", "launches.py") == (0, "", "")
     assert run(folder, "run", "--ranks", "2", "good.py")[:2] == (0, "rank 0\nrank 1\n")
     assert run(folder, "run", "empty.py")[:2] == (0, "")

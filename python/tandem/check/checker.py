@@ -76,7 +76,11 @@ class Check:
         return self.session is not None and json.loads(_tandem.counters(self.session.handle))["switches"] == 0
 
     def _main(self):
-        main = self.script.entry(self.call_main)
+        main = self.script.entry(
+            self.call_main,
+            "an error: it starts ranks of its own (`tandem.launch`), which `tandem check` does not see: "
+            "name the function that it launches `main`, and each rank calls main(team)",
+        )
 
         def on_rank(team):
             self.session = team._session

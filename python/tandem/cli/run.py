@@ -73,7 +73,7 @@ def _run(options, refuse):
         compat.give_host_side(script)
     try:
         result = launch(
-            script.entry(options.main),
+            script.entry(options.main, _refuses_launch(options, script)),
             ranks=options.ranks,
             target=options.target,
             seed=options.seed or 0,
@@ -126,6 +126,23 @@ def _replay(options, script):
         max_steps=options.max_steps,
         timeout=options.timeout,
     )
+
+
+def _refuses_launch(options, script):
+    """Says why the script may start no ranks of its own: options are given that those would not have. None if there are none."""
+    given = {
+        "--ranks": options.ranks != 1,
+        "--check": options.check,
+        "--trace": options.trace,
+        "--timeline": options.timeline,
+        "--seed": options.seed is not None,
+        "--policy": options.policy,
+        "--schedule": options.schedule is not None,
+        "--max-steps": options.max_steps,
+    }
+    words = ", ".join(f"`{name}`" for name, value in given.items() if value)
+    instead = "`--main` calls its main(team) on each rank instead" if script.offers_main() else "give them to `tandem.launch` instead"
+    return words and f"tandem: {script.name} starts ranks of its own (`tandem.launch`), which do not have {words}: {instead}"
 
 
 def _refuse_in_run(parser, options):

@@ -7,7 +7,7 @@ import time
 
 from .. import _tandem
 from ..errors import RankStopped, RunError
-from .current import set_thread_team
+from .current import joined_team, set_thread_team
 from .frames import host_notes, in_package, users_traceback
 from .session import SimulatedSession
 from .team import Team
@@ -19,6 +19,9 @@ _GRACE_SECONDS = 1  # for the simulator to end a run by itself when its time is 
 def run_ranks(main, ranks, args, **options):
     """Runs `main(team, *args)` on each rank of a new simulated session to its end; returns the session and each
     rank's value."""
+    team = joined_team()
+    if team is not None and team.refuses_launch:
+        raise SystemExit(team.refuses_launch)
     session = SimulatedSession(ranks, **options)
     return session, run_on(session, main, args)
 

@@ -111,10 +111,12 @@ class Script:
             raise SystemExit(f"tandem: {self.name} has no main(team), which `--main` calls")
         return main
 
-    def entry(self, call_main):
-        """Returns the function that a rank runs: `main(team)` of the script, or the whole script as `__main__`."""
+    def entry(self, call_main, refuses_launch=None):
+        """Returns the function that a rank runs: `main(team)` of the script, or the whole script as `__main__`, which
+        `refuses_launch`, a text, forbids to start ranks of its own."""
 
         def body(team):
+            team.refuses_launch = None if call_main else refuses_launch
             with self.as_rank(team):
                 return self.main()(team) if call_main else self.run() and None
 

@@ -122,6 +122,7 @@ class Team:
         self._thread = threading.get_ident()
         self._held = []
         self.queue = None  # the stream of launches that name none and do not wait; without one they take `stream`, and wait for host arrays
+        self.refuses_launch = None  # why its rank may start no ranks of its own
         self.resumed = None  # called when the rank goes on after a call, at which others may have run
         self.stream: Stream = session.default_stream(self)
 

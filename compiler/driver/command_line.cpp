@@ -145,7 +145,7 @@ int runCommandLine(int argc, const char* const* argv) {
   app.footer(kExamples);
   std::string input, stage = "tile", signature, constexprs, output;
   int numWarps = 4;
-  app.add_option("FILE.py[:kernel]", input, "the file, and the kernel when the file has several")->required();
+  app.add_option("FILE", input, "FILE.py, or FILE.py:kernel when the file has several kernels")->required();
   app.add_option("--emit", stage, "what to print")
       ->check(CLI::IsMember(
           {"ast", "tile", "tile-opt", "sim", "gpu", "layouts", "llvm", "ptx", "cubin", "bundle", "remarks"}))

@@ -136,7 +136,7 @@ static Diagnostic reproduce(const std::string& requestJson, llvm::function_ref<v
 }
 
 std::vector<Diagnostic> guarded(const std::string& requestJson, llvm::function_ref<void(Compilation&)> work) {
-  installFatalErrorHandlers();
+  codegen::installFatalErrorHandlers();
   try {
     BorrowedContext context;
     try {

@@ -1,10 +1,6 @@
 // One context a thread, renewed after some compilations because uniqued attributes and locations are never freed.
 #include "compiler/driver/context_pool.h"
 #include "compiler/frontend/emit/emit.h"
-#include <llvm/Support/ErrorHandling.h>
-#include <mutex>
-#include <new>
-#include <stdexcept>
 
 namespace tandem::compiler {
 namespace {
@@ -39,13 +35,5 @@ BorrowedContext::~BorrowedContext() {
 
 // Destroying a context that an exception has interrupted may itself fail, so it is left alone.
 void BorrowedContext::discard() { (void)context_.release(); }
-
-void installFatalErrorHandlers() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::install_fatal_error_handler([](void*, const char* reason, bool) { throw std::runtime_error(reason); });
-    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
-  });
-}
 
 }  // namespace tandem::compiler

@@ -19,7 +19,4 @@ class BorrowedContext {
   std::unique_ptr<mlir::MLIRContext> context_;
 };
 
-// LLVM's fatal errors and exhausted memory become exceptions, once for the process.
-void installFatalErrorHandlers();
-
 }  // namespace tandem::compiler

@@ -54,14 +54,6 @@ class FirstError : public llvm::DiagnosticHandler {
   std::string& message_;
 };
 
-void throwFromFatalErrors() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::install_fatal_error_handler([](void*, const char* reason, bool) { throw std::runtime_error(reason); });
-    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
-  });
-}
-
 [[noreturn]] void rethrow(const std::string& stage, std::exception_ptr thrown) {
   try {
     std::rethrow_exception(thrown);
@@ -71,6 +63,14 @@ void throwFromFatalErrors() {
 }
 
 }  // namespace
+
+void installFatalErrorHandlers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::install_fatal_error_handler([](void*, const char* reason, bool) { throw std::runtime_error(reason); });
+    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
+  });
+}
 
 CompileError codegenError(std::string kind, std::string message) {
   return CompileError({Severity::Error, std::move(kind), std::move(message), nullptr, {}, {}});
@@ -92,7 +92,7 @@ bool survives(llvm::function_ref<void()> work) {
 }
 
 void guarded(const std::string& stage, llvm::LLVMContext& context, llvm::function_ref<void()> work) {
-  throwFromFatalErrors();
+  installFatalErrorHandlers();
   std::string message;
   auto previous = context.getDiagnosticHandler();
   context.setDiagnosticHandler(std::make_unique<FirstError>(message));

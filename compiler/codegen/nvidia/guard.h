@@ -6,6 +6,9 @@
 
 namespace tandem::codegen {
 
+// LLVM's fatal errors and exhausted memory become exceptions, once for the process; LLVM takes no handlers twice.
+void installFatalErrorHandlers();
+
 // Runs `work`; returns false if a signal, such as that of a bad access, has ended it. The objects that it was working
 // on are lost then: no destructor has run. Exceptions of `work` pass through.
 bool survives(llvm::function_ref<void()> work);

@@ -19,18 +19,19 @@ constexpr const char* kLost = "records lost";
 
 std::string line(const json& event) { return event.dump(-1, ' ', false, json::error_handler_t::replace); }
 
-// "wait `flag` + 8", "kernel k"; a name that only repeats the category is left out.
+// "wait `flag` + 8", "put_signal `flag` + 8", "kernel k"; no name says its category twice, but a kernel's may be any.
 std::string titleOf(const Span& s) {
   std::string category = kCategories[size_t(s.kind)];
-  std::string title = s.kind == SpanKind::Compute || s.name == category ? s.name : category + " " + s.name;
+  bool saysIt = s.name == category || s.name.starts_with(category + "_");
+  bool alone = s.kind == SpanKind::Compute || (s.kind != SpanKind::Kernel && saysIt);
+  std::string title = alone ? s.name : category + " " + s.name;
   return s.signal.empty() ? title : title + " " + s.signal;
 }
 
-// The name in a title; throws std::out_of_range if the title is not of the category.
 std::string nameIn(std::string title, SpanKind kind, const std::string& signal) {
   if (!signal.empty() && title.ends_with(" " + signal)) title.resize(title.size() - signal.size() - 1);
-  std::string category = kCategories[size_t(kind)];
-  return kind == SpanKind::Compute || title == category ? title : title.substr(category.size() + 1);
+  std::string category = kCategories[size_t(kind)] + std::string(" ");
+  return title.starts_with(category) ? title.substr(category.size()) : title;
 }
 
 json event(const Span& s) {

@@ -135,13 +135,21 @@ TEST(Trace, ArrowsLeadFromASignalToTheWaitItEnded) {
     if (e["ph"] == "s" || e["ph"] == "f") arrows.emplace_back(e["ph"], e["pid"], e["ts"]);
   }
   EXPECT_EQ(titles[0], "signal `flag` + 8");
-  EXPECT_EQ(titles[1], "put put_signal `flag` + 8");
+  EXPECT_EQ(titles[1], "put_signal `flag` + 8");
   EXPECT_EQ(titles[4], "wait `flag` + 8");
   EXPECT_EQ(arrows, (std::vector<std::tuple<std::string, int, double>>{{"s", 1, 0.03}, {"f", 0, 0.119}}));
   interpreter::Trace read = runtime::readChromeTrace(text);
   EXPECT_EQ(read.spans[1].name, "put_signal");
   EXPECT_EQ(read.spans[1].signal, "`flag` + 8");
   EXPECT_EQ(read.spans[4].name, "wait");
+}
+
+TEST(Trace, AKernelMayHaveTheNameOfItsCategory) {
+  Span kernel = span(0, SpanKind::Kernel, 0, 10);
+  kernel.name = "kernel";
+  std::string text = runtime::chromeTrace({{kernel}});
+  EXPECT_NE(text.find(R"("name":"kernel kernel")"), std::string::npos);
+  EXPECT_EQ(runtime::readChromeTrace(text).spans[0].name, "kernel");
 }
 
 TEST(Trace, MeasuredTimesBeginWithTheFirstSpan) {

@@ -19,6 +19,7 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   // Later passes know one block.
   if (options.blocks != 1) passes.addPass(createSplitProgram({target, options.blocks}));
   passes.addPass(createChooseWarps({target}));      // When a block has its part of the products.
+  passes.addPass(createNarrowProducts());           // Before the loads of products are recognised.
   passes.addPass(createShareCounters());            // Before what is loaded is compared with what is stored.
   passes.addPass(createRecogniseBlocks({target}));  // Before products are selected: TMA loads blocks.
   passes.addPass(createCarryOffsets());             // For addresses that have not become blocks.

@@ -23,6 +23,15 @@ def RecogniseBlocks : KernelPass<"recognise-blocks"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def NarrowProducts : KernelPass<"narrow-products"> {
+  let summary = "multiply tiles of 16-bit floats as they are, not as float32";
+  let description = [{
+    Tensor cores multiply float32 with the bits of tf32, which hold every float16 and bfloat16, so a product of two tiles that were both
+    widened from one of these types is the product of the narrow ones: half the registers and shared memory, twice the speed, and operands
+    that wgmma reads where they were copied to.
+  }];
+}
+
 def DeferSums : KernelPass<"defer-sums"> {
   let summary = "keep the sums of rows that an online softmax carries in parts, and add these up behind the loop";
   let description = [{

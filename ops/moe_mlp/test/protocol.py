@@ -108,7 +108,7 @@ class Layer:
     def gather(self, x, w, x_scales=None, w_scales=None):
         """ag_moe: x [own rows, hidden], w [experts, inner, hidden]. With scales, of 128 columns at most, the result has scales too."""
         team, (m, hidden, inner, experts, top_k) = self.team, self.case.sizes
-        rank, ranks = team.rank, team.size
+        rank = team.rank
         self.beside.wait_event(team.stream.record_event())
         a, rows = self.gathered, m
         apart = (x.address - self.gathered.address) // x.itemsize - rank * self.shard * hidden

@@ -85,7 +85,7 @@ GemmChoice copied(int chunks) {
 }
 
 TEST(Prediction, CopiesOfPartsHideBehindTheProductUnlessTheyAreTooManyOrTheLastIsTooLarge) {
-  GemmSizes sizes{8192, 4096, 3072, 4, DType::BFloat16}, alone = sizes;
+  GemmSizes sizes{24576, 4096, 3072, 4, DType::BFloat16}, alone = sizes;
   alone.ranks = 1;
   auto takes = [&](int chunks, const Machine& machine = kH200) {
     return predicted(scatterModel(), sizes, copied(chunks), 1, kPrograms, machine);
@@ -96,7 +96,7 @@ TEST(Prediction, CopiesOfPartsHideBehindTheProductUnlessTheyAreTooManyOrTheLastI
   EXPECT_GT(takes(32), takes(3) + 100) << "96 copies one after the other";
   Machine slow = kH200;
   slow.copyGbps = 1;
-  EXPECT_GT(takes(3, slow), 3.0 / 4 * 8192 * 4096 * 2 / 1e3);
+  EXPECT_GT(takes(3, slow), 3.0 / 4 * 24576 * 4096 * 2 / 1e3);
 }
 
 // The sizes of headsModel have the columns of one rank.

@@ -73,10 +73,10 @@ def test_copies_that_are_no_lists_of_integers(copies):
 
 
 @pytest.mark.parametrize(
-    "name, choice", [("ag_gemm", {"chunks": 0}), ("gemm_rs", {"copies": [[1]]}), ("gemm_rs", {"slices": 2}), ("gemm_rs", {"bands": 1})]
+    "name, choice", [("ag_gemm", {"scattered": 0}), ("gemm_rs", {"copies": [[1]]}), ("gemm_rs", {"slices": 2}), ("gemm_rs", {"bands": 1})]
 )
 def test_choices_that_an_operator_does_not_take(name, choice):
-    own = {"ag_gemm": "`bands`, `slices`, `copies`, `pieces`, `few_rows`", "gemm_rs": "`pieces`, `chunks`, `few_rows`"}[
+    own = {"ag_gemm": "`bands`, `slices`, `copies`, `pieces`, `chunks`, `few_rows`", "gemm_rs": "`pieces`, `chunks`, `few_rows`"}[
         name
     ] + ", `library`"
     words = rf"`{name}` does not take `{next(iter(choice))}`; it takes `block_m`, .*`group`, {own}(\n|$)"

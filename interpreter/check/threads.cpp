@@ -63,7 +63,8 @@ void Checker::namedBarrierArrives(const Run& run, int64_t id, bool completes) {
   barrier.gathering = Clock();
 }
 
-// Who comes to a named barrier must know that its round before has ended: else it may be taken for one of that round's.
+// A thread that comes to a named barrier must know that the barrier's last round has ended: otherwise it may be counted for
+// that round. Returns the stamp of the call.
 Stamp Checker::comesInTurn(const ProgramState& p, const Run& run, const ProgramState::NamedBarrier& barrier,
                            int64_t id) {
   MemoryAccess call;

@@ -12,7 +12,7 @@ namespace {
 using model::Machine;
 
 constexpr int kSimulatedChunks = 3;
-// A copy that its stream begins when it has seen that a turn is brought, beside a copy of what is there.
+// A stream takes this longer for a copy whose turn of tiles it has waited for than for one of what is there, on two H100s.
 constexpr double kTurnUs = 9;
 // Of few rows: the bytes of packets that a microsecond sends, of the link's.
 constexpr double kPacketRate = .84;

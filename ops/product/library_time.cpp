@@ -33,11 +33,11 @@ constexpr double kPartsUs = 1.3, kPartsRate = .061;
 // A collective's: half of what slower begins cost is lost by the first bytes.
 constexpr double kCollectiveUs = 1.9, kCollectiveRampUs = 8, kCollectiveRampBytes = 512 << 10;
 
-// Of a call in parts: a product behind another one and a copy with what is around it on two streams, beside their own
-// times, and what stands between the end of a copy and the product that waits for it. Bytes that are copied are read and
-// written beside products, which lose some of that. With these constants 200 calls on two H100s are off by 4% in the median,
-// and nine of ten by less than 10%.
-constexpr double kNextUs = 5, kPartUs = 12, kArrivalUs = 6, kCopiesBeside = .5;
+// A call in parts takes this beside its products and the bytes of its copies: for each product behind another one, for each
+// copy with the signals and events around it, from the end of a copy to the product that waits for it, and before the
+// first copy. Products lose a part of the time in which memory reads and writes the bytes that are copied beside them.
+// With these constants 200 calls on two H100s are off by 4% in the median, and nine of ten by less than 10%.
+constexpr double kNextUs = 5, kPartUs = 12, kArrivalUs = 6, kBeginUs = 3, kCopiesBeside = .5;
 constexpr int kShardParts[] = {1, 2, 4, kMostLibraryParts};
 
 double ramp(double bytes, double most, double half) { return most * bytes / (bytes + half); }
@@ -50,16 +50,16 @@ bool mayTake(const GemmConfig& given, DType dtype, bool isThere) {
   return given.library == 1 || (isThere && !otherWay);
 }
 
-// A call in parts. The copies' stream has a part when it has been sent and another one has come; the first copy waits
-// until the others have begun.
+// The course of a call in parts, on its two streams. The stream of copies sends a part and then waits for one that comes; its
+// first copy waits until the other ranks have begun.
 struct InParts {
   const GemmSizes& sizes;
   const Machine& machine;
   int parts;
   int64_t shard = shardRows(sizes.m, sizes.ranks);
-  double link = machine.launchUs + machine.signalWriteUs + machine.roundTripUs / 2 + kArrivalUs / 2;
+  double link = machine.launchUs + machine.signalWriteUs + machine.roundTripUs / 2 + kBeginUs;  // when it is free
 
-  // Of all shards' parts the first rank's are the largest.
+  // The rows of the largest shard's part, which is the first rank's.
   int64_t rows(int nth) const {
     int64_t most = libraryPartRows(shard, parts);
     return std::clamp<int64_t>(shard - nth * most, 0, most);
@@ -69,11 +69,11 @@ struct InParts {
     return libraryProductUs({rows, sizes.n, sizes.k, 1, sizes.dtype}, machine) - machine.launchUs - kEndsUs + kNextUs;
   }
   double bytes(int64_t rows, int64_t columns) const { return double(rows * columns * byteSize(sizes.dtype)); }
-  // A part that is there at `now`.
+  // Puts the copy of a part that is there at `now` on the stream of copies.
   void send(double now, int64_t rows, int64_t columns) {
     link = std::max(link, now) + machine.copyUs + kPartUs + bytes(rows, columns) / machine.copyBytes();
   }
-  // What a product loses by bytes that are read or written beside it.
+  // Returns the time that a product loses by bytes that are read or written beside it.
   double beside(double bytes) const { return bytes * kCopiesBeside / (machine.memoryGbps * kBytesOfGb); }
   double gathered() {
     double now = machine.launchUs + product(shard);
@@ -92,6 +92,7 @@ struct InParts {
         now += product(rows(nth)) + beside(2 * bytes(rows(nth), sizes.n));
         send(now, rows(nth), sizes.n);
       }
+      // The others' parts are read and their sum is written, where a copy reads and writes one.
       link += bytes(rows(nth), sizes.n) * sizes.ranks / 2 / (machine.localCopyGbps * kBytesOfGb);
       summed.push_back(link + kArrivalUs);
     }

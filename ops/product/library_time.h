@@ -1,5 +1,5 @@
-// What a call takes that multiplies by the vendor's library and moves data by a collective of ours, or by copies between
-// products of parts.
+// These functions tell which calls may multiply by the vendor's library, and how long they take: in one piece, with a
+// collective of ours before it or behind it, or in parts, with copies under the products.
 #pragma once
 #include "ops/gemm_choice.h"
 

@@ -18,7 +18,8 @@ class LibraryWay {
   struct Rows {
     int64_t most = 0, mostWhole = 0;  // of calls in parts, and of those in one piece
   };
-  // Of an operator that may go both ways; `columns`: of the rows that travel. `isThere`: every rank has the library.
+  // Returns the rows of an operator that may go both ways; `columns`: of the rows that travel. `isThere`: every rank has the
+  // library.
   static Rows rowsFor(const GemmConfig& given, DType dtype, int64_t maxM, int64_t columns, bool isThere);
   // [collective] For calls of up to so many rows that go this way.
   LibraryWay(Team& team, Memory& memory, Kind kind, const Rows& rows, int64_t n, int64_t k, DType dtype,

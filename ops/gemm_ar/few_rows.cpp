@@ -72,7 +72,9 @@ void FewRows::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m
   bool packets = kind_ == Kind::Scatter || bytes <= packetsBytes_;
   bool aligned =
       n_ % elements == 0 && out.address % kPacketBytes == 0 && elements * byteSize(out.dtype) <= kPacketBytes;
-  Cut cut = cutOf(c, cdiv(m, c.blockM) * cdiv(n_, c.blockN), cdiv(k_, c.blockK));
+  bool sums = kind_ == Kind::Reduce && team_.size() > 1;
+  int64_t tiles = cdiv(m, c.blockM) * cdiv(n_, c.blockN);
+  Cut cut = cutOf(c, tiles, cdiv(k_, c.blockK));
   LaunchConfig launch{.grid = {c.programs, 1, 1},
                       .numWarps = c.numWarps,
                       .stream = stream,
@@ -109,6 +111,7 @@ void FewRows::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m
                 {"BK", int64_t(c.blockK)},
                 {"CUT", cut.share > 0},
                 {"ONE_SHOT", packets || bytes <= oneShotBytes_},
+                {"BEHIND", sums && !packets && tiles > c.programs},
                 {"PACKETS", packets ? elements : 0},
                 {"ALIGNED", aligned},
                 {"CHUNK", chunk(m)},

@@ -87,6 +87,12 @@ def multiply(
 
 
 @tandem.jit
+def notify_all(signal_ptr, epoch, RANKS: tl.constexpr):
+    for step in tl.static_range(1, RANKS + 1):
+        dl.notify(signal_ptr, (dl.rank() + step) % RANKS, signal=epoch, sig_op="set", comm_scope="intra_node")
+
+
+@tandem.jit
 def push_part(
     part,
     parts_ptr,
@@ -96,6 +102,7 @@ def push_part(
     m,
     first_row,
     epoch,
+    owner,
     RANKS: tl.constexpr,
     BM: tl.constexpr,
     BN: tl.constexpr,
@@ -111,9 +118,8 @@ def push_part(
     if ONE_SHOT:
         for step in tl.static_range(1, RANKS + 1):
             tl.store(dl.symm_at(dest_ptr, (rank + step) % RANKS) + inside, value, mask=mask)
-        tell_all(ready_ptr + tile * RANKS + rank, epoch, RANKS)
+        notify_all(ready_ptr + tile * RANKS + rank, epoch, RANKS)
     else:
-        owner = tile % RANKS
         tl.store(dl.symm_at(dest_ptr, owner) + inside, value, mask=mask)
         dl.notify(ready_ptr + tile * RANKS + rank, owner, signal=epoch, sig_op="set", comm_scope="intra_node")
 
@@ -127,6 +133,61 @@ def sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS: tl.constexp
     for rank in tl.static_range(RANKS):
         total += tl.load(source + tiles.to(tl.int64) * (rank * BM * BN), mask=mask, other=0.0).to(tl.float32)
     return total
+
+
+@tandem.jit
+def owner_of(tile, RANKS: tl.constexpr):
+    """Who sums the tile in two shots: of the tiles of one program all ranks have as many."""
+    return (tile + tile // tl.num_programs(0)) % RANKS
+
+
+@tandem.jit
+def send_sum(parts_ptr, sums_ptr, ready_ptr, done_ptr, tile, tiles, m, rows, epoch, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """The sum of a tile of this rank's to all ranks. `rows`: of tiles."""
+    inside = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
+    mask = (tile % rows * BM + tl.arange(0, BM) < m)[:, None] & (inside >= 0)
+    total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN).to(sums_ptr.dtype.element_ty)
+    dest_ptr = sums_ptr + tile.to(tl.int64) * (BM * BN)
+    for step in tl.static_range(1, RANKS + 1):
+        tl.store(dl.symm_at(dest_ptr, (dl.rank() + step) % RANKS) + inside, total, mask=mask)
+    notify_all(done_ptr + tile, epoch, RANKS)
+
+
+@tandem.jit
+def store_sum(
+    parts_ptr,
+    sums_ptr,
+    c_ptr,
+    ready_ptr,
+    done_ptr,
+    tile,
+    tiles,
+    m,
+    n,
+    rows,
+    epoch,
+    RANKS: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    ONE_SHOT: tl.constexpr,
+):
+    """The sum of a tile where the result has it: this rank adds the parts, or the owner's sum has come. `rows`: of tiles."""
+    row = tile % rows * BM + tl.arange(0, BM)
+    column = tile // rows * BN + tl.arange(0, BN)
+    mask = (row < m)[:, None] & (column < n)[None, :]
+    if ONE_SHOT:
+        total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN)
+    else:
+        token = dl.wait(done_ptr + tile, 1, "sys", "acquire", waitValue=epoch, compare="ge")
+        inside = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
+        total = tl.load(dl.consume_token(sums_ptr, token) + tile.to(tl.int64) * (BM * BN) + inside, mask=mask, other=0.0)
+    tl.store(c_ptr + row[:, None].to(tl.int64) * n + column[None, :], total.to(c_ptr.dtype.element_ty), mask=mask)
+
+
+@tandem.jit
+def behind(jobs, rounds, flights, BEHIND: tl.constexpr):
+    """How many of a program's whole tiles are done with when it has multiplied all its tiles, so many rounds behind each."""
+    return tl.minimum(tl.maximum(jobs - flights, 0), rounds) if BEHIND else 0
 
 
 @tandem.jit
@@ -261,6 +322,7 @@ def gemm_ar(
     BK: tl.constexpr,
     CUT: tl.constexpr,
     ONE_SHOT: tl.constexpr,
+    BEHIND: tl.constexpr,
     PACKETS: tl.constexpr,
     ALIGNED: tl.constexpr,
     CHUNK: tl.constexpr,
@@ -310,7 +372,9 @@ def gemm_ar(
         gather_rows(own_ptr, rows_ptr, ready_ptr, begun_ptr, m, k, shard_rows, epoch, RANKS, CHUNK)
         for source in tl.static_range(RANKS):
             gathered += chunks_of(source, m, k, shard_rows, CHUNK)
-    for nth in tl.range(0, rounds + tl.where(last > first, tl.cdiv(last, tile_steps) - first_left, 0), flatten=True):
+    jobs = rounds + tl.where(last > first, tl.cdiv(last, tile_steps) - first_left, 0)
+    FLIGHTS: tl.constexpr = 1 if ONE_SHOT else 2
+    for nth in tl.range(0, jobs, flatten=True):
         tile = pid + nth * programs
         first_step = 0
         count = steps
@@ -367,7 +431,17 @@ def gemm_ar(
                 value = part.to(parts_ptr.dtype.element_ty)
                 send_packets(value, packets_ptr, m, n, first_row, first_column, shard_rows, RANKS, BM, BN, PACKETS, KIND == "scatter")
             else:
-                push_part(part, parts_ptr, ready_ptr, tile, tiles, m, first_row, epoch, RANKS, BM, BN, ONE_SHOT)
+                owner = owner_of(tile, RANKS)
+                push_part(part, parts_ptr, ready_ptr, tile, tiles, m, first_row, epoch, owner, RANKS, BM, BN, ONE_SHOT)
+        if BEHIND:
+            # The parts of this program's tile of the round before have come under this product; in two shots the sum, a round later.
+            if not ONE_SHOT:
+                sent = pid + (nth - 1) * programs
+                if (nth >= 1) & (nth <= rounds) & (owner_of(sent, RANKS) == rank):
+                    send_sum(parts_ptr, sums_ptr, ready_ptr, done_ptr, sent, tiles, m, rows, epoch, RANKS, BM, BN)
+            if (nth >= FLIGHTS) & (nth < rounds + FLIGHTS):
+                summed = pid + (nth - FLIGHTS) * programs
+                store_sum(parts_ptr, sums_ptr, c_ptr, ready_ptr, done_ptr, summed, tiles, m, n, rows, epoch, RANKS, BM, BN, ONE_SHOT)
 
     if RANKS > 1 and KIND != "gather":
         if PACKETS:
@@ -379,24 +453,11 @@ def gemm_ar(
             sum_packets(packets_ptr, c_ptr, own, stride_rows, n, dtype, RANKS, PACKETS, ALIGNED, POLLS)
         else:
             if not ONE_SHOT:
-                for tile in range(rank + pid * RANKS, tiles, programs * RANKS):
-                    mask = (tile % rows * BM + row < m)[:, None] & (inside >= 0)
-                    total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN)
-                    dest_ptr = sums_ptr + tile.to(tl.int64) * (BM * BN)
-                    for step in tl.static_range(1, RANKS + 1):
-                        tl.store(dl.symm_at(dest_ptr, (rank + step) % RANKS) + inside, total.to(sums_ptr.dtype.element_ty), mask=mask)
-                    tell_all(done_ptr + tile, epoch, RANKS)
-            for tile in range(pid, tiles, programs):
-                first_row = tile % rows * BM
-                column = tile // rows * BN + tl.arange(0, BN)
-                mask = (first_row + row < m)[:, None] & (column < n)[None, :]
-                if ONE_SHOT:
-                    total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN)
-                else:
-                    token = dl.wait(done_ptr + tile, 1, "sys", "acquire", waitValue=epoch, compare="ge")
-                    total = tl.load(dl.consume_token(sums_ptr, token) + tile.to(tl.int64) * (BM * BN) + inside, mask=mask, other=0.0)
-                out_ptrs = c_ptr + (first_row + row)[:, None].to(tl.int64) * n + column[None, :]
-                tl.store(out_ptrs, total.to(c_ptr.dtype.element_ty), mask=mask)
+                for tile in range(pid + behind(jobs, rounds, 1, BEHIND) * programs, tiles, programs):
+                    if owner_of(tile, RANKS) == rank:
+                        send_sum(parts_ptr, sums_ptr, ready_ptr, done_ptr, tile, tiles, m, rows, epoch, RANKS, BM, BN)
+            for tile in range(pid + behind(jobs, rounds, FLIGHTS, BEHIND) * programs, tiles, programs):
+                store_sum(parts_ptr, sums_ptr, c_ptr, ready_ptr, done_ptr, tile, tiles, m, n, rows, epoch, RANKS, BM, BN, ONE_SHOT)
     if RANKS > 1 and KIND == "scatter":
         if pid == 0:
             epoch = dl.consume_token(epoch, dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge"))

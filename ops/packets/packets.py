@@ -1,7 +1,7 @@
 """Sums over ranks of few elements, in packets whose data is their flag: all-reduce in one flight and in two, reduce-scatter.
 
-A thread sends 16 bytes to a slot of each peer (ops/device/marks.py), then polls the slots that lie at the same place. Sums run in rank
-order in fp32. In two flights each rank sums a share of each program's slots and sends the sums to all, itself included.
+A thread sends 16 bytes to a slot of each peer (ops/device/marks.py), then polls the slots that lie at the same place; of many slots it is a
+few ahead with what it sends, so that the link is busy while slots are added. Sums run in rank order in fp32. In two flights each rank sums a share of each program's slots and sends the sums to all, itself included.
 
 Each program counts its own calls, and its slots are its own. Two sets of slots are used in turn: who has read a slot in call e puts the
 marks back before that call ends; a rank that writes there in call e + 2 has ended call e + 1, so it has received what every rank sent in it
@@ -14,6 +14,9 @@ import tandem.language as tl
 from ops.device.marks import send_to_peers, slots_of_others, take, without_marks
 from ops.device.packets import end_call, load_elements, store_elements
 from tandem.simt import __syncthreads, ld, num_warps, st_vector, tid
+
+
+AHEAD = tl.constexpr(3)  # slots of a thread
 
 
 @tandem.jit
@@ -81,7 +84,7 @@ def fly(
     FLIGHTS: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    """Sends this program's `slots` of x. With two flights a rank has slots rank * share on, of which it sends the sums. Slots: two sets, of
+    """Sends this program's first `slots` of x. With two flights a rank has slots rank * share on, of which it sends the sums. Slots: two sets, of
     each rank, of each program, and as many for sums behind each set; strides in 8 bytes. Gives the call's number, and where sums arrive."""
     rank = dl.rank()
     pid = tl.program_id(0)
@@ -143,10 +146,20 @@ def all_reduce(
     n = tl.minimum(n - begin, packets_each * ELEMENTS)
     slots = tl.cdiv(n, ELEMENTS)
     x_ptr += begin
+    threads = num_warps() * 32
+    ahead = slots
+    if FLIGHTS == 1:
+        ahead = tl.minimum(slots, AHEAD * threads)
     epoch, sums_ptr = fly(
-        x_ptr, slots_ptr, epoch_ptr, slots, n, slots, source_stride, program_stride, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS, False
+        x_ptr, slots_ptr, epoch_ptr, ahead, n, slots, source_stride, program_stride, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS, False
     )
-    for slot in range(tid(0), slots, num_warps() * 32):
+    for slot in range(tid(0), slots, threads):
+        if FLIGHTS == 1:
+            following = slot + AHEAD * threads
+            if following < slots:
+                values = load_elements(x_ptr, following * ELEMENTS, n, ELEMENTS, ALIGNED)
+                mine_ptr = sums_ptr + dl.rank().to(tl.int64) * source_stride
+                send_to_peers(mine_ptr + 2 * following, without_marks(values), dl.rank(), RANKS)
         first = slot * ELEMENTS
         total = sum_of_slot(x_ptr, sums_ptr, slot, first, n, source_stride, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS)
         store_elements(out_ptr + begin, first, n, total, ELEMENTS, ALIGNED)
@@ -191,7 +204,7 @@ def reduce_scatter(
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
     parts_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
     mine_ptr = parts_ptr + rank.to(tl.int64) * source_stride
-    while i < packets_each:
+    while i < tl.minimum(packets_each, AHEAD * threads):
         following = ()
         for step in tl.static_range(1, RANKS):
             peer = (rank + step) % RANKS
@@ -201,6 +214,14 @@ def reduce_scatter(
         i += threads
     count = tl.maximum(tl.minimum(shard, n - rank * shard), 0).to(tl.int64)
     for i in range(tid(0), packets_each, threads):
+        ahead = i + AHEAD * threads
+        if ahead < packets_each:
+            following = ()
+            for step in tl.static_range(1, RANKS):
+                peer = (rank + step) % RANKS
+                st_vector(dl.symm_at(mine_ptr + 2 * ahead, peer), without_marks(values[step - 1]), "sys", "relaxed")
+                following += (part_of(x_ptr, n, shard, peer, (begin + ahead + threads) * ELEMENTS, ELEMENTS, ALIGNED),)
+            values = following
         at = (begin + i) * ELEMENTS
         own = part_of(x_ptr, n, shard, rank, at, ELEMENTS, ALIGNED)
         parts = take(slots_of_others(parts_ptr + 2 * i, rank, source_stride, RANKS), POLLS)

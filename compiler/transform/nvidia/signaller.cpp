@@ -23,15 +23,15 @@ namespace {
 
 constexpr int kSlots = 8;  // notifies under way
 
-// Ops that do not publish anything by themselves, so that a notify before them may be late: the program's own plain
-// accesses, and its threads' meetings.
+// Ops that do not publish anything by themselves, so that a notify before them may be late: plain accesses of the program
+// and of its threads, and its threads' meetings.
 bool publishesNothing(Operation* op) {
   if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op) || isMemoryEffectFree(op)) return true;
   std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
   if (!does || does->waits || isa<tgpu::TgpuDialect>(op->getDialect())) return does.has_value();
   bool areOwn = llvm::all_of(does->accesses, [](const tile::MemoryAccess& access) {
     if (access.memory == tile::Memory::Shared) return true;
-    bool isPlain = access.order == tile::AccessOrder::Program && access.memory == tile::Memory::Global;
+    bool isPlain = access.order != tile::AccessOrder::Rule && access.memory == tile::Memory::Global;
     return isPlain && !(access.strong && access.writes);
   });
   return areOwn && !does->releases && !does->meetsOthers;

@@ -53,6 +53,12 @@ def test_sizes(ranks, n, way):
     run(ranks, n, ["fp16", "bf16", "fp32"][(n + ranks) % 3], way, seed=n)
 
 
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_many_slots_of_a_thread(ranks):
+    for seed in range(4):
+        run(ranks, 20003 - seed, "bf16", "one_shot", seed=seed, slots=[None, 1][seed % 2], programs=2, num_warps=1 << seed % 3)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_schedules_and_few_resident_programs(way):
     for seed in range(6):

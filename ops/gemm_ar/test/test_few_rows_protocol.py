@@ -19,7 +19,8 @@ KERNEL = "gemm_ar/gemm_ar.py"
 FILES = [KERNEL, "device/calls.py", "device/signals.py", "device/marks.py", "device/packets.py"]
 BM, BN, BK, CHUNK, PROGRAMS, N, K = 16, 16, 16, 64, 3, 32, 80
 KINDS = {"gather": ("gather", "packets"), "scatter": ("scatter", "packets")}
-KINDS |= {way: ("reduce", way) for way in ("packets", "one shot", "two shots")}
+STORED = ("one shot", "two shots")
+KINDS |= {way: ("reduce", way) for way in ("packets", *STORED)}
 
 BEGUN = 'token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch'
 TOLD = "tell_all(begun_ptr + rank, epoch, RANKS)"
@@ -38,7 +39,10 @@ SET = "packets_ptr += (epoch % 2) * set_packets"
 PARTS_SET = "parts_ptr += (epoch % 2) * RANKS * set_elements"
 READY = 'dl.wait(ready_ptr + tile * RANKS, RANKS, "sys", "acquire", waitValue=epoch'
 DONE = 'dl.wait(done_ptr + tile, 1, "sys", "acquire", waitValue=epoch'
-TO_OWNER = 'signal=epoch, sig_op="set", comm_scope="intra_node"'
+BEHIND = "summed = pid + (nth - FLIGHTS) * programs"
+SENT = "sent = pid + (nth - 1) * programs"
+REST = "for tile in range(pid + behind(jobs, rounds, FLIGHTS, BEHIND) * programs"
+TO_OWNER = 'dl.notify(ready_ptr + tile * RANKS + rank, owner, signal=epoch, sig_op="set", comm_scope="intra_node"'
 
 
 def earlier(text):
@@ -69,6 +73,10 @@ PLANTED = {
     "sum before the last part": ("one shot", (KERNEL, READY, earlier(READY)), "race"),
     "sum before the last part, two shots": ("two shots", (KERNEL, READY, earlier(READY)), "race"),
     "sums before they are there": ("two shots", (KERNEL, DONE, earlier(DONE)), "race"),
+    "a round not stored": ("one shot", (KERNEL, BEHIND, BEHIND.replace("nth", "tl.minimum(nth, 2)")), "wrong|uninitialised-read"),
+    "a round stored too soon": ("two shots", (KERNEL, BEHIND, BEHIND.replace("- FLIGHTS", "- 1")), "deadlock|wrong"),
+    "a sum sent too soon": ("two shots", (KERNEL, SENT, SENT.replace("- 1", "")), "deadlock|wrong|race|uninitialised-read"),
+    "the rest begun too late": ("two shots", (KERNEL, REST, REST.replace("pid +", "pid + programs +")), "wrong|uninitialised-read"),
     "narrow signal to the owner": ("two shots", (KERNEL, TO_OWNER, TO_OWNER.replace("intra_node", "gpu")), "scope|race"),
 }  # fmt: skip
 
@@ -133,6 +141,7 @@ def calls(team, kernel, kind, way, sizes):
         numbers = (m, N, K, shard, share, steps, tiles * BM * BN, packets)
         constants = {"RANKS": ranks, "KIND": kind, "BM": BM, "BN": BN, "BK": BK, "CUT": left > 0 and share < steps}
         constants |= {"ONE_SHOT": way != "two shots", "PACKETS": 4 if way == "packets" else 0, "ALIGNED": True, "CHUNK": CHUNK, "POLLS": 2}
+        constants["BEHIND"] = way in STORED and ranks > 1 and -(-m // BM) * (N // BN) > PROGRAMS
         kernel[(PROGRAMS,)](*arguments, *numbers, **constants, B_BY_COLUMNS=False, DESCRIPTORS=True, num_warps=2)
         outs.append(out)
     return [np.array(out) for out in outs]
@@ -145,7 +154,8 @@ def kernels(folder, *changes):
 def run(kernel, name, seed, ranks):
     """The kinds of the reports of a run, or else whether its results are right. Some ranks have no rows in most calls."""
     kind, way = KINDS[name]
-    sizes = [20, 1, 1, 2, 1, 20][seed % 2 :]
+    most = 100 if way in STORED else 20  # parts are summed some rounds of tiles behind
+    sizes = [most, 1, 1, 2, 1, 20, most][seed % 2 :]
     policy = "slowest-rank" if seed % 3 == 1 else "random"
     try:
         result = tandem.launch(lambda team: calls(team, kernel, kind, way, sizes), ranks=ranks, seed=seed, check=True, policy=policy)

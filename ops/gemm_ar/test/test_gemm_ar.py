@@ -63,6 +63,13 @@ def test_tiles_cut_along_k(pieces, way):
         run(3, 20, 70, 150, "fp16", seed=seed, slots=slots, pieces=pieces, **way)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_rounds_of_tiles(way):
+    """Sums some rounds behind the products, the last round cut or not."""
+    for seed, (ranks, pieces) in enumerate(((2, 1), (3, 4), (4, 2))):
+        run(ranks, 150, 200, 70, "bf16", seed=seed, pieces=pieces, programs=3 + seed, **way)
+
+
 def test_fp8():
     for way in WAYS:
         run(2, 8, 64, 64, "fp8e4nv", b_transposed=True, **way)

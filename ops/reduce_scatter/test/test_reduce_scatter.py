@@ -28,8 +28,8 @@ def check(values, xs):
 WAYS = [{}, {"packets_bytes": 0, "chunk_bytes": 512}, {"packets_bytes": 2000}]
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("m, columns", [(1, 1), (3, 7), (16, 64), (130, 33), (257, 40)])
+@pytest.mark.parametrize("way", [*WAYS, {"programs": 2, "num_warps": 1}])
+@pytest.mark.parametrize("m, columns", [(1, 1), (3, 7), (16, 64), (130, 33), (257, 40), (515, 64)])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_sizes(ranks, m, columns, way):
     dtype = ["fp16", "bf16", "fp32"][(m + ranks) % 3]

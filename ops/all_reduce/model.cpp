@@ -8,13 +8,15 @@ namespace tandem::ops {
 namespace {
 
 constexpr double kFlightBytes = 352 << 10;  // what an H200's link carries while the second flight takes off and lands
-constexpr double kMostBytes = 8 << 20;      // slots take four times as much on two ranks, and in two flights
+constexpr double kMostBytes = 8 << 20;      // in two flights, for which slots take four times as much
+constexpr double kMostOfTwo = 16 << 20;     // on two ranks, where one flight takes as much
 
 }  // namespace
 
 int64_t mostBytes(AllReduceWay way, int ranks, double reach) {
   if (way == AllReduceWay::TwoShot) return std::numeric_limits<int64_t>::max();
-  if (way == AllReduceWay::TwoShotPackets || ranks <= 2) return int64_t(kMostBytes);
+  if (way == AllReduceWay::TwoShotPackets) return int64_t(kMostBytes);
+  if (ranks <= 2) return int64_t(kMostOfTwo);
   return int64_t(std::min(kMostBytes, reach * kFlightBytes * ranks / (ranks - 1) / (ranks - 2)));
 }
 

@@ -11,6 +11,7 @@ namespace {
 // Among the numbers of rows with equally many tiles the first asks for the most memory; a tile's rows are a multiple of
 // this.
 constexpr int kLeastTileRows = 16;
+constexpr int64_t kGroup = 8;  // row blocks
 // Elements of rows that a program sends at once, and in how many chunks they are dealt where they are few.
 constexpr int64_t kLeastChunk = 1024, kMostChunk = 8192, kChunks = 128;
 
@@ -112,6 +113,7 @@ void FewRows::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m
                 {"CUT", cut.share > 0},
                 {"ONE_SHOT", packets || bytes <= oneShotBytes_},
                 {"BEHIND", sums && !packets && tiles > c.programs},
+                {"GROUP", cdiv(m, c.blockM) > kMostTogether ? kGroup : 0},
                 {"PACKETS", packets ? elements : 0},
                 {"ALIGNED", aligned},
                 {"CHUNK", chunk(m)},

@@ -31,6 +31,7 @@ from ops.device.calls import is_last_of
 from ops.device.marks import take, without_marks
 from ops.device.packets import end_call, store_elements
 from ops.device.signals import tell_all
+from ops.device.tiles import place_in_shard
 from tandem.simt import __syncthreads, num_warps, st_vector, tid
 
 
@@ -136,16 +137,26 @@ def sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS: tl.constexp
 
 
 @tandem.jit
+def place_of(tile, rows, columns, GROUP: tl.constexpr):
+    """Row block and column of a tile. Without GROUP all row blocks are one group, which takes no further arithmetic."""
+    if GROUP:
+        return place_in_shard(tile, rows, columns, GROUP)
+    return tile % rows, tile // rows
+
+
+@tandem.jit
 def owner_of(tile, RANKS: tl.constexpr):
     """Who sums the tile in two shots: of the tiles of one program all ranks have as many."""
     return (tile + tile // tl.num_programs(0)) % RANKS
 
 
 @tandem.jit
-def send_sum(parts_ptr, sums_ptr, ready_ptr, done_ptr, tile, tiles, m, rows, epoch, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
-    """The sum of a tile of this rank's to all ranks. `rows`: of tiles."""
+def send_sum(
+    parts_ptr, sums_ptr, ready_ptr, done_ptr, tile, tiles, m, first_row, epoch, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr
+):
+    """The sum of a tile of this rank's to all ranks."""
     inside = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
-    mask = (tile % rows * BM + tl.arange(0, BM) < m)[:, None] & (inside >= 0)
+    mask = (first_row + tl.arange(0, BM) < m)[:, None] & (inside >= 0)
     total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN).to(sums_ptr.dtype.element_ty)
     dest_ptr = sums_ptr + tile.to(tl.int64) * (BM * BN)
     for step in tl.static_range(1, RANKS + 1):
@@ -170,10 +181,12 @@ def store_sum(
     BM: tl.constexpr,
     BN: tl.constexpr,
     ONE_SHOT: tl.constexpr,
+    GROUP: tl.constexpr,
 ):
     """The sum of a tile where the result has it: this rank adds the parts, or the owner's sum has come. `rows`: of tiles."""
-    row = tile % rows * BM + tl.arange(0, BM)
-    column = tile // rows * BN + tl.arange(0, BN)
+    block, tile_n = place_of(tile, rows, tl.cdiv(n, BN), GROUP)
+    row = block * BM + tl.arange(0, BM)
+    column = tile_n * BN + tl.arange(0, BN)
     mask = (row < m)[:, None] & (column < n)[None, :]
     if ONE_SHOT:
         total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN)
@@ -323,6 +336,7 @@ def gemm_ar(
     CUT: tl.constexpr,
     ONE_SHOT: tl.constexpr,
     BEHIND: tl.constexpr,
+    GROUP: tl.constexpr,
     PACKETS: tl.constexpr,
     ALIGNED: tl.constexpr,
     CHUNK: tl.constexpr,
@@ -384,9 +398,9 @@ def gemm_ar(
             tile = tl.where(nth < rounds, tile, whole + left)
             first_step = tl.where(nth < rounds, 0, tl.maximum(first - left * tile_steps, 0))
             count = tl.where(nth < rounds, steps, tl.minimum(last - left * tile_steps, steps) - first_step)
-        # This is the order of place_in_shard (ops/device/tiles.py) with one group of all row blocks, which takes no further arithmetic.
-        first_row = tile % rows * BM
-        first_column = tile // rows * BN
+        block, tile_n = place_of(tile, rows, tl.cdiv(n, BN), GROUP)
+        first_row = block * BM
+        first_column = tile_n * BN
         acc = multiply(
             a,
             b,
@@ -438,10 +452,11 @@ def gemm_ar(
             if not ONE_SHOT:
                 sent = pid + (nth - 1) * programs
                 if (nth >= 1) & (nth <= rounds) & (owner_of(sent, RANKS) == rank):
-                    send_sum(parts_ptr, sums_ptr, ready_ptr, done_ptr, sent, tiles, m, rows, epoch, RANKS, BM, BN)
+                    first_row = place_of(sent, rows, tl.cdiv(n, BN), GROUP)[0] * BM
+                    send_sum(parts_ptr, sums_ptr, ready_ptr, done_ptr, sent, tiles, m, first_row, epoch, RANKS, BM, BN)
             if (nth >= FLIGHTS) & (nth < rounds + FLIGHTS):
                 summed = pid + (nth - FLIGHTS) * programs
-                store_sum(parts_ptr, sums_ptr, c_ptr, ready_ptr, done_ptr, summed, tiles, m, n, rows, epoch, RANKS, BM, BN, ONE_SHOT)
+                store_sum(parts_ptr, sums_ptr, c_ptr, ready_ptr, done_ptr, summed, tiles, m, n, rows, epoch, RANKS, BM, BN, ONE_SHOT, GROUP)
 
     if RANKS > 1 and KIND != "gather":
         if PACKETS:
@@ -455,9 +470,10 @@ def gemm_ar(
             if not ONE_SHOT:
                 for tile in range(pid + behind(jobs, rounds, 1, BEHIND) * programs, tiles, programs):
                     if owner_of(tile, RANKS) == rank:
-                        send_sum(parts_ptr, sums_ptr, ready_ptr, done_ptr, tile, tiles, m, rows, epoch, RANKS, BM, BN)
+                        first_row = place_of(tile, rows, tl.cdiv(n, BN), GROUP)[0] * BM
+                        send_sum(parts_ptr, sums_ptr, ready_ptr, done_ptr, tile, tiles, m, first_row, epoch, RANKS, BM, BN)
             for tile in range(pid + behind(jobs, rounds, FLIGHTS, BEHIND) * programs, tiles, programs):
-                store_sum(parts_ptr, sums_ptr, c_ptr, ready_ptr, done_ptr, tile, tiles, m, n, rows, epoch, RANKS, BM, BN, ONE_SHOT)
+                store_sum(parts_ptr, sums_ptr, c_ptr, ready_ptr, done_ptr, tile, tiles, m, n, rows, epoch, RANKS, BM, BN, ONE_SHOT, GROUP)
     if RANKS > 1 and KIND == "scatter":
         if pid == 0:
             epoch = dl.consume_token(epoch, dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge"))

@@ -31,6 +31,7 @@ constexpr double kMemoryRate = .87, kProgramGbps = 90, kPartGbps = 60;
 // Row blocks side by side read the same of B, but not always at the same time: so many reads are as one, to this power.
 constexpr double kSharing = .86;
 constexpr double kHiding = 4;
+constexpr double kGroupedRate = .9;  // where row blocks are taken in groups
 
 std::vector<Tile> fewTiles(const GemmSizes& sizes, const GemmPlace& place) {
   if (place.target == "sim") return {kSimulatedFew};
@@ -50,6 +51,7 @@ double productUs(const GemmConfig& c, const GemmSizes& sizes, const GemmPlace& p
                  const Machine& machine) {
   int64_t blocks = cdiv(sizes.m, c.blockM), tiles = blocks * cdiv(sizes.n, c.blockN), steps = cdiv(sizes.k, c.blockK);
   double bytes = double(c.blockN) * c.blockK * double(byteSize(sizes.dtype));  // of B in a step
+  if (blocks > kMostTogether) rate *= kGroupedRate;
   double multiplies = 2.0 * c.blockM * c.blockN * c.blockK * place.residentPrograms /
                       (machine.operations(byteSize(sizes.dtype)) * rate);
   auto stepUs = [&](int64_t active, bool isShared) {
@@ -73,23 +75,36 @@ double productUs(const GemmConfig& c, const GemmSizes& sizes, const GemmPlace& p
   return time;
 }
 
-// The flight of the sums behind the product.
+// Sums by tiles travel under the products of the following rounds. Programs that send at the same time hold up their next
+// products, the more the fewer rounds there are, and the last tiles' sums stand behind; measured on two H200s.
+double withSumsUs(double product, double link, const GemmConfig& config, const GemmSizes& sizes) {
+  constexpr double kLeastLost = .25, kLost = 1.4, kMostLost = .65, kSumUs = 5;
+  double rounds = double(cdiv(sizes.m, config.blockM) * cdiv(sizes.n, config.blockN)) / config.programs;
+  if (rounds <= 1) return product + link;
+  return std::max(product, link) + std::min(product, link) * std::min(kLeastLost + kLost / rounds, kMostLost) + kSumUs;
+}
+
+// The flights of the sums beside and behind the product.
 std::vector<GemmChoice> ofReduce(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                  const Machine& machine) {
   std::vector<GemmChoice> ways = fewRows(given, sizes, place, machine);
   double bytes = double(sizes.m) * double(sizes.n) * double(byteSize(partType(sizes.dtype)));
-  auto limit = [](int64_t wanted, int64_t most) { return double(wanted < 0 ? most : wanted); };
-  double flight = machine.roundTripUs / 2;
-  double more = flight + bytes * (sizes.ranks - 1) / machine.storeBytes();
-  if (bytes > limit(given.packetsBytes, mostPacketsBytes(sizes.ranks, machine))) {
-    more += machine.signalFenceUs;
-    if (bytes > limit(given.oneShotBytes, mostOneShotBytes(sizes.ranks, machine)))
-      more = 2 * (flight + machine.signalFenceUs + bytes * (sizes.ranks - 1) / sizes.ranks / machine.storeBytes());
-  }
+  auto isWithin = [&](int64_t wanted, int64_t most) { return bytes <= double(wanted < 0 ? most : wanted); };
+  double flight = machine.roundTripUs / 2, link = bytes * (sizes.ranks - 1) / machine.storeBytes();
+  bool isOneShot = isWithin(given.oneShotBytes, mostOneShotBytes(sizes.ranks, machine));
+  bool inPackets = isWithin(given.packetsBytes, mostPacketsBytes(sizes.ranks, machine));
   for (GemmChoice& way : ways) {
-    if (sizes.ranks > 1) way.microseconds += more;
     way.config.fewRows = -1;  // no choice of this operator's
+    if (sizes.ranks == 1) continue;
+    if (inPackets) {
+      way.microseconds += flight + link;
+      continue;
+    }
+    way.microseconds = withSumsUs(way.microseconds, isOneShot ? link : 2 * link / sizes.ranks, way.config, sizes) +
+                       (isOneShot ? 1 : 2) * (flight + machine.signalFenceUs);
   }
+  std::stable_sort(ways.begin(), ways.end(),
+                   [](const GemmChoice& a, const GemmChoice& b) { return a.microseconds < b.microseconds; });
   return ways;
 }
 

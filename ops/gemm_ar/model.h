@@ -12,6 +12,9 @@ constexpr int64_t kMostFewRows = 256;
 // Returns the most rows of such a call, where one has up to `maxM`; 0: there is none.
 int64_t mostFewRows(const GemmConfig& given, int64_t maxM);
 
+// More row blocks than this are taken in groups, so that what the tiles of a round read stays in the cache.
+constexpr int64_t kMostTogether = 16;
+
 // The least rows of a call of GEMM + AllReduce that scatters its sums first.
 constexpr int64_t kLeastScattered = 512;
 int64_t leastScattered(const GemmConfig& given, const std::string& target);

@@ -170,8 +170,8 @@ def test_the_table():
     ways = [all_reduce_way(1 << i, 4) for i in range(30)]
     assert ways[0] == "one_shot" and ways[-1] == "two_shot" and sorted(ways, key=WAYS.index) == ways
     assert all_reduce_way(234 << 10, 4) == "one_shot" and all_reduce_way(235 << 10, 4) == "two_shot_packets"
-    for ranks, most in ((2, "one_shot"), (4, "two_shot_packets")):
-        assert all_reduce_way(8 << 20, ranks) == most and all_reduce_way((8 << 20) + 1, ranks) == "two_shot"
+    for ranks, most, way in ((2, 16 << 20, "one_shot"), (4, 8 << 20, "two_shot_packets")):
+        assert all_reduce_way(most, ranks) == way and all_reduce_way(most + 1, ranks) == "two_shot"
     assert all_reduce_way(128 << 10, 8) == "two_shot_packets"
     assert "two_shot_packets" not in [all_reduce_way(1 << i, 2) for i in range(30)]
 

@@ -141,7 +141,7 @@ def calls(team, kernel, kind, way, sizes):
         numbers = (m, N, K, shard, share, steps, tiles * BM * BN, packets)
         constants = {"RANKS": ranks, "KIND": kind, "BM": BM, "BN": BN, "BK": BK, "CUT": left > 0 and share < steps}
         constants |= {"ONE_SHOT": way != "two shots", "PACKETS": 4 if way == "packets" else 0, "ALIGNED": True, "CHUNK": CHUNK, "POLLS": 2}
-        constants["BEHIND"] = way in STORED and ranks > 1 and -(-m // BM) * (N // BN) > PROGRAMS
+        constants |= {"BEHIND": way in STORED and ranks > 1 and -(-m // BM) * (N // BN) > PROGRAMS, "GROUP": 2 if way in STORED else 0}
         kernel[(PROGRAMS,)](*arguments, *numbers, **constants, B_BY_COLUMNS=False, DESCRIPTORS=True, num_warps=2)
         outs.append(out)
     return [np.array(out) for out in outs]

@@ -1,6 +1,7 @@
 // runtime::Session over the ranks of this process: each call goes to the rank that it names.
 #include "runtime/ranks/session.h"
 #include "runtime/ranks/rank.h"
+#include <algorithm>
 #include <unistd.h>
 
 namespace tandem::runtime::ranks {

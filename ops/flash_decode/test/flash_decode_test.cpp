@@ -1,5 +1,6 @@
 // FlashDecode from C++ and from C.
 #include "tandem/ops/flash_decode.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 extern "C" int flashDecodeFromC(td_session* session, int rank, uint64_t q, uint64_t keys, uint64_t values,

@@ -20,7 +20,7 @@ struct Entry {
     size_t first, second;
     bool apart;
   };
-  std::vector<Pair> pairs;
+  std::vector<Pair> pairs = {};
   PyObject* next = nullptr;  // the capsule of an entry for the same key, of other pairs; null: there is none
 
   ~Entry() {

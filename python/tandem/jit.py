@@ -10,11 +10,13 @@ import typing
 
 from . import _tandem
 from .errors import CompileError, RunError
+from .gpu.compiled import Asm, compile_request
 from .gpu.launcher import make_launcher
 from .gpu.rank_launch import launch_on_gpu
 from .host.current import rank_team
 from .host.frames import users_traceback
 from .host.launcher import launch_kernel
+from .host.simulated_gpu import SIMULATED_GPU
 from .kernel.mock_tensor import MockTensor
 from .kernel.names import Builtin, constexpr
 from .kernel.parameter import KernelParameter, is_constexpr
@@ -27,12 +29,20 @@ _CALLERS_MISTAKES = (CompileError, RunError, TypeError, ValueError, OverflowErro
 class Specialization:
     """A compiled kernel for one set of argument types and constants."""
 
-    def __init__(self, program, info):
+    def __init__(self, program, info, request):
         self.program = program
         self.info = info
+        self._request = request
 
     def __repr__(self):
         return f"<tandem kernel {self.info['name']} compiled for {self.info['target']}>"
+
+    @functools.cached_property
+    def asm(self):
+        """The texts of the kernel compiled for the GPU that the simulator models: "ptx", "cubin", and "sass" where CUDA's tools are."""
+        request = json.loads(self._request)
+        request["options"]["target"] = SIMULATED_GPU["target"]
+        return Asm(compile_request(json.dumps(request)))
 
     def _init_handles(self):
         """Triton loads a kernel so before its first launch; there is nothing to load."""
@@ -161,7 +171,7 @@ class JITFunction(Source, KernelInterface[_Kernel]):
         info = json.loads(_tandem.program_info(program))
         for warning in info["warnings"]:
             print(warning, file=sys.stderr, end="")
-        return Specialization(program, info)
+        return Specialization(program, info, request)
 
 
 @typing.overload

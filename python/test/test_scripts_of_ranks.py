@@ -200,6 +200,85 @@ assert not dist.is_initialized()
     )
 
 
+def test_messages(tmp_path):
+    run(
+        tmp_path,
+        """
+import torch.distributed as dist
+
+group = initialize_distributed()
+rank, size = group.rank(), group.size()
+right, left = (rank + 1) % size, (rank - 1) % size
+mine, got = torch.full((2, 3), float(rank), device="cuda"), torch.empty(2, 3, device="cuda")
+for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, mine, right), dist.P2POp(dist.irecv, got, left)]):
+    work.wait()
+assert (got == left).all()
+if rank == 0:                                       # the last that is sent is received first: its tag is another
+    for value, tag in ((5, 0), (6, 0), (7, 1)):
+        dist.send(torch.tensor([value]), dst=2, tag=tag)
+if rank == 2:
+    a, b, c = (torch.empty(1, dtype=torch.int64) for _ in range(3))
+    assert dist.recv(c, 0, tag=1) == 0
+    first, second = dist.irecv(a, src=0), dist.irecv(b, src=0)
+    second.wait()
+    assert first.is_completed() and [int(x) for x in (a, b, c)] == [5, 6, 7]
+pair = dist.new_group([1, 3])
+if rank in (1, 3):
+    dist.send(mine, group=pair, group_dst=1) if rank == 1 else dist.recv(mine, group=pair, group_src=0)
+    assert (mine == 1).all()
+""",
+    )
+
+
+def test_a_message_that_nobody_sends(tmp_path):
+    script = """
+initialize_distributed()
+if int(os.environ["RANK"]) == 1:
+    torch.distributed.recv(torch.empty(1), src=0)
+"""
+    assert "script.py:15:1: error: deadlock" in run(tmp_path, script, ranks=2, fails=True)
+
+
+def test_messages_order_what_ranks_do(tmp_path):
+    """A rank reads of symmetric memory what another wrote before it sent."""
+    run(
+        tmp_path,
+        """
+@triton_dist.jit
+def fill(to_ptr):
+    tl.store(dl.symm_at(to_ptr, 1) + tl.arange(0, 4), 3)
+
+group = initialize_distributed()
+inbox, token = nvshmem_create_tensor((4,), torch.int32), torch.zeros(1)
+if group.rank() == 0:
+    fill[(1,)](inbox)
+    torch.distributed.send(token, 1)
+else:
+    torch.distributed.recv(token, 0)
+    assert (inbox == 3).all()
+nvshmem_barrier_all_on_stream()
+""",
+        "--check",
+        ranks=2,
+    )
+
+
+def test_the_compiled_kernel_has_texts(tmp_path):
+    run(
+        tmp_path,
+        """
+@triton.jit
+def fill(to_ptr):
+    tl.store(to_ptr + tl.arange(0, 4), 3)
+
+initialize_distributed()
+compiled = fill[(1,)](torch.empty(4, device="cuda"))
+assert ".target sm_90a" in compiled.asm["ptx"] and "fill" in compiled.asm["ptx"]
+""",
+        ranks=1,
+    )
+
+
 def test_each_rank_has_its_own_random_numbers(tmp_path):
     run(
         tmp_path,

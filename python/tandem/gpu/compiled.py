@@ -31,7 +31,7 @@ def disassembly(cubin):
         return subprocess.run([tool, "-sass", file.name], check=True, capture_output=True, text=True).stdout
 
 
-class _Asm(dict):
+class Asm(dict):
     """The kernel's texts, read when asked for; besides those that it lists, "sass" is there where CUDA's tools are."""
 
     def __init__(self, handle):
@@ -85,7 +85,7 @@ class CompiledKernel:
         self.overlapping, self._for_overlapping = overlapping, for_overlapping
         self.info = json.loads(_tandem.gpu_kernel_info(handle))
         self.apart = self.info["apart"]
-        self.asm = _Asm(handle)
+        self.asm = Asm(handle)
         self.name = self.info["name"]
         self.options, self.flags = options, 0
         self.metadata = types.SimpleNamespace(

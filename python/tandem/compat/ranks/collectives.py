@@ -1,19 +1,23 @@
-"""`torch.distributed` over simulated ranks. They share a process: a collective is a meeting at which each reads what the others lay down.
+"""`torch.distributed` over simulated ranks. They share a process: a collective is a meeting at which each reads what the others lay down,
+and a message lies in a box until the number of messages, in symmetric memory, tells its receiver that it is there.
 
-What a collective moves takes no part in the modelled time and is not what the checker checks; it orders the ranks that take part.
+What they move takes no part in the modelled time and is not what the checker checks; they order the ranks that take part.
 """
 
+import collections
 import contextlib
 import itertools
 import pickle
 
 import torch
 
+from .cuda_bindings import wait_value, write_value
 from .rank import state
+from .tensors import peer_of, symmetric
 
 
 class Work:
-    """The handle of an asynchronous collective, which is over already."""
+    """The handle of an asynchronous collective or of a message that was sent: it is over already."""
 
     def wait(self, timeout=None):
         return True
@@ -108,6 +112,7 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
         if told not in (-1, None, is_now):
             raise ValueError(f"`{name}` is {told}, and {is_now} in this run")
     me.world = Group(me.team)
+    me.arrived = symmetric(me.team.size, torch.int64).zero_()
     me.world.barrier()
 
 
@@ -319,11 +324,102 @@ def broadcast_object_list(group, object_list, src=0, device=None, group_src=None
         object_list[:] = pickle.loads(texts[_place(group, src, group_src)])
 
 
+class _Line:
+    """The messages from one rank to another. Those of a group and a tag arrive in the order in which they are sent."""
+
+    def __init__(self):
+        self.sent, self.awaited = 0, 0
+        self.posted, self.asked = collections.Counter(), collections.Counter()  # by group and tag
+        self.boxes = {}  # (group and tag, which of them) -> (which of all messages, tensor)
+
+
+def _line(source, to):
+    return state().team._session.__dict__.setdefault("lines", collections.defaultdict(_Line))[source, to]
+
+
+def _peer(group, rank, group_rank):
+    if rank is None and group_rank is None:
+        raise ValueError("simulated ranks send to and receive from a rank that the call names")
+    return rank if group_rank is None else group.team.members[group_rank]
+
+
+def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
+    me, group = state(), _group(group)
+    to = _peer(group, dst, group_dst)
+    line, key = _line(me.team.rank, to), (group.team.id, tag)
+    me.current.settle()
+    line.sent += 1
+    line.boxes[key, line.posted[key]] = line.sent, tensor.clone()
+    line.posted[key] += 1
+    counts = peer_of(me.arrived, to)[me.team.rank :]
+    write_value(me.current, counts.data_ptr(), line.sent, counts.element_size())
+    me.current.settle()
+    return Work()
+
+
+class _Receipt(Work):
+    """What `irecv` returns: whoever waits for it waits for the message."""
+
+    def __init__(self, tensor, source, key):
+        self.tensor, self.source, self.key = tensor, source, key
+        line = _line(source, state().team.rank)
+        self.number = line.asked[key]
+        line.asked[key] += 1
+
+    def wait(self, timeout=None):
+        if self.tensor is not None:
+            self._receive()
+            self.tensor = None
+        return True
+
+    is_completed = synchronize = wait
+
+    def _receive(self):
+        line, box = _line(self.source, state().team.rank), (self.key, self.number)
+        while box not in line.boxes:
+            self._await(line, line.awaited + 1)
+        number, value = line.boxes.pop(box)
+        self._await(line, number)
+        self.tensor.copy_(value.reshape(self.tensor.shape))
+
+    def _await(self, line, count):
+        me = state()
+        if count > line.awaited:
+            counts = me.arrived[self.source :]
+            wait_value(me.current, counts.data_ptr(), count, counts.element_size(), "ge")
+            me.current.settle()
+            line.awaited = count
+
+
+def irecv(tensor, src=None, group=None, tag=0, group_src=None):
+    group = _group(group)
+    return _Receipt(tensor, _peer(group, src, group_src), (group.team.id, tag))
+
+
+def send(tensor, dst=None, group=None, tag=0, group_dst=None):
+    isend(tensor, dst, group, tag, group_dst)
+
+
+def recv(tensor, src=None, group=None, tag=0, group_src=None):
+    receipt = irecv(tensor, src, group, tag, group_src)
+    receipt.wait()
+    return receipt.source
+
+
+class P2POp:
+    def __init__(self, op, tensor, peer=None, group=None, tag=0, group_peer=None):
+        self.call = lambda: op(tensor, peer, group, tag, group_peer)
+
+
+def batch_isend_irecv(p2p_op_list):
+    return [each.call() for each in p2p_op_list]
+
+
 _NAMES = (
     "init_process_group new_group new_subgroups destroy_process_group is_initialized get_rank get_world_size get_process_group_ranks "
     "get_global_rank get_group_rank get_backend get_node_local_rank barrier all_gather all_gather_into_tensor all_reduce reduce "
     "reduce_scatter_tensor reduce_scatter broadcast all_to_all_single all_to_all gather scatter all_gather_object gather_object "
-    "broadcast_object_list group GroupMember"
+    "broadcast_object_list isend irecv send recv P2POp batch_isend_irecv group GroupMember"
 ).split()
 
 

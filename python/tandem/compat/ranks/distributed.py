@@ -271,7 +271,7 @@ def modules(module, package):
     )
     yield module("triton_dist.tune", **_own("AutoTuner autotune to_hashable"))
     yield module("triton_dist.autotuner", **_own("contextual_autotune"))
-    yield module("triton_dist.jit", jit=jit, TritonDistJITFunction=JITFunction, _parse_cga_cluster_size=lambda: None)
+    yield module("triton_dist.jit", jit=jit, TritonDistJITFunction=JITFunction)
     yield module("triton_dist.tools", **_own("aot_compile_spaces"))
     yield module("triton_dist.tools.compile_aot", **_own("aot_compile_spaces"))
     package.__path__ = _library()

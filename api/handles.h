@@ -26,9 +26,9 @@ struct SharedMemory {
 
 struct td_session {
   std::unique_ptr<tandem::runtime::Session> session;
-  std::mutex sharing;                                                   // guards the next one
+  std::mutex sharing = {};                                              // guards the next one
   std::map<int, std::multimap<std::string, SharedMemory>> shared = {};  // by rank
-  std::mutex looking;                                                   // guards the next one
+  std::mutex looking = {};                                              // guards the next one
   // Functions that td_synchronize calls when it has waited, by rank and by an address that is the owner's; it fails with
   // what they say, unless that is nothing.
   std::map<int, std::map<const volatile void*, std::function<std::string()>>> looks = {};

@@ -171,7 +171,8 @@ Cut cutOf(const GemmConfig& config, int64_t tiles, int64_t steps) {
 
 std::vector<GemmChoice> fewRows(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                 const Machine& machine) {
-  std::vector<GemmChoice> out;
+  auto quicker = [](const GemmChoice& a, const GemmChoice& b) { return a.microseconds < b.microseconds; };
+  std::vector<GemmChoice> out;  // the quickest first, of equals the first that is tried
   for (const Tile& tile : fewTiles(sizes, place)) {
     GemmConfig config = filled(given, tile, place);
     if (place.target == "sim" && !given.programs)
@@ -180,13 +181,11 @@ std::vector<GemmChoice> fewRows(const GemmConfig& given, const GemmSizes& sizes,
     config.group = 0;
     for (int pieces : {1, 2, 3, 4, kMostPieces}) {
       config.pieces = given.pieces ? given.pieces : pieces;
-      GemmChoice& choice = out.emplace_back(config);
-      choice.microseconds = productUs(config, sizes, place, tile.rate, machine);
+      GemmChoice choice = {config, {}, productUs(config, sizes, place, tile.rate, machine)};
+      out.insert(std::upper_bound(out.begin(), out.end(), choice, quicker), choice);
       if (given.pieces) break;
     }
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const GemmChoice& a, const GemmChoice& b) { return a.microseconds < b.microseconds; });
   out.resize(std::min(out.size(), kWays));
   return out;
 }

@@ -93,7 +93,7 @@ def check(team, ring, choices, seed=0):
         lefts, rights = (draw.integers(-2, 3, (team.size, *shape)).astype(np.float16) for shape in ((ring.m, ring.k), (ring.k, ring.n)))
         out = team.local_from_array(np.zeros((ring.shard_rows, ring.n), np.float32))
         ring(team.local_from_array(lefts[team.rank]), team.local_from_array(rights[team.rank]), out, *choice)
-        whole = sum(x.astype(np.float32) @ y.astype(np.float32) for x, y in zip(lefts, rights))
+        whole = np.sum([x.astype(np.float32) @ y.astype(np.float32) for x, y in zip(lefts, rights)], axis=0)
         want = whole[team.rank * ring.shard_rows : (team.rank + 1) * ring.shard_rows]
         np.testing.assert_array_equal(np.array(out)[: len(want)], want)
 

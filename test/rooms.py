@@ -107,6 +107,7 @@ ROOMS = {
         "compiler/driver/command_line.h",
         "compiler/driver/compile.h",
         "compiler/driver/image_cache.h",
+        "compiler/driver/optimizer.h",
         "runtime",
         "interpreter",
         "model",

@@ -1,4 +1,4 @@
-/* The command `tandemc` as a call. */
+/* The commands `tandemc` and `tandem-opt` as calls. */
 #pragma once
 #include "tandem/c_api.h"
 
@@ -8,6 +8,8 @@ extern "C" {
 
 /* Does what `tandemc` does with this command line, prints as it prints, and returns its exit code. */
 TANDEM_API int td_compiler_command(int argc, const char* const* argv);
+/* The same of `tandem-opt`. */
+TANDEM_API int td_optimizer_command(int argc, const char* const* argv);
 
 #ifdef __cplusplus
 }

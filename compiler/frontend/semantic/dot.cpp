@@ -17,7 +17,9 @@ void checkElements(Context& context, DType lhs, DType rhs) {
   checkElement(context, lhs, "left");
   checkElement(context, rhs, "right");
   if (lhs != rhs && !(lhs.isFp8() && rhs.isFp8()))
-    context.fail("type-mismatch", "`dot` operands have types `" + lhs.name() + "` and `" + rhs.name() + "`");
+    context.failAt(context.place.range, "type-mismatch",
+                   "`dot` operands have types `" + lhs.name() + "` and `" + rhs.name() + "`",
+                   "convert one of them with `.to(...)`");
 }
 
 DType requestedType(Context& context, const DotOptions& options) {

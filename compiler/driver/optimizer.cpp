@@ -17,9 +17,9 @@ namespace tandem::compiler {
 
 int runOptimizer(int argc, const char* const* argv) {
   mlir::DialectRegistry registry;
-  registry.insert<tile::TileDialect, dist::DistDialect, simt::SimtDialect, tgpu::TgpuDialect, mlir::arith::ArithDialect,
-                  mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::math::MathDialect,
-                  mlir::scf::SCFDialect>();
+  registry
+      .insert<tile::TileDialect, dist::DistDialect, simt::SimtDialect, tgpu::TgpuDialect, mlir::arith::ArithDialect,
+              mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mlir::scf::SCFDialect>();
   mlir::func::registerInlinerExtension(registry);
   pipeline::registerPasses();
   mlir::registerInlinerPass();

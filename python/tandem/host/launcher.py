@@ -68,8 +68,9 @@ class _Packer:
             return spec | {"names": list(value._fields)} if hasattr(value, "_fields") else spec
         if value is None or isinstance(value, (str, DType, Source)):
             return self.constant(name, value)
+        hint = "; give it as `np.array(...)` or as a tuple" if isinstance(value, list) else ""
         raise TypeError(
-            f"argument `{name}` of kernel `{self.kernel.__name__}` has type `{type(value).__name__}`, which kernels cannot take"
+            f"argument `{name}` of kernel `{self.kernel.__name__}` has type `{type(value).__name__}`, which kernels cannot take{hint}"
         )
 
     def number(self, name, value, parameter):

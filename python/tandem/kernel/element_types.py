@@ -1,5 +1,6 @@
 """The element types that NumPy, frameworks and the kernel language share: the rows of tandem/element_types.h."""
 
+import difflib
 import typing
 
 import ml_dtypes
@@ -64,7 +65,8 @@ def as_dtype(dtype):
     try:
         return np.dtype(name if isinstance(name, str) else dtype)
     except TypeError:
-        raise TypeError(f"`{dtype}` is not an element type") from None
+        near = difflib.get_close_matches(str(dtype), _BY_NAME, 1)
+        raise TypeError(f"`{dtype}` is not an element type" + (f"; did you mean `{near[0]}`?" if near else "")) from None
 
 
 def type_word(dtype):

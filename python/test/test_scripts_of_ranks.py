@@ -279,6 +279,23 @@ assert ".target sm_90a" in compiled.asm["ptx"] and "fill" in compiled.asm["ptx"]
     )
 
 
+def test_a_profile_records_nothing(tmp_path):
+    run(
+        tmp_path,
+        """
+initialize_distributed()
+with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA], record_shapes=True) as profile:
+    torch.ones(4, device="cuda").sum()
+    profile.step()
+file = os.environ["FOLDER"] + "/" + os.environ["RANK"] + ".json"
+profile.export_chrome_trace(file)
+assert not list(profile.key_averages()) and os.path.getsize(file)
+""",
+        ranks=2,
+        FOLDER=str(tmp_path),
+    )
+
+
 def test_each_rank_has_its_own_random_numbers(tmp_path):
     run(
         tmp_path,
@@ -314,6 +331,14 @@ tensors[torch.cuda.current_device()].fill_(group.rank())
 core.barrier(core.Teams.TEAM_NODE, stream=torch.cuda.current_stream())
 row, column = core.team_split_2d(core.Teams.TEAM_WORLD, 2, core.TeamConfig(), 0, core.TeamConfig(), 0)
 assert (core.team_my_pe(row), core.team_my_pe(column)) == (group.rank() % 2, group.rank() // 2) and core.team_n_pes(column) == 2
+
+@triton.jit
+def world_rank(out_ptr, team, pe):
+    tl.store(out_ptr, libshmem_device.team_translate_pe(team, pe, libshmem_device.NVSHMEM_TEAM_WORLD))
+
+out = torch.zeros(1, dtype=torch.int32, device="cuda")
+world_rank[(1,)](out, int(column), core.team_my_pe(column))
+assert int(out) == group.rank()
 dist_print([int(t) for t in (tensor.cpu() for tensor in tensors)], need_sync=True, allowed_ranks="all")
 """,
         LOCAL_WORLD_SIZE="2",

@@ -18,8 +18,9 @@ def install(register, package):
     the module `triton_dist`. Returns what each rank's thread enters, a context manager of its team."""
     import torch
     import torch.distributed
+    import torch.profiler
 
-    from . import collectives, cuda_bindings, distributed, environment, nvshmem, rank, streams, tensors
+    from . import collectives, cuda_bindings, distributed, environment, measuring, nvshmem, rank, streams, tensors
 
     modules = [*cuda_bindings.modules(_module), *nvshmem.modules(_module), *distributed.modules(_module, package)]
     found = {module.__name__: module for module in modules}
@@ -37,6 +38,7 @@ def install(register, package):
     tensors.install()
     collectives.install()
     environment.install()
+    torch.profiler.profile = measuring.Profile
     numbers = rank.RandomNumbers()
 
     @contextlib.contextmanager

@@ -90,6 +90,8 @@ class NVSHMEMLazyAllocator(LazyAllocator):
         super().__init__(nvshmem_create_tensor, nvshmem_free_tensor_sync, lazy)
 
     get_total_nvshmem_size = LazyAllocator.get_total_size
+    get_total_nvshmem_size_mb = LazyAllocator.get_total_size_mb
+    get_total_nvshmem_size_gb = LazyAllocator.get_total_size_gb
 
 
 def nvshmem_free_lazy_tensor(tensor):

@@ -90,6 +90,12 @@ class LazyAllocator:
     def get_total_size(self):
         return sum(tensor.nbytes for tensor in self._tensors)
 
+    def get_total_size_mb(self):
+        return self.get_total_size() / (1 << 20)
+
+    def get_total_size_gb(self):
+        return self.get_total_size() / (1 << 30)
+
     def free_tensor(self, tensor):
         tensor = get_underlying_tensor(tensor)
         if tensor is not None and self._free is not None:

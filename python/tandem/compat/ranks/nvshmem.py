@@ -61,7 +61,7 @@ def _team(team):
     """The team of Tandem [collective over its members at first use]."""
     me = state()
     members = tuple(_members(team))
-    if len(members) == me.team.size:
+    if members == tuple(range(me.team.size)):
         return me.team
     made = me.__dict__.setdefault("teams", {})
     if members not in made:
@@ -120,8 +120,14 @@ def team_translate_pe(team, pe, to):
 
 
 class _SplitTeam:
+    """A team [collective over its members]; kernels take its number, `int(team)`."""
+
     def __init__(self, members):
         self.members = members
+        self.number = _team(self).id
+
+    def __index__(self):
+        return self.number
 
 
 def team_split_strided(parent, start, stride, size, *_, **__):

@@ -151,7 +151,7 @@ int runCommandLine(int argc, const char* const* argv) {
           {"ast", "tile", "tile-opt", "sim", "gpu", "layouts", "llvm", "ptx", "cubin", "bundle", "remarks"}))
       ->capture_default_str();
   app.add_option("--signature", signature, "types of the parameters: '*fp16, i32' or 'x=*fp16, n=i32'");
-  app.add_option("--constexpr", constexprs, "values of the constexpr parameters: 'BLOCK=128, FLAG=True'");
+  app.add_option("--constexpr", constexprs, "values of the constexpr parameters: 'BLOCK=128, FLAG=True'")->join(',');
   app.add_option("--num-warps", numWarps, "warps of a program, a power of two")->capture_default_str();
   bool locations = false;
   app.add_flag("--locations", locations, "print the source place of each operation (with --emit=tile and tile-opt)");

@@ -90,6 +90,13 @@ class LazyAllocator:
     def get_total_size(self):
         return sum(tensor.nbytes for tensor in self._tensors)
 
+    def get_tensor_breakdown(self):
+        return {tensor._name: tensor.nbytes for tensor in self._tensors}
+
+    def print_memory_breakdown(self):
+        for name, count in sorted(self.get_tensor_breakdown().items(), key=lambda item: -item[1]):
+            print(f"{name}: {count} bytes")
+
     def get_total_size_mb(self):
         return self.get_total_size() / (1 << 20)
 

@@ -151,38 +151,37 @@ bool AllGatherAttention::isSeen(int64_t m, int peer, int64_t first, int64_t coun
   return false;
 }
 
-void AllGatherAttention::push(const Tensor& k, const Tensor& v, int64_t m, int64_t groups, int64_t bands,
-                              int64_t bandRows, const std::vector<uint64_t>& launched, int stream) {
-  int64_t rows = k.shape[0] * k.shape[1];
+// For what the ring's third rank and those behind it bring, once this rank's launch that `stream` is told of has ended.
+void AllGatherAttention::makeRoom(int distance, int stream) {
+  int before = (team_.rank() - distance + team_.size()) % team_.size();
+  Tensor free{free_.address + uint64_t(distance) * 8, {1}, DType::Int64};
+  team_.signals({{team_.peer(free, before), 1}, {free, 1, Compare::Ge}, {free, 0}}, stream);
+}
+
+// A group of heads of this rank's keys and values, to the rank so far behind this one.
+void AllGatherAttention::push(const Tensor& k, const Tensor& v, int64_t m, int distance, int64_t group, int64_t groups,
+                              int64_t bands, int64_t bandRows, int stream) {
+  int64_t rows = k.shape[0] * k.shape[1], heads = hkv_ / groups;
+  int peer = (team_.rank() + distance) % team_.size();
+  int64_t slot = config_.ring ? distance % slots_ : team_.rank();
   Tensor mine{ready_.address + uint64_t(team_.rank() * byteSize(ready_.dtype)), {1}, ready_.dtype};
-  for (int64_t step = 0; step < groups * (team_.size() - 1); ++step) {
-    int64_t group = step / (team_.size() - 1), heads = hkv_ / groups;
-    int distance = int(step % (team_.size() - 1)) + 1, peer = (team_.rank() + distance) % team_.size();
-    int64_t slot = config_.ring ? distance % slots_ : team_.rank();
-    if (config_.ring && distance > slots_) {
-      int before = (team_.rank() - distance + team_.size()) % team_.size();
-      Tensor free{free_.address + uint64_t(distance) * 8, {1}, DType::Int64};
-      team_.waitEvent(launched[size_t(distance - slots_ - 1)], stream);
-      team_.signals({{team_.peer(free, before), 1}, {free, 1, Compare::Ge}, {free, 0}}, stream);
+  for (int64_t band = 0; band < bands; ++band) {
+    int64_t first = band * bandRows, count = std::clamp<int64_t>(rows - first, 0, bandRows);
+    auto send = [&](const Tensor& from, const Tensor& to, int64_t elements) {
+      int64_t columns = hkv_ * elements;
+      Tensor there = team_.peer(rowsFrom(to, slot * pitch_ + first, count, columns), peer);
+      Tensor here = rowsFrom(from, first, count, columns);
+      if (groups == 1)
+        team_.copy(there, here, stream);
+      else
+        team_.copyColumns(there, here, group * heads * elements, heads * elements, stream);
+    };
+    if (count && isSeen(m, peer, first, count)) {
+      send(k, keys_, d_);
+      send(v, values_, dv_);
     }
-    for (int64_t band = 0; band < bands; ++band) {
-      int64_t first = band * bandRows, count = std::clamp<int64_t>(rows - first, 0, bandRows);
-      auto send = [&](const Tensor& from, const Tensor& to, int64_t elements) {
-        int64_t columns = hkv_ * elements;
-        Tensor there = team_.peer(rowsFrom(to, slot * pitch_ + first, count, columns), peer);
-        Tensor here = rowsFrom(from, first, count, columns);
-        if (groups == 1)
-          team_.copy(there, here, stream);
-        else
-          team_.copyColumns(there, here, group * heads * elements, heads * elements, stream);
-      };
-      if (count && isSeen(m, peer, first, count)) {
-        send(k, keys_, d_);
-        send(v, values_, dv_);
-      }
-      if (count || band + 1 == bands)
-        team_.signalWrite(team_.peer(mine, peer), uint64_t(group * bands + band + 1), stream);
-    }
+    if (count || band + 1 == bands)
+      team_.signalWrite(team_.peer(mine, peer), uint64_t(group * bands + band + 1), stream);
   }
 }
 
@@ -231,7 +230,6 @@ void AllGatherAttention::queue(const Call& call) {
                       .numWarps = tile.warps,
                       .stream = stream,
                       .numStages = tile.stages};
-  std::vector<uint64_t> launched;
   for (int nth = 1, end = 0; end < ranks; nth = end) {
     end = config_.ring ? nth + 1 : ranks;
     team_.launch(kernelOf(kFile, "ag_attention"), launch,
@@ -284,11 +282,19 @@ void AllGatherAttention::queue(const Call& call) {
                   {"RING", config_.ring},
                   {"BEGINS", nth == 1},
                   {"ENDS", end >= ranks}});
-    if (config_.ring) launched.push_back(team_.recordEvent(stream));
+    // Behind the launch that gives the room, and before the next one, whose code may have to be loaded, for which a device may
+    // finish what it runs: peers wait for the shard.
+    int last = std::min(config_.ring ? nth + int(slots_) : ranks, ranks - 1);
+    for (int64_t group = 0; group < groups; ++group)
+      for (int distance = nth == 1 ? 1 : nth + int(slots_); distance <= last; ++distance) {
+        if (config_.ring && distance > slots_) {
+          team_.waitEvent(team_.recordEvent(stream), beside);
+          makeRoom(distance, beside);
+        }
+        push(t[1], t[2], m, distance, group, groups, bands, bandRows, beside);
+      }
   }
-  if (ranks == 1) return;
-  push(t[1], t[2], m, groups, bands, bandRows, launched, beside);
-  team_.waitEvent(team_.recordEvent(beside), stream);
+  if (ranks > 1) team_.waitEvent(team_.recordEvent(beside), stream);
 }
 
 }  // namespace tandem::ops

@@ -43,8 +43,9 @@ class TANDEM_API AllGatherAttention : public Operator {
   int64_t groups() const;
   void checkSequences(int64_t m, int64_t sequences, int64_t longest) const;
   bool isSeen(int64_t m, int peer, int64_t first, int64_t count) const;
-  void push(const Tensor& k, const Tensor& v, int64_t m, int64_t groups, int64_t bands, int64_t bandRows,
-            const std::vector<uint64_t>& launched, int stream);
+  void makeRoom(int distance, int stream);
+  void push(const Tensor& k, const Tensor& v, int64_t m, int distance, int64_t group, int64_t groups, int64_t bands,
+            int64_t bandRows, int stream);
 
   int64_t batch_, hq_, hkv_, d_, dv_;
   GatherAttentionConfig config_;

@@ -1,6 +1,7 @@
 """Errors planted in how keys and values arrive and a call ends: every one is found; as it is, the kernel is right, of a small instance
 under every schedule."""
 
+import functools
 import itertools
 import pathlib
 import re
@@ -93,44 +94,42 @@ class Launches:
         for to, x in rows:
             self.beside.copy(to, x)
 
-    def make_room(self, distance, launched):
-        """For what the ring's third rank and those behind it bring."""
+    def make_room(self, distance):
+        """For what the ring's third rank and those behind it bring, once what was launched last has ended."""
         rank, ranks, host = self.team.rank, self.team.size, self.host
         free = self.free[distance : distance + 1]
         if "ring: told too soon" not in host:
-            self.beside.wait_event(launched[distance - 3])
+            self.beside.wait_event(self.team.stream.record_event())
         self.beside.signal_write(free.peer((rank - distance) % ranks), 1)
         if "ring: room not awaited" not in host:
             self.beside.signal_wait(free, 1, "ge")
         if "ring: room not put back" not in host:
             self.beside.signal_write(free, 0)
 
-    def push(self, given, launched):
+    def push(self, given, group, distance):
         rank, ranks, host = self.team.rank, self.team.size, self.host
-        rows = given[0].shape[0]
-        for group, distance in itertools.product(range(self.groups), range(1, ranks)):
-            peer = (rank + distance) % ranks
-            slot = (rank + 1) % ranks if "wrong slot" in host else rank
-            if self.ring:
-                slot = (distance + ("ring: the other slot" in host)) % 2
-                if distance > 2:
-                    self.make_room(distance, launched)
-            other = (rank + 1) % ranks if "wrong signal" in host else rank
-            signal = self.ready.peer(peer)[other : other + 1]
-            for band in range(self.bands):
-                first, end = min(band * self.band_rows, rows), min((band + 1) * self.band_rows, rows)
-                tensors = list(zip(self.all, given)) if first < end else []
-                late = tensors if "signal first" in host else tensors[1:] if "values behind the signal" in host else []
+        rows, peer = given[0].shape[0], (rank + distance) % ranks
+        slot = (rank + 1) % ranks if "wrong slot" in host else rank
+        if self.ring:
+            slot = (distance + ("ring: the other slot" in host)) % 2
+            if distance > 2:
+                self.make_room(distance)
+        other = (rank + 1) % ranks if "wrong signal" in host else rank
+        signal = self.ready.peer(peer)[other : other + 1]
+        for band in range(self.bands):
+            first, end = min(band * self.band_rows, rows), min((band + 1) * self.band_rows, rows)
+            tensors = list(zip(self.all, given)) if first < end else []
+            late = tensors if "signal first" in host else tensors[1:] if "values behind the signal" in host else []
 
-                def copy(some, peer=peer, slot=slot, first=first, end=end, group=group):
-                    for to, x in some:
-                        to = to.peer(peer)[slot * self.pitch + first : slot * self.pitch + end]
-                        self.copy(to, x[first:end], group)
+            def copy(some, peer=peer, slot=slot, first=first, end=end, group=group):
+                for to, x in some:
+                    to = to.peer(peer)[slot * self.pitch + first : slot * self.pitch + end]
+                    self.copy(to, x[first:end], group)
 
-                copy([pair for pair in tensors if pair not in late])
-                if first < end or band + 1 == self.bands:
-                    self.beside.signal_write(signal, group * self.bands + band + 1)
-                copy(late)
+            copy([pair for pair in tensors if pair not in late])
+            if first < end or band + 1 == self.bands:
+                self.beside.signal_write(signal, group * self.bands + band + 1)
+            copy(late)
 
     def __call__(self, q, *given):
         team, (hq, hkv), own = self.team, self.case.heads, q.shape[1]
@@ -154,12 +153,17 @@ class Launches:
             self.band_rows,
             self.window,
         )
-        launched = []
         for nth in range(1, team.size) if self.ring else [1]:
             end = nth + 1 if self.ring else team.size
+            if "loads wait for the device" in self.host:
+                team.stream.synchronize()
+                self.beside.synchronize()
             self.launch((q, *given, out, lse), (*numbers, nth, end), (hq, hkv), blocks, nth == 1, end == team.size)
-            launched.append(team.stream.record_event())
-        self.push(given, launched)
+            there = range(1 if nth == 1 else nth + 2, min(nth + 3, team.size) if self.ring else team.size)
+            if "ring: pushed behind all launches" in self.host:
+                there = range(1, team.size) if end == team.size else ()
+            for group, distance in itertools.product(range(self.groups), there):
+                self.push(given, group, distance)
         team.stream.wait_event(self.beside.record_event())
         return out, lse
 
@@ -232,6 +236,20 @@ def test_as_it_is(tmp_path, ranks, options):
         result = tandem.launch(lambda team: calls(team, cases, kernel), ranks=ranks, seed=seed, policy=policy, check=True)
         assert result.reports == []
         check(cases, result)
+
+
+@pytest.mark.parametrize("pushes", ["", "ring: pushed behind all launches"])
+@pytest.mark.parametrize("ranks", [3, 5])
+def test_loads_that_wait_for_the_device(tmp_path, ranks, pushes):
+    """A driver may finish what a device runs before it loads the next launch's code; what runs waits for the peers' pushes."""
+    cases, kernel = cases_of(ranks, 2, ring=True), kernel_of(tmp_path)
+    for seed in range(4):
+        main = functools.partial(calls, cases=cases, kernel=kernel, host=["loads wait for the device", pushes])
+        if pushes:
+            with pytest.raises(tandem.SimulationError, match="deadlock"):
+                tandem.launch(main, ranks=ranks, seed=seed, check=True)
+        else:
+            check(cases, tandem.launch(main, ranks=ranks, seed=seed, check=True))
 
 
 @pytest.mark.parametrize("name", [*PLANTED, *HOST])

@@ -31,6 +31,15 @@ int startedTogether(const RingPlan& plan, int numWarps, ProductTimings& timings)
   return started;
 }
 
+// Returns true if the products only add to what the loop carries, which is zero at first for all of them or for none.
+bool beginAlike(const RingPlan& plan) {
+  scf::ForOp loop = plan.loop;
+  auto isSum = [&](tile::DotOp dot) { return onlyAdds(dot.getAcc(), dot.getResult(), loop); };
+  auto isZero = [&](tile::DotOp dot) { return analysis::isZero(loop.getInitArgs()[carriedIndex(dot.getAcc(), loop)]); };
+  return llvm::all_of(plan.dots, isSum) &&
+         llvm::all_of(plan.dots, [&](tile::DotOp dot) { return isZero(dot) == isZero(plan.dots.front()); });
+}
+
 // An iteration releases the slot of the one before, whose products are done when its own have started.
 void overlapIterations(const RingPlan& plan, int numWarps, OpBuilder& builder, ProductTimings& timings) {
   scf::ForOp loop = plan.loop;
@@ -57,10 +66,9 @@ void consumeInLoop(const RingPlan& plan, ArrayRef<RingPlan> rings, int numWarps,
   builder.setInsertionPointAfter(last);
   bool overlaps = canStayUnderWay(plan, rings);
   tgpu::AdvanceOp::create(builder, last.getLoc(), plan.ring);
-  if (overlaps)
-    overlapIterations(plan, numWarps, builder, timings);
-  else
-    tgpu::ReleaseOp::create(builder, last.getLoc(), plan.ring);
+  if (overlaps) return overlapIterations(plan, numWarps, builder, timings);
+  tgpu::ReleaseOp::create(builder, last.getLoc(), plan.ring);
+  if (beginAlike(plan)) startedTogether(plan, numWarps, timings);
 }
 
 // The slot is read until the last loop with one of the products ends.

@@ -114,12 +114,25 @@ void refuseTilesOfThreads(RingPlans& plans) {
   });
 }
 
-// Sums of one loop whose products share operands: one ring for all that they read, and all of an iteration's products
-// stay under way.
+// Returns true if the products only add to what the loop carries, and threads copy what the ring does not hold.
+bool accumulatesBeside(const RingPlan& plan) {
+  auto isThere = [&](Value operand) {
+    Value source = throughTranspose(operand).source;
+    return llvm::is_contained(plan.loads, blockLoadBehind(source)) || source.getDefiningOp<tile::LoadOp>();
+  };
+  return llvm::all_of(plan.dots, [&](tile::DotOp dot) {
+    return onlyAdds(dot.getAcc(), dot.getResult(), plan.loop) && isThere(dot.getLhs()) && isThere(dot.getRhs());
+  });
+}
+
+// Sums of one loop whose products share operands, which a ring or threads bring: one ring for all that they read, and
+// all of an iteration's products stay under way.
 void joinRings(SmallVector<RingPlan>& rings) {
   auto share = [](const RingPlan& a, const RingPlan& b) {
-    return a.loop && a.loop == b.loop &&
-           llvm::any_of(a.dots, [&](tile::DotOp dot) { return llvm::is_contained(b.dots, dot); });
+    return a.loop && a.loop == b.loop && llvm::any_of(a.dots, [&](tile::DotOp dot) {
+             return llvm::any_of(b.dots,
+                                 [&](tile::DotOp other) { return dot == other || dot.getLhs() == other.getLhs(); });
+           });
   };
   for (size_t i = 0; i < rings.size(); ++i) {
     RingPlan joined = rings[i];
@@ -130,7 +143,7 @@ void joinRings(SmallVector<RingPlan>& rings) {
       members.insert(j);
       j = i;
     }
-    if (members.size() == 1 || !onlyAccumulates(joined)) continue;
+    if (members.size() == 1 || !accumulatesBeside(joined)) continue;
     size_t at = 0;
     llvm::erase_if(rings, [&](const RingPlan&) { return members.contains(at++); });
     rings.insert(rings.begin() + i, joined);

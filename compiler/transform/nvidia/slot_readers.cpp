@@ -133,12 +133,14 @@ void keepUnderWay(scf::ForOp loop, SlotSums sums) {
   if (sums.haveComputed) return startInNextIteration(loop, llvm::map_to_vector(sums.waits, productOf));
   // The last wait leaves this iteration's products under way.
   SmallVector<unsigned> carried;
+  int32_t started = 0;
   for (tgpu::WgmmaWaitOp wait : sums.waits) {
     tgpu::WgmmaOp product = productOf(wait);
+    started += !product.getJoinsPrevious();
     carried.push_back(carriedIndex(product.getAcc(), loop));
     if (analysis::isZero(loop.getInitArgs()[carried.back()])) product.setBeginsAtZero(true);
     if (wait == sums.waits.back()) {
-      wait.setPending(sums.waits.size());
+      wait.setPending(started);
     } else {
       wait.replaceAllUsesWith(product.getResult());
       wait.erase();

@@ -10,6 +10,9 @@
 # RUN:   --constexpr 'TWO=True, SCALED=False' | FileCheck %s --check-prefix=BOTH
 # RUN: tandemc %s:rows --emit=ptx --num-warps 8 --num-stages 4 \
 # RUN:   --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
+# RUN:   --constexpr 'TWO=True, SCALED=False' | FileCheck %s --check-prefix=WIDE
+# RUN: tandemc %s:rows --emit=ptx --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
 # RUN:   --constexpr 'TWO=False, SCALED=False' | FileCheck %s --check-prefix=PTX
 # Where rows cannot be copied 16 bytes at a time, or the tile changes before it is multiplied, threads copy both:
 # RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 \
@@ -45,16 +48,22 @@ import triton.language as tl
 # CHECK: producer
 # CHECK: tgpu.acquire %[[RING]]
 # CHECK: tgpu.tma_load
+# Sums of one copied left operand have one ring for their right ones, and one instruction.
+# BOTH: tgpu.ring 4 bytes 32768
+# BOTH-NOT: tgpu.ring
 # BOTH: tgpu.await %[[COPIES:.*]]
-# BOTH: tgpu.await %[[FIRST:.*]]
-# BOTH: tgpu.wgmma {{.*}} of %[[COPIES]], {{.*}} of %[[FIRST]]
-# BOTH-NOT: tgpu.release
-# BOTH: tgpu.await %[[SECOND:.*]]
-# BOTH: tgpu.wgmma {{.*}} of %[[COPIES]], {{.*}} of %[[SECOND]]
-# BOTH-NEXT: tgpu.wgmma_wait {{.*}} pending 2
-# BOTH: tgpu.release %[[FIRST]]
-# BOTH: tgpu.release %[[SECOND]]
+# BOTH: tgpu.await %[[RING:.*]]
+# BOTH: tgpu.wgmma {{.*}} of %[[COPIES]], {{.*}} of %[[RING]]
+# BOTH-NOT: tgpu.{{release|await|wgmma_wait}}
+# BOTH: tgpu.wgmma {{.*}} of %[[COPIES]], {{.*}} of %[[RING]]{{.*}}joinsPrevious
+# BOTH-NEXT: tgpu.wgmma_wait {{.*}} pending 1
+# BOTH: tgpu.release %[[RING]]
 # BOTH: simt.barrier
+# BOTH: tgpu.acquire
+# BOTH-COUNT-2: tgpu.tma_load
+# BOTH: tgpu.commit
+# WIDE: wgmma.mma_async.sync.aligned.m64n256k16
+# WIDE-NOT: wgmma.mma_async.sync.aligned.m64n128k16
 # PTX: setmaxnreg.inc
 # PTX: cp.async.wait_group 2
 # PTX: fence.proxy.async.shared::cta

@@ -84,7 +84,6 @@ GroupedProduct::GroupedProduct(const Table& table, Team& team, int64_t n, int64_
   if (way.quantise)
     demand("block_n", config.blockN, config.blockN == kScaled, "`quantised` needs 128, which share a scale");
   fill(config_.programs, team.target() == "sim" ? kSimulatedPrograms : team.residentPrograms());
-  config_.programs = std::min(config_.programs, team.residentPrograms());
 }
 
 GroupedConfig GroupedProduct::tiles(int64_t m) const {

@@ -30,6 +30,9 @@ LAYERS = {
     "qwen3_30b": (8192, 2048, 384, 128, 8),
     "qwen3_235b": (8192, 4096, 768, 128, 8),
     "deepseek_v3": (8192, 7168, 1024, 256, 8),
+    "qwen3_30b_16": (16, 2048, 384, 128, 8),
+    "qwen3_30b_64": (64, 2048, 384, 128, 8),
+    "mixtral_8x7b_16": (16, 4096, 7168, 8, 2),
 }
 TILES = [(128, 256, 64, 8, 4), (128, 256, 64, 8, 3), (128, 128, 64, 8, 5), (128, 128, 64, 4, 5), (64, 256, 64, 4, 4), (64, 128, 64, 4, 6)]
 KINDS = ("up", "up_sorted", "down")
@@ -73,7 +76,8 @@ def layer(name, kinds, tiles):
         w = torch.randn(experts, n, k, device="cuda", dtype=torch.bfloat16) / k**0.5
         tokens = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
         rows = tokens[order // top_k]
-        row = {"layer": name, "kind": kind, "n": n, "k": k, "blocks": blocks, "rows": m * top_k}
+        active = int((counts > 0).sum()) * n * k * 2
+        row = {"layer": name, "kind": kind, "n": n, "k": k, "blocks": blocks, "rows": m * top_k, "active_bytes": active}
         dense, result = torch.randn(blocks * 128, k, device="cuda").bfloat16(), torch.empty(blocks * 128, n, device="cuda").bfloat16()
         row["dense"] = in_graph(lambda: torch.matmul(dense, w[0].T, out=result), 5, 6)
         offsets = counts.cumsum(0).int()

@@ -49,10 +49,18 @@ def words_of(at, left, columns, blocks_ptr, is_tile, BLOCK_M: tl.constexpr):
 
 
 @tandem.jit
-def add_scaled(x, b, row, inner, a_scale, b_scale, acc):
-    """acc and the product of the block x with b's block there, its rows by these scales."""
-    product = tl.dot(x, b.load([row, inner]).T, tl.zeros(acc.shape, dtype=tl.float32), input_precision="ieee")
-    return acc + product * (a_scale * b_scale)[:, None]
+def add_block(x, b, row, inner, acc, FEW: tl.constexpr):
+    """acc and the product of the block x with b's block there. FEW: of that one with x, so acc is the transpose."""
+    if FEW:
+        return tl.dot(b.load([row, inner]), x.T, acc, input_precision="ieee")
+    return add_product(x, b, row, inner, acc, True)
+
+
+@tandem.jit
+def add_scaled(x, b, row, inner, a_scale, b_scale, acc, FEW: tl.constexpr):
+    """The same, x's rows by these scales."""
+    product = add_block(x, b, row, inner, tl.zeros(acc.shape, dtype=tl.float32), FEW)
+    return acc + product * tl.expand_dims(a_scale * b_scale, 0 if FEW else 1)
 
 
 @tandem.jit
@@ -123,6 +131,8 @@ def grouped_gemm(
     columns = tl.cdiv(n, BLOCK_N)
     steps = tl.cdiv(k, BLOCK_K)
     WIDE: tl.constexpr = 2 if GATED else 1
+    # The unit that multiplies takes 64 rows: those of B, where A has fewer.
+    FEW: tl.constexpr = BLOCKS_OF_B and BLOCK_M < 64
     if BLOCKS_OF_A:
         a = tl.make_tensor_descriptor(a_ptr, shape=[a_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
     if BLOCKS_OF_B:
@@ -149,9 +159,9 @@ def grouped_gemm(
         source = a_ptr
         if AWAITED:
             source = arrived(a_ptr, ready_ptr, rank, ranks, turn)
-        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        acc = tl.zeros((BLOCK_N, BLOCK_M) if FEW else (BLOCK_M, BLOCK_N), dtype=tl.float32)
         if GATED:
-            up = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+            up = tl.zeros(acc.shape, dtype=tl.float32)
         if SCALED:
             scaled_steps = tl.cdiv(k, SCALED_ELEMENTS)
             scaled_columns = tl.cdiv(n, SCALED_ELEMENTS)
@@ -192,9 +202,9 @@ def grouped_gemm(
                 if GATED:
                     up_scale = tl.load(b_scale_ptr + scaled_columns.to(tl.int64) * scaled_steps + step)
                 if BLOCKS_OF_B:
-                    acc = add_scaled(x, b, of_expert, step * BLOCK_K, a_scale, b_scale, acc)
+                    acc = add_scaled(x, b, of_expert, step * BLOCK_K, a_scale, b_scale, acc, FEW)
                     if GATED:
-                        up = add_scaled(x, b, of_expert + n, step * BLOCK_K, a_scale, up_scale, up)
+                        up = add_scaled(x, b, of_expert + n, step * BLOCK_K, a_scale, up_scale, up, FEW)
                 else:
                     mask = inside & (in_step[:, None] < k - step * BLOCK_K)
                     acc = add_scaled_by_pointers(x, b_ptrs, mask, a_scale, b_scale, acc)
@@ -202,15 +212,19 @@ def grouped_gemm(
                         up = add_scaled_by_pointers(x, b_ptrs + n.to(tl.int64) * k, mask, a_scale, up_scale, up)
                     b_ptrs += BLOCK_K
             elif BLOCKS_OF_B:
-                acc = add_product(x, b, of_expert, step * BLOCK_K, acc, True)
+                acc = add_block(x, b, of_expert, step * BLOCK_K, acc, FEW)
                 if GATED:
-                    up = add_product(x, b, of_expert + n, step * BLOCK_K, up, True)
+                    up = add_block(x, b, of_expert + n, step * BLOCK_K, up, FEW)
             else:
                 mask = inside & (in_step[:, None] < k - step * BLOCK_K)
                 acc = tl.dot(x, tl.load(b_ptrs, mask=mask, other=0.0), acc, input_precision="ieee")
                 if GATED:
                     up = tl.dot(x, tl.load(b_ptrs + n.to(tl.int64) * k, mask=mask, other=0.0), up, input_precision="ieee")
                 b_ptrs += BLOCK_K
+        if FEW:
+            acc = acc.T
+            if GATED:
+                up = up.T
         if BIASED:
             bias_ptrs = bias_ptr + expert * (WIDE * n) + n_range
             acc += tl.load(bias_ptrs, mask=n_range < n, other=0.0)[None, :]

@@ -10,15 +10,16 @@ namespace {
 
 struct Tile {
   int m, n, k, warps, stages;
+  int blocks = 1;  // that share a multiprocessor, and hide each other's ends
 };
 
 constexpr int kSimulatedPrograms = 8;
 constexpr Tile kSimulated = {16, 32, 32, 2, 3};
 // By the rows of a block; inner sizes are those of 2-byte elements.
-constexpr Tile kByBlocks[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 4}, {16, 128, 128, 4, 4}};
-constexpr Tile kGathered[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 3}, {16, 128, 128, 4, 3}};
+constexpr Tile kByBlocks[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 4, 2}, {16, 128, 64, 4, 6, 2}};
+constexpr Tile kGathered[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 3, 2}, {16, 128, 64, 4, 6, 2}};
 // Products of each 128 of the inner size are scaled before they are summed; a scale of B is of 128 columns.
-constexpr Tile kScaledTiles[] = {{128, 128, 128, 8, 4}, {64, 128, 128, 4, 4}, {16, 128, 128, 4, 4}};
+constexpr Tile kScaledTiles[] = {{128, 128, 128, 8, 4}, {64, 128, 128, 4, 4, 2}, {16, 128, 128, 4, 6, 2}};
 constexpr Tile kByPointers[] = {{64, 64, 32, 4, 3}, {16, 64, 32, 4, 3}};
 
 template <size_t count>
@@ -83,7 +84,6 @@ GroupedProduct::GroupedProduct(const Table& table, Team& team, int64_t n, int64_
   }
   if (way.quantise)
     demand("block_n", config.blockN, config.blockN == kScaled, "`quantised` needs 128, which share a scale");
-  fill(config_.programs, team.target() == "sim" ? kSimulatedPrograms : team.residentPrograms());
 }
 
 GroupedConfig GroupedProduct::tiles(int64_t m) const {
@@ -109,6 +109,7 @@ GroupedConfig GroupedProduct::tiles(int64_t m) const {
   fill(config.blockK, tile.k);
   fill(config.numWarps, tile.warps);
   fill(config.numStages, tile.stages);
+  fill(config.programs, team_.target() == "sim" ? kSimulatedPrograms : tile.blocks * team_.residentPrograms());
   return config;
 }
 

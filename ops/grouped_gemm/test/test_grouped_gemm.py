@@ -58,10 +58,11 @@ def test_dealing(is_sorted, m, n, k, experts, top_k, kind):
 @pytest.mark.parametrize("options", [{}, {"gated": True}, {"scattered": True}, {"weighted": True, "scattered": True, "sorted": True}])
 def test_types_and_results(options, dtype):
     run(50, 40, 48, 6, 2, dtype, "dropped", **options)
+    run(50, 40, 48, 6, 2, dtype, "dropped", block_m=64, **options)
     run(50, 41, 47, 6, 2, dtype, "zipf", **options)
 
 
-def run_more(m, n, k, experts, top_k, dtype, kind="dropped", seed=0, bias=True, quantised=False, **options):
+def run_more(m, n, k, experts, top_k, dtype, kind="dropped", seed=0, bias=True, quantised=False, block_m=None, **options):
     """With a bias, and what fp8 needs."""
     ids, weights = drawn_ids(m, experts, top_k, kind, seed), drawn_weights(m, top_k, seed)
     gated, is_sorted = options.get("gated", False), options.get("sorted", False)
@@ -73,8 +74,8 @@ def run_more(m, n, k, experts, top_k, dtype, kind="dropped", seed=0, bias=True, 
         more |= {"x_scales": scales(len(x), blocks, seed=seed), "w_scales": scales(experts, parts * -(-n // 128), blocks, seed=seed + 1)}
 
     def main(team):
-        route = RouteIds(team, m, experts, top_k, "i32")(ids, weights, m)
-        with GroupedGemm(team, m, n, k, experts, top_k, dtype, quantised=quantised, **options) as op:
+        route = RouteIds(team, m, experts, top_k, "i32", block_m=block_m)(ids, weights, m)
+        with GroupedGemm(team, m, n, k, experts, top_k, dtype, block_m=block_m, quantised=quantised, **options) as op:
             found = op(x, w, route, m, **more)
             return route_parts(route, m, experts, top_k), *(np.array(a) for a in (found if quantised else (found,)))
 
@@ -107,6 +108,7 @@ MORE = [{}, {"gated": True}, {"scattered": True, "weighted": True}, {"sorted": T
 @pytest.mark.parametrize("n, k", [(24, 40), (200, 300), (130, 256), (128, 16)])
 def test_fp8(n, k, options):
     run_more(30, n, k, 5, 2, "fp8e4nv", seed=n, **options)
+    run_more(30, n, k, 5, 2, "fp8e4nv", seed=n, block_m=64, **options)
     run_more(30, n, k, 5, 2, "fp8e4nv", "zipf", seed=n, bias=False, quantised=True, **options)
 
 

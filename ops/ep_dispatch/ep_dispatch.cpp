@@ -59,7 +59,7 @@ EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t expert
   exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, topK, isQuantised_ ? DType::Float8E4NV : dtype,
                                          tellers_, false, config);
   int64_t tokens = exchange_->tokens();
-  dealer_ = std::make_unique<Dealer>(team, memory_, tokens, exchange_->localExperts(), topK, false,
+  dealer_ = std::make_unique<Dealer>(team, memory_, tokens, exchange_->localExperts(), topK, 0,
                                      DealConfig{.blockM = config.blockM});
   ids_ = memory_.localZeros({tokens, topK}, DType::Int32, "ids");
   weights_ = memory_.localZeros({tokens, topK}, DType::Float32, "weights");

@@ -23,12 +23,6 @@ int64_t padded(int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); }
 
 int64_t paddedExperts(int64_t experts) { return std::max<int64_t>(padded(experts), 8); }
 
-// Lanes that score a token together: a warp where each has a token, else so few that each has up to 32 experts.
-int64_t lanesFor(int64_t columns, int64_t tokens, int warps) {
-  int64_t least = std::clamp<int64_t>(columns / 32, 8, 32), most = std::min<int64_t>(columns, 32);
-  return std::clamp(padded(32 * warps / std::max<int64_t>(tokens, 1)), least, most);
-}
-
 }  // namespace
 
 int blockRows(int64_t slots, int64_t experts, const DealConfig& given, const std::string& target) {
@@ -48,11 +42,11 @@ void checkExperts(const Table& table, int64_t experts, int64_t topK, int ranks) 
   check("top_k", topK, std::min(experts, kMostTopK));
 }
 
-Dealer::Dealer(Team& team, Memory& memory, int64_t maxM, int64_t experts, int64_t topK, bool scores,
+Dealer::Dealer(Team& team, Memory& memory, int64_t maxM, int64_t experts, int64_t topK, int64_t scored,
                const DealConfig& config, const Tensor& findings)
-    : team_(team), experts_(experts), topK_(topK), scores_(scores), config_(config), findings_(findings) {
+    : team_(team), experts_(experts), topK_(topK), scored_(scored), config_(config), findings_(findings) {
   int64_t ranges = std::max<int64_t>(team.size(), team.residentPrograms());
-  ids_ = memory.localZeros({scores ? maxM * topK : 1}, DType::Int32, "ids");
+  ids_ = memory.localZeros({scored ? maxM * topK : 1}, DType::Int32, "ids");
   counts_ = memory.localZeros({ranges * experts}, DType::Int32, "counts");
 }
 
@@ -61,10 +55,10 @@ Dealer::Ranges Dealer::rangesFor(int64_t m) const {
   int64_t ranks = team_.size(), shard = shardRows(m, team_.size());
   int64_t most = std::min<int64_t>(team_.residentPrograms(), config_.programs ? config_.programs : 1 << 16) - 1;
   Ranges out{1, shard, false, simulated ? kSimulatedWarps : kWarpsAlone};
-  bool fillsMany = m * topK_ > (simulated ? kSimulatedAlone : kAlone) || (scores_ && !simulated && m > kTokensAlone);
+  bool fillsMany = m * topK_ > (simulated ? kSimulatedAlone : kAlone) || (scored_ && !simulated && m > kTokensAlone);
   if (fillsMany && most >= ranks) {
     int64_t parts = simulated ? cdiv(shard * topK_, kSimulatedSlotsEach)
-                    : scores_ ? cdiv(shard, kTokensEach)
+                    : scored_ ? cdiv(shard, kTokensEach)
                               : cdiv(shard * topK_, kSlotsEach);
     out.isMany = true;
     out.parts = std::clamp(parts, int64_t(1), most / ranks);
@@ -72,17 +66,24 @@ Dealer::Ranges Dealer::rangesFor(int64_t m) const {
     if (!simulated) out.warps = kWarps;
   }
   // More warps, and more lanes a token, are slower there (docs/performance/moe.md).
-  if (scores_ && !simulated && paddedExperts(experts_) <= kFewExperts && out.tokens >= kTokensEach)
+  if (scored_ && !simulated && paddedExperts(scored_) <= kFewExperts && out.tokens >= kTokensEach)
     out.warps = int(std::clamp<int64_t>(int64_t(std::bit_floor(uint64_t(out.tokens / 2))), 4, out.warps));
   while (out.warps > 1 && sharedWords(out) > kMostSharedWords) out.warps /= 2;
   return out;
 }
 
+// Lanes that score a token together: a warp where each has a token, else so few that each has up to 32 experts.
+int64_t Dealer::lanesFor(const Ranges& ranges) const {
+  int64_t columns = paddedExperts(scored_), most = std::min<int64_t>(columns, 32);
+  return std::clamp(padded(32 * ranges.warps / std::max<int64_t>(ranges.tokens, 1)),
+                    std::clamp<int64_t>(columns / 32, 8, 32), most);
+}
+
 // Counts of each warp, the scores of its tokens with the sums of their groups, and what is of all.
 int64_t Dealer::sharedWords(const Ranges& ranges) const {
   int64_t columns = paddedExperts(experts_), each = columns * (ranges.isMany ? 1 : team_.size());
-  int64_t lanes = lanesFor(columns, ranges.tokens, ranges.warps);
-  int64_t ofScores = scores_ ? 32 / lanes * (2 * (columns + lanes) + columns / 2) : 0;
+  int64_t scored = paddedExperts(scored_), lanes = lanesFor(ranges);
+  int64_t ofScores = scored_ ? 32 / lanes * (2 * (scored + lanes) + scored / 2) : 0;
   return ranges.warps * (each + ofScores) + 2 * each + 5 * columns;
 }
 
@@ -114,8 +115,8 @@ void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stre
               {"R", int64_t(team_.size())},
               {"WARPS", int64_t(ranges.warps)},
               {"MANY", ranges.isMany},
-              {"LANES", lanesFor(paddedExperts(experts_), ranges.tokens, ranges.warps)},
-              {"SCORES", scores_},
+              {"LANES", lanesFor(ranges)},
+              {"SCORES", scored_ > 0},
               {"TOLD", findings_.address != 0},
               {"SIGMOID", false},
               {"GROUPS", int64_t(1)},

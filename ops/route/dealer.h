@@ -7,9 +7,10 @@ namespace tandem::ops {
 
 class Dealer {
  public:
-  // `scores`: ids are found from logits. `findings`: where the kernel tells of those that are no expert's, if it does.
-  Dealer(Team& team, Memory& memory, int64_t maxM, int64_t experts, int64_t topK, bool scores, const DealConfig& config,
-         const Tensor& findings = {});
+  // `scored`: how many experts are chosen among by logits; 0: ids are given. `findings`: where the kernel tells of those
+  // that are no expert's, if it does.
+  Dealer(Team& team, Memory& memory, int64_t maxM, int64_t experts, int64_t topK, int64_t scored,
+         const DealConfig& config, const Tensor& findings = {});
   // ids [m, topK] and weights, with the route. With scores ids are its own and `constants` say how they are found.
   struct Given {
     Tensor logits, bias, ids, weights;
@@ -33,11 +34,11 @@ class Dealer {
   };
   Ranges rangesFor(int64_t m) const;
   int64_t sharedWords(const Ranges& ranges) const;
+  int64_t lanesFor(const Ranges& ranges) const;
   std::map<std::string, Constant> constantsOf(int64_t m, int64_t programs) const;
 
   Team& team_;
-  int64_t experts_, topK_;
-  bool scores_;
+  int64_t experts_, topK_, scored_;
   DealConfig config_;
   Tensor ids_, counts_, findings_;
 };

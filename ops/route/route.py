@@ -94,9 +94,10 @@ def deal(
     BLOCK: tl.constexpr,
     GROUP: tl.constexpr,
     SCALE: tl.constexpr = 1.0,
+    SHARED: tl.constexpr = 0,
 ):
-    """SCORES: ids are found from the logits [m, E] and the bias [E]; else they are given, with their weights. TOLD: the host is told of
-    what is no expert's. The tokens of a shard are divided into `parts` ranges of `tokens_each`. MANY: a program for each range, and one
+    """SCORES: ids are found from the logits [m, E - SHARED] and the bias; else they are given, with their weights. TOLD: the host is told
+    of what is no expert's. The tokens of a shard are divided into `parts` ranges of `tokens_each`. MANY: a program for each range, and one
     that writes the blocks; else one, 0, has all."""
     rank = dl.rank()
     ranges = R * parts
@@ -118,8 +119,9 @@ def deal(
             st(route_ptr + BAD_IDS, 0, semantic="weak")
             st(route_ptr + FIRST_BAD, 0x7FFFFFFF, semantic="weak")
         if SCORES:
-            scores = dl.allocate_smem(tl.float32, [threads // LANES * (PADDED + LANES)])
-            sums = dl.allocate_smem(tl.float32, [threads // LANES * (PADDED + LANES)])
+            COLUMNS: tl.constexpr = max(1 << (E - SHARED - 1).bit_length(), 8)
+            scores = dl.allocate_smem(tl.float32, [threads // LANES * (COLUMNS + LANES)])
+            sums = dl.allocate_smem(tl.float32, [threads // LANES * (COLUMNS + LANES)])
             of_groups = dl.allocate_smem(tl.float32, [threads // LANES * GROUPS])
         __syncthreads()
         for nth in range(EACH):
@@ -135,9 +137,10 @@ def deal(
                     of_groups,
                     first,
                     last,
-                    E,
-                    PADDED,
-                    K,
+                    E - SHARED,
+                    COLUMNS,
+                    K - SHARED,
+                    SHARED,
                     WARPS,
                     LANES,
                     SIGMOID,
@@ -270,6 +273,7 @@ def route(
     BLOCK: tl.constexpr,
     GROUP: tl.constexpr,
     SCALE: tl.constexpr = 1.0,
+    SHARED: tl.constexpr = 0,
 ):
     deal(
         tl.program_id(0),
@@ -302,4 +306,5 @@ def route(
         BLOCK,
         GROUP,
         SCALE,
+        SHARED,
     )

@@ -5,9 +5,11 @@ import tandem.dist as dl
 import tandem.language as tl
 from tandem.simt import __shfl_xor_sync_i32, __syncwarp, ld, st, tid
 
+NONE = tl.constexpr(1 << 30)  # no expert
+
 
 @tandem.jit
-def best_of(sums, at, expert, COUNT: tl.constexpr, LANES: tl.constexpr, NONE: tl.constexpr):
+def best_of(sums, at, expert, COUNT: tl.constexpr, LANES: tl.constexpr):
     """The largest value, and the first expert that has it, of COUNT experts, each LANES behind the last. What is no number counts for
     nothing."""
     value = float("-inf")
@@ -81,6 +83,7 @@ def score(
     E: tl.constexpr,
     PADDED: tl.constexpr,
     K: tl.constexpr,
+    SHARED: tl.constexpr,
     WARPS: tl.constexpr,
     LANES: tl.constexpr,
     SIGMOID: tl.constexpr,
@@ -90,6 +93,7 @@ def score(
     SCALE: tl.constexpr,
 ):
     """Ids and weights, times SCALE, of the tokens from `first` to `last`, LANES lanes for each. The bias counts for the choice alone.
+    Behind the K experts that are chosen among E a token has the SHARED ones that follow these, with weight 1.
 
     A lane has every LANES-th expert's score in shared memory, and beside it the sum with the bias. The best of all lanes' best is taken. A
     lane of few experts has them in order, so that its next is at hand. Else it has them in sets, and knows the best of each: what is taken
@@ -146,7 +150,7 @@ def score(
         values = ()
         experts = ()
         for of in tl.static_range(SETS):
-            value, expert = best_of(sums, at, of * OF_SET * LANES + lane, OF_SET, LANES, PADDED)
+            value, expert = best_of(sums, at, of * OF_SET * LANES + lane, OF_SET, LANES)
             values = values + (value,)
             experts = experts + (expert,)
         if SORTS:
@@ -174,7 +178,7 @@ def score(
                 is_mine = expert == experts[0]
                 for of in tl.static_range(SETS):
                     next_value = values[of + 1] if of + 1 < SETS else float("-inf")
-                    next_expert = experts[of + 1] if of + 1 < SETS else PADDED
+                    next_expert = experts[of + 1] if of + 1 < SETS else NONE
                     values = values[:of] + (tl.where(is_mine, next_value, values[of]),) + values[of + 1 :]
                     experts = experts[:of] + (tl.where(is_mine, next_expert, experts[of]),) + experts[of + 1 :]
             elif k + 1 < K:
@@ -182,7 +186,7 @@ def score(
                 if (expert % LANES == lane) & (expert < PADDED):
                     dl.smem_store(sums, float("nan"), at + expert)
                     of_mine = expert // (OF_SET * LANES)
-                    value, expert = best_of(sums, at, of_mine * (OF_SET * LANES) + lane, OF_SET, LANES, PADDED)
+                    value, expert = best_of(sums, at, of_mine * (OF_SET * LANES) + lane, OF_SET, LANES)
                 next_values = ()
                 next_experts = ()
                 for of in tl.static_range(SETS):
@@ -203,5 +207,9 @@ def score(
             elif SCALE != 1:
                 weight *= SCALE
             if (token < last) & (begin_k + lane < K):
-                st(ids_ptr + (token * K + begin_k + lane), id, semantic="weak")
-                st(weights_ptr + (token * K + begin_k + lane), weight, semantic="weak")
+                st(ids_ptr + (token * (K + SHARED) + begin_k + lane), id, semantic="weak")
+                st(weights_ptr + (token * (K + SHARED) + begin_k + lane), weight, semantic="weak")
+        for begin_k in tl.static_range(0, SHARED, LANES):
+            if (token < last) & (begin_k + lane < SHARED):
+                st(ids_ptr + (token * (K + SHARED) + K + begin_k + lane), E + begin_k + lane, semantic="weak")
+                st(weights_ptr + (token * (K + SHARED) + K + begin_k + lane), 1.0, semantic="weak")

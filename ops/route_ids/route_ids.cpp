@@ -29,7 +29,7 @@ const Table& route_ids() {
 RouteIds::RouteIds(Team& team, int64_t maxM, int64_t experts, int64_t topK, DType dtype, const DealConfig& config)
     : Operator(tables::route_ids(), team, {maxM, experts, topK}, dtype, &config) {
   checkExperts(table_, experts, topK);
-  dealer_ = std::make_unique<Dealer>(team, memory_, maxM, experts, topK, false, config, findings());
+  dealer_ = std::make_unique<Dealer>(team, memory_, maxM, experts, topK, 0, config, findings());
 }
 
 RouteIds::~RouteIds() = default;

@@ -93,7 +93,7 @@ def route():
         right = torch.equal(order_in(out, experts, flat.numel()), order) and torch.equal(out[65 : 65 + experts].long(), offsets)
         logits, bias = torch.randn(m, experts, device="cuda"), torch.zeros(experts, device="cuda")
         scored = Route(worlds.current().team, m, experts, top_k, "fp32", renormalise=True)
-        call(scored, [logits, bias, out], [m])
+        call(scored, [logits, bias, None, out], [m])
         best, chosen = logits.softmax(1).topk(top_k)
         right_scores = torch.equal(order_in(out, experts, flat.numel()), chosen.flatten().argsort(stable=True))
         found = out[64 + 2 * experts + 2 * flat.numel() :][: flat.numel()].view(torch.float32).view(m, top_k)
@@ -112,7 +112,7 @@ def route():
 
         row = {"route": [m, experts, top_k], "right": right, "right_scores": right_scores, "weights_off": worst}
         row["ids"] = in_graph(lambda: call(op, [ids, weights, out], [m]))
-        row["scores"] = in_graph(lambda: call(scored, [logits, bias, out], [m]))
+        row["scores"] = in_graph(lambda: call(scored, [logits, bias, None, out], [m]))
         row["torch_ids"], row["torch_scores"] = tried(in_graph, theirs), tried(in_graph, theirs_scored)
         words = [torch.empty(n, dtype=torch.int32, device="cuda") for n in (1, m * top_k + experts, m * top_k + experts * 128)]
         aligned = RouteAlign(worlds.current().team, m, experts, top_k, 128, "i32")

@@ -2,7 +2,8 @@
 
 python -m torch.distributed.run --nproc-per-node 1 bench/gpu/moe/tiles.py [layer...] [up] [up_sorted] [down] [tile=128,256,64,8,4]
 
-A tile: rows, columns (half of them with `up`, whose products are of gate and up columns), inner size, warps, stages and, where given, programs.
+A tile: rows, columns (half of them with `up`, whose products are of gate and up columns), inner size, warps, stages and, where given,
+programs.
 """
 
 import json

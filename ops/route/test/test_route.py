@@ -160,6 +160,33 @@ def test_scores(dtype, m, experts, top_k, options):
             check(parts, ids, parts.weights, experts, ranks, rank)
 
 
+@pytest.mark.parametrize(
+    "scored, top_k, shared, options",
+    [(5, 2, 1, {}), (16, 2, 3, {"groups": 4, "top_groups": 1, "renormalise": True}), (256, 8, 2, {}), (1, 1, 15, {})],
+)
+@pytest.mark.parametrize("m", [1, 33, 100])
+def test_shared_experts_and_ids(m, scored, top_k, shared, options):
+    """Every token has the last experts besides those chosen."""
+    logits = np.random.default_rng(m).standard_normal((m, scored)).astype(np.float32)
+    bias, experts, each = np.zeros(scored, np.float32), scored + shared, top_k + shared
+    ids, weights = chosen(logits, bias, top_k, **options)
+    ids = np.concatenate([ids, np.tile(np.arange(scored, experts, dtype=np.int32), (m, 1))], axis=1)
+    weights = np.concatenate([weights, np.ones((m, shared))], axis=1)
+
+    def main(team):
+        with Route(team, m, experts, each, "fp32", shared_experts=shared, with_ids=True, **options) as op:
+            route, found = op(logits, bias, m)
+            return route_parts(route, m, experts, each), np.array(found)
+
+    for ranks in (1, 2):
+        result = tandem.launch(main, ranks=ranks, check=True)
+        assert result.reports == []
+        for rank, (parts, found) in enumerate(result.values):
+            np.testing.assert_array_equal(found, ids)
+            np.testing.assert_allclose(parts.weights, weights.reshape(-1), rtol=1e-5)
+            check(parts, ids, parts.weights, experts, ranks, rank)
+
+
 def routed_by(logits, top_k):
     m, experts = logits.shape
 
@@ -183,6 +210,9 @@ def test_logits_that_are_no_numbers_are_named():
     logits[3, 2] = np.nan
     with pytest.raises(tandem.SimulationError, match="a token's logit is no number"):
         routed_by(logits, 3)
+    shared = np.full((4, 8), np.nan, np.float32)  # the expert behind the eight is a shared one
+    with pytest.raises(tandem.SimulationError, match="a token's logit is no number"):
+        tandem.launch(lambda team: Route(team, 4, 9, 2, "fp32", shared_experts=1)(shared, np.zeros(8, np.float32), 4), ranks=1)
 
 
 # What a GPU does with ids that simulated runs end with.
@@ -239,6 +269,8 @@ def test_wrong_arguments():
     failing(r"`ids` has shape \[8, 2\], \[7, 2\] is needed", lambda team: RouteIds(team, 8, 4, 2, "i32"), ids, weights, 7)
     failing("`m` is 9, the operator was made for 1 to 8", lambda team: RouteIds(team, 8, 4, 2, "i32"), ids, weights, 9)
     failing("`block_m` is 20, a power of two from 16 is needed", lambda team: RouteIds(team, 8, 4, 2, "i32", block_m=20), ids, weights, 8)
+    failing("`shared_experts` is 2, with `top_k` 2 at most 1 are possible", lambda team: Route(team, 8, 4, 2, "fp32", shared_experts=2))
+    failing("`top_k` is 3, 1 to 2 are possible", lambda team: Route(team, 8, 2, 3, "fp32", shared_experts=1))
     failing("`top_groups` is 3, 1 to 2 are possible", lambda team: Route(team, 8, 4, 2, "fp32", groups=2, top_groups=3))
     with pytest.raises(ValueError, match=r"`route` has shape \[3\], \[168\] is that of 8 tokens, 4 experts and top_k 2"):
         route_parts(np.zeros(3, np.int32), 8, 4, 2)

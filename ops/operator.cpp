@@ -141,7 +141,8 @@ void checkBytes(const Table& table, const std::vector<int64_t>& sizes, DType dty
 
 std::string madeFor(const Table& table, const std::vector<int64_t>& sizes, DType dtype, const void* config) {
   std::string out = "`" + table.name + "` of up to ";
-  for (size_t i = 0; i < sizes.size(); ++i) out += (i ? " x " : "") + std::to_string(sizes[i]);
+  for (size_t i = 0; i < sizes.size(); ++i)
+    out += (i ? " x " : "") + (table.sizes[i].isOfRank ? table.sizes[i].name : std::to_string(sizes[i]));
   out += std::string(" ") + tandem::name(dtype);
   nlohmann::json options = table.write(config);
   for (const Option& o : table.options)

@@ -53,6 +53,7 @@ Option realOption(std::string name, double Owner::* member, std::string what) {
 // A size that the operator is made for: at least 1.
 struct Size {
   std::string name, what;
+  bool isOfRank = false;  // the ranks need not agree
 };
 
 // A tensor of a call, contiguous. A dimension is a sum of products, as `64 + 2*m*n`, of integers, the names of sizes, of

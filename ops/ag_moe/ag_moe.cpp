@@ -37,6 +37,7 @@ const Table& ag_moe() {
                      .quantisedBy = "quantised"}},
         .numbers = {{"m", Number::Kind::Rows, "tokens of all ranks"}},
         .options = groupedOptions<AgMoeConfig>()};
+    t.sizes[1].isOfRank = true;
     t.options.push_back(
         option<AgMoeConfig>("gated", &AgMoeConfig::gated, "w has gate rows, then up rows; SwiGLU of both", 0, 1));
     t.options.push_back(quantisedOption<AgMoeConfig>(&AgMoeConfig::quantised));
@@ -55,7 +56,6 @@ AgMoe::AgMoe(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, in
              const AgMoeConfig& config)
     : Operator(tables::ag_moe(), team, {maxM, n, k, experts, topK}, dtype, &config), k_(k), experts_(experts),
       topK_(topK) {
-  // The same on all ranks.
   RowSizes sizes{maxM, n * (config.gated ? 2 : 1), k, experts, topK, team.size(), dtype};
   isOrdered_ = config.ordered == 1;
   if (config.ordered < 0 && team.target() != "sim")

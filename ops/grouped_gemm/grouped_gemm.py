@@ -98,6 +98,8 @@ def grouped_gemm(
     shard_rows,
     apart,
     apart_scales,
+    b_rows,
+    first_column,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
@@ -119,7 +121,8 @@ def grouped_gemm(
 ):
     """out[rows, n] = A · B[e]^T, of B[E, n, k]. GATED: B[E, 2 n, k] has gate rows, then up rows, and out = silu(A · gate^T) · (A · up^T).
     GATHER: A's rows are tokens, else the route's rows. SCATTER: out's rows are slots, else the route's rows. WEIGH: rows are multiplied
-    with the route's weights. BIASED: sums begin with the bias [E, n] of their expert, of 2 n if GATED. BLOCKS_OF_A, BLOCKS_OF_B: these are
+    with the route's weights. BIASED: sums begin with the bias [E, n] of their expert, of 2 n if GATED. B has
+    `b_rows` rows of an expert; the result is of those from `first_column` on, 0 if GATED. BLOCKS_OF_A, BLOCKS_OF_B: these are
     read as blocks, for which rows must be whole numbers of 16 bytes."""
     rank = dl.rank()
     ranks = dl.num_ranks()
@@ -136,7 +139,7 @@ def grouped_gemm(
     if BLOCKS_OF_A:
         a = tl.make_tensor_descriptor(a_ptr, shape=[a_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
     if BLOCKS_OF_B:
-        b = tl.make_tensor_descriptor(b_ptr, shape=[E * WIDE * n, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
+        b = tl.make_tensor_descriptor(b_ptr, shape=[E * b_rows, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
     in_block = tl.arange(0, BLOCK_M)
     in_step = tl.arange(0, BLOCK_K)
     at = tl.program_id(0) // columns
@@ -148,7 +151,7 @@ def grouped_gemm(
         row = top + (of_group - of_column * height) * BLOCK_M
         end = tl.minimum(row + BLOCK_M, expert_end)
         column = of_column * BLOCK_N
-        of_expert = expert * (WIDE * n) + column
+        of_expert = expert * b_rows + first_column + column
         m_range = row + in_block
         n_range = column + tl.arange(0, BLOCK_N)
         # Rows behind the block's are its last one again, which is there when the others are.
@@ -174,7 +177,8 @@ def grouped_gemm(
             if AWAITED:
                 scales = arrived(a_scales_ptr, ready_ptr, rank, ranks, turn)
             a_scale_ptrs = scales + a_scale_row
-            b_scale_row = expert * (WIDE * scaled_columns) + column // SCALED_ELEMENTS
+            scaled_rows = WIDE * tl.cdiv(b_rows // WIDE, SCALED_ELEMENTS)
+            b_scale_row = expert * scaled_rows + (first_column + column) // SCALED_ELEMENTS
             b_scale_ptr = b_scales_ptr + b_scale_row.to(tl.int64) * scaled_steps
         if not BLOCKS_OF_A:
             a_row = real_row.to(tl.int64) * k
@@ -226,7 +230,7 @@ def grouped_gemm(
             if GATED:
                 up = up.T
         if BIASED:
-            bias_ptrs = bias_ptr + expert * (WIDE * n) + n_range
+            bias_ptrs = bias_ptr + expert * b_rows + first_column + n_range
             acc += tl.load(bias_ptrs, mask=n_range < n, other=0.0)[None, :]
             if GATED:
                 up += tl.load(bias_ptrs + n, mask=n_range < n, other=0.0)[None, :]

@@ -114,7 +114,7 @@ GroupedConfig GroupedProduct::tiles(int64_t m) const {
 }
 
 void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out, const Tensor& route, int64_t m,
-                            int stream, const More& more, const Awaited* awaited) const {
+                            int stream, const More& more, const Awaited* awaited, const GroupedColumns& columns) const {
   GroupedConfig config = tiles(m);
   int64_t slots = m * topK_, rows = way_.gather ? m : slots, bytes = byteSize(dtype_);
   int64_t columnsOfW = n_ * (way_.gated ? 2 : 1);
@@ -148,12 +148,14 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                 orRoute(more.outScales, none),
                 findings_,
                 rows,
-                n_,
+                columns.count ? columns.count : n_,
                 k_,
                 slots,
                 shard,
                 apart,
-                apartScales},
+                apartScales,
+                columnsOfW,
+                columns.first},
                {{"BLOCK_M", int64_t(config.blockM)},
                 {"BLOCK_N", int64_t(config.blockN)},
                 {"BLOCK_K", int64_t(config.blockK)},

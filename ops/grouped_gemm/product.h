@@ -11,6 +11,11 @@ struct GroupedWay {
   bool packed = false;  // the result is for sums of slots: see resultColumns
 };
 
+// `count` of the columns of a result that is not gated (0: all), those that its tensor has. `first` is a multiple of 128.
+struct GroupedColumns {
+  int64_t first = 0, count = 0;
+};
+
 class GroupedProduct {
  public:
   // `findings`: where the kernel tells of a route that is not this call's.
@@ -27,7 +32,7 @@ class GroupedProduct {
   };
   // a: tokens or the route's rows; m: tokens.
   void launch(const Tensor& a, const Tensor& w, const Tensor& out, const Tensor& route, int64_t m, int stream,
-              const More& more = {}, const Awaited* awaited = nullptr) const;
+              const More& more = {}, const Awaited* awaited = nullptr, const GroupedColumns& columns = {}) const;
   // Columns and rows of a tile of a call with m tokens.
   int64_t tileColumns(int64_t m) const { return tiles(m).blockN; }
   int64_t tileRows(int64_t m) const { return tiles(m).blockM; }

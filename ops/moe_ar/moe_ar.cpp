@@ -27,6 +27,7 @@ const Table& moe_ar() {
                         {.name = "out", .shape = {"m", "n"}, .isOutput = true, .ofFp8 = DType::BFloat16}},
             .numbers = {{"m", Number::Kind::Rows, "tokens"}},
             .options = groupedOptions<GroupedConfig>()};
+    t.sizes[2].isOfRank = true;
     t.options.push_back(sharedOption<GroupedConfig>());
     t.make = maker<MoeAr, GroupedConfig, 5>(moe_ar);
     return t;

@@ -31,7 +31,7 @@ const Table& moe_mlp() {
         .numbers = {{"m", Number::Kind::Rows, "tokens of all ranks"}},
         .options = groupedOptions<MoeMlpConfig>()};
     t.sizes[1].what = "columns of x and out";
-    t.sizes[2].what = "inner columns of this rank";
+    t.sizes[2] = {"k", "inner columns of this rank", true};
     t.options.push_back(
         option<MoeMlpConfig>("gated", &MoeMlpConfig::gated, "up has gate rows, then up rows; SwiGLU of both", 0, 1));
     t.options.push_back(sharedOption<MoeMlpConfig>());
@@ -51,7 +51,9 @@ MoeMlp::MoeMlp(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, 
   up.gated = config.gated;
   up.quantised = isFp8(dtype);
   up_ = std::make_unique<AgMoe>(team, maxM, k, n, experts, topK, dtype, up);
-  down_ = std::make_unique<MoeRs>(team, maxM, n, k, experts, topK, dtype, config);
+  MoeRsConfig down;
+  static_cast<GroupedConfig&>(down) = config;
+  down_ = std::make_unique<MoeRs>(team, maxM, n, k, experts, topK, dtype, down);
   memory_.share(config.shared);
   if (isFp8(dtype))
     innerScales_ = memory_.localScratch({maxM * topK, cdiv(k, kScaled)}, DType::Float32, "inner scales");

@@ -23,7 +23,14 @@ Sums sums(const Team& team, int64_t topK) {
   return topK <= 4 ? Sums{topK <= 2 ? 8 : 4, 256, 4, 3, 5, kNoLimit} : Sums{4, 256, 2, 2, 5, kNoLimit};
 }
 
-constexpr int kMostRows = 64;  // of an item
+constexpr int kMostRows = 64;                                // of an item
+constexpr int64_t kSlotColumns = 256, kSlotBytes = 1 << 30;  // at least; at most, where that many columns fit
+
+// The columns of which all slots' results are kept at once.
+int64_t slotColumns(int64_t slots, int64_t columns, int64_t bytes, int given) {
+  int64_t most = given ? given : kSlotBytes / (slots * bytes);
+  return std::min(columns, std::max(most / kSlotColumns * kSlotColumns, kSlotColumns));
+}
 
 }  // namespace
 
@@ -45,9 +52,12 @@ const Table& moe_rs() {
                         scalesOperand("w_scales", {"experts", "scales(n)", "scales(k)"}),
                         {.name = "out", .shape = {"own(m)", "n"}, .isOutput = true, .ofFp8 = DType::BFloat16}},
             .numbers = {{"m", Number::Kind::Rows, "tokens of all ranks"}},
-            .options = groupedOptions<GroupedConfig>()};
-    t.options.push_back(sharedOption<GroupedConfig>());
-    t.make = maker<MoeRs, GroupedConfig, 5>(moe_rs);
+            .options = groupedOptions<MoeRsConfig>()};
+    t.sizes[2].isOfRank = true;
+    t.options.push_back(sharedOption<MoeRsConfig>());
+    t.options.push_back(option<MoeRsConfig>("slot_columns", &MoeRsConfig::slotColumns,
+                                            "of which the results of all slots are kept at once", kSlotColumns));
+    t.make = maker<MoeRs, MoeRsConfig, 5>(moe_rs);
     return t;
   }();
   return table;
@@ -56,13 +66,16 @@ const Table& moe_rs() {
 }  // namespace tables
 
 MoeRs::MoeRs(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, int64_t topK, DType dtype,
-             const GroupedConfig& config)
+             const MoeRsConfig& config)
     : Operator(tables::moe_rs(), team, {maxM, n, k, experts, topK}, dtype, &config), n_(n), experts_(experts),
       topK_(topK) {
   product_ = std::make_unique<GroupedProduct>(table_, team, n, k, experts, topK, dtype, config,
                                               GroupedWay{.packed = true}, findings());
   Sums s = sums(team, topK);
-  int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1, columns = GroupedProduct::resultColumns(n);
+  int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
+  int64_t columns =
+      slotColumns(maxM * topK, GroupedProduct::resultColumns(n), byteSize(partType(dtype)), config.slotColumns);
+  columns_ = columns;
   int64_t places = cdiv(shard, s.rows) * cdiv(columns, s.columns);
   memory_.share(config.shared);
   rows_ = memory_.localScratch({maxM * topK, columns}, partType(dtype), "rows");
@@ -83,22 +96,26 @@ void MoeRs::queue(const Call& call) {
   GroupedProduct::More more{{bias, call.tensors[4], call.tensors[5]}, {}};
   int64_t m = call.numbers[0], resident = team_.residentPrograms();
   Sums s = sums(team_, topK_);
-  // Two items for each program.
   int64_t programs = std::min(resident * s.ofMultiprocessor, s.most);
-  int64_t rows = std::bit_floor(uint64_t(std::max<int64_t>(m * cdiv(n_, s.columns) / (2 * resident), 1)));
-  product_->launch(h, w, rows_, route, m, call.stream, more);
-  team_.launch(kernelOf("ops/moe_rs/moe_rs.py", "combine"),
-               {.grid = {int(programs), 1, 1}, .numWarps = s.warps, .stream = call.stream},
-               {rows_, route, out, parts_, ready_, begun_, taken_, done_, epoch_, findings(), m, n_,
-                shardRows(m, team_.size()), std::clamp<int64_t>(rows, s.rows, kMostRows)},
-               {{"E", experts_},
-                {"TOP_K", topK_},
-                {"RANKS", int64_t(team_.size())},
-                {"ROWS", int64_t(s.rows)},
-                {"COLUMNS", int64_t(s.columns)},
-                {"TILE_M", product_->tileRows(m)},
-                {"TILE_N", product_->tileColumns(m)},
-                {"STAGES", int64_t(s.stages)}});
+  for (int64_t first = 0; first < n_; first += columns_) {
+    int64_t count = std::min(columns_, n_ - first);
+    // Two items for each program.
+    int64_t rows = std::bit_floor(uint64_t(std::max<int64_t>(m * cdiv(count, s.columns) / (2 * resident), 1)));
+    product_->launch(h, w, rows_, route, m, call.stream, more, nullptr, {first, count});
+    team_.launch(kernelOf("ops/moe_rs/moe_rs.py", "combine"),
+                 {.grid = {int(programs), 1, 1}, .numWarps = s.warps, .stream = call.stream},
+                 {rows_, route, Tensor{out.address + uint64_t(first * byteSize(out.dtype)), out.shape, out.dtype},
+                  parts_, ready_, begun_, taken_, done_, epoch_, findings(), m, count, n_, shardRows(m, team_.size()),
+                  std::clamp<int64_t>(rows, s.rows, kMostRows)},
+                 {{"E", experts_},
+                  {"TOP_K", topK_},
+                  {"RANKS", int64_t(team_.size())},
+                  {"ROWS", int64_t(s.rows)},
+                  {"COLUMNS", int64_t(s.columns)},
+                  {"TILE_M", product_->tileRows(m)},
+                  {"TILE_N", product_->tileColumns(m)},
+                  {"STAGES", int64_t(s.stages)}});
+  }
 }
 
 }  // namespace tandem::ops

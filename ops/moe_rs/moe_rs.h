@@ -7,6 +7,10 @@ namespace tandem::ops {
 
 class GroupedProduct;
 
+struct MoeRsConfig : GroupedConfig {
+  int slotColumns = 0;  // of which all slots' results are kept at once; 0: so many that these take 1 GiB
+};
+
 // out = this rank's tokens of the sum over ranks and slots of h · w[e]^T, by the route's weights: the second half of a
 // mixture of experts whose matrices are divided among the ranks by their columns. fp16, bf16, fp32 or fp8e4nv with scales (what is
 // summed, and out, is bf16 then); sums run in fp32,
@@ -15,7 +19,7 @@ class TANDEM_API MoeRs : public Operator {
  public:
   // `maxM`: tokens of all ranks; `n`: columns of the result; `k`: this rank's columns of h.
   MoeRs(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, int64_t topK, DType dtype,
-        const GroupedConfig& config = {});
+        const MoeRsConfig& config = {});
   ~MoeRs() override;
   // h: [m * topK, k], the route's rows; w: [experts, n, k]; route: of all m tokens, made on this rank; out:
   // [rowsOfRank(m), n]. Every rank calls with the same m <= maxM. Queued on `stream`.
@@ -28,7 +32,7 @@ class TANDEM_API MoeRs : public Operator {
  private:
   void queue(const Call& call) override;
 
-  int64_t n_, experts_, topK_;
+  int64_t n_, experts_, topK_, columns_;
   std::unique_ptr<GroupedProduct> product_;
   Tensor rows_, parts_, ready_, begun_, taken_, done_, epoch_;
 };

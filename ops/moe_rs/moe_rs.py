@@ -31,6 +31,7 @@ def combine(
     findings_ptr,
     m,
     n,
+    pitch,
     shard_rows,
     item_rows,
     E: tl.constexpr,
@@ -42,8 +43,8 @@ def combine(
     TILE_N: tl.constexpr,
     STAGES: tl.constexpr,
 ):
-    """The product has tiles of TILE_M rows and TILE_N columns. `parts`: of each peer, [shard_rows, width], in the product's order of
-    columns. Items have `item_rows` rows."""
+    """Of n columns; out's rows stand `pitch` apart. The product has tiles of TILE_M rows and TILE_N columns. `parts`: of each peer,
+    [shard_rows, width], in the product's order of columns. Items have `item_rows` rows."""
     rank = dl.rank()
     call = tl.load(epoch_ptr) + 1
     fits = is_of_call(route_ptr, findings_ptr, m, E, TOP_K, TILE_M)
@@ -97,7 +98,7 @@ def combine(
                     result = total.to(out_ptr.dtype.element_ty)
                     if TILE_N >= 32:
                         result = packed(result, ROWS, COLUMNS)
-                    to_out = out_ptr + (top + row + in_rows).to(tl.int64) * n + columns
+                    to_out = out_ptr + (top + row + in_rows).to(tl.int64) * pitch + columns
                     tl.store(to_out, result, mask=inside & (columns < n))
         item = take(taken_ptr)
 

@@ -132,7 +132,7 @@ class Layer:
             "QUANTISE": self.scaled,
         }
         apart_scales = (x_scales.address - self.gathered_scales.address) // 4 - rank * self.shard if self.scaled else 0
-        sizes = (self.findings, rows, inner, hidden, m * top_k, self.shard, apart, apart_scales)
+        sizes = (self.findings, rows, inner, hidden, m * top_k, self.shard, apart, apart_scales, w.shape[1], 0)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
         if not self.ordered:
             self._push(x, x_scales)
@@ -146,13 +146,13 @@ class Layer:
         arguments += (self.route, self.h_scales, w_scales, self.route) if self.scaled else (self.route,) * 4
         ways = {"GATHER": False, "SCATTER": False, "WEIGH": False, "AWAITED": False, "PACKED": True, "QUANTISE": False}
         constants = self._constants()
-        sizes, tile = (self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0), constants["BLOCK_N"]
+        sizes, tile = (self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0, hidden, 0), constants["BLOCK_N"]
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **constants, **ways, num_warps=1)
         arguments = (self.rows, self.route, out, self.parts, self.signals, self.begun, self.taken, self.combined, self.calls, self.findings)
         constants = {"E": experts, "TOP_K": top_k, "ROWS": 8, "COLUMNS": min(tile, 32), "TILE_M": BLOCK, "TILE_N": tile}
         constants |= {"RANKS": team.size, "STAGES": 3}
         behind = self.beside if "slots not awaited" in self.host else team.stream
-        sizes = (m, hidden, self.shard, 8)
+        sizes = (m, hidden, hidden, self.shard, 8)
         self.kernels["combine"][(COMBINERS,)](*arguments, *sizes, **constants, num_warps=1, stream=behind)
         if behind is self.beside:
             team.stream.wait_event(behind.record_event())
@@ -163,7 +163,7 @@ class Layer:
         self.beside.wait_event(stream.record_event())
         arguments = (self.h, w, self.rows, self.route, self.ready, self.done, self.ended, self.epoch)
         ways = {"GATHER": False, "SCATTER": False, "WEIGH": False, "AWAITED": False, "QUANTISE": False, "PACKED": True}
-        sizes = (*(self.route,) * 4, self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0)
+        sizes = (*(self.route,) * 4, self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0, hidden, 0)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
         constants = {"PROGRAMS": COMBINERS, "E": experts, "TOP_K": top_k, "ROWS": 16, "COLUMNS": 16, "TILE_M": BLOCK, "TILE_N": 16}
         behind = self.beside if "slots not awaited" in self.host else stream

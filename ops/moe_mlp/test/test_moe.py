@@ -30,14 +30,16 @@ KINDS = ["uniform", "zipf", "one", "few", "dropped"]
 
 
 class Case:
-    """The operands of all ranks, and what comes of them. `inner`: columns that a rank has of the experts' inner layer."""
+    """The operands of all ranks, and what comes of them. `inner`: columns that a rank has of the experts' inner layer; `inners`: those of
+    each rank."""
 
-    def __init__(self, ranks, m, hidden, inner, experts, top_k, kind="uniform", seed=0, dtype="fp32", gated=False):
+    def __init__(self, ranks, m, hidden, inner, experts, top_k, kind="uniform", seed=0, dtype="fp32", gated=False, inners=None):
         self.ranks, self.sizes, self.dtype, self.gated = ranks, (m, hidden, inner, experts, top_k), dtype, gated
         self.ids, self.weights = drawn_ids(m, experts, top_k, kind, seed), drawn_weights(m, top_k, seed)
         self.x = integers((m, hidden), dtype, seed, 1, most=1)
-        self.up = [integers((experts, inner * (1 + gated), hidden), dtype, seed, 2, r, most=1) for r in range(ranks)]
-        self.down = [integers((experts, hidden, inner), dtype, seed, 3, r, most=1) for r in range(ranks)]
+        inners = inners or [inner] * ranks
+        self.up = [integers((experts, i * (1 + gated), hidden), dtype, seed, 2, r, most=1) for r, i in enumerate(inners)]
+        self.down = [integers((experts, hidden, i), dtype, seed, 3, r, most=1) for r, i in enumerate(inners)]
 
     def inner_of(self, rank):
         return up_projected(self.x, self.up[rank], self.ids, self.gated)
@@ -51,7 +53,8 @@ class Case:
 
 
 def made(cls, team, case, swapped=False, **options):
-    m, hidden, inner, experts, top_k = case.sizes
+    m, hidden, _, experts, top_k = case.sizes
+    inner = case.down[team.rank].shape[2]
     n, k = (hidden, inner) if swapped else (inner, hidden)
     return cls(team, m, n, k, experts, top_k, case.dtype, **options)
 
@@ -128,6 +131,30 @@ def test_few_resident_programs(slots):
         gathers(case, seed, slots)
         scatters(case, seed, slots)
         scatters(case, seed, slots, cls=MoeAr)
+
+
+@pytest.mark.parametrize("inners", [[12, 7], [1, 40, 16]])
+def test_ranks_with_other_parts_of_the_inner_columns(inners):
+    for seed in range(4):
+        case = Case(len(inners), 30, 24, 0, 5, 2, KINDS[seed], seed, inners=inners)
+        gathers(case, seed)
+        scatters(case, seed)
+        scatters(case, seed, cls=MoeAr)
+
+        def main(team, case=case):
+            with made(MoeMlp, team, case, swapped=True) as op:
+                return np.array(op(rows_of(case.x, team), case.up[team.rank], case.down[team.rank], case.route(team), 30))
+
+        for rank, out in enumerate(launched(main, case.ranks, seed)):
+            np.testing.assert_array_equal(out, rows_on(rank, 30, case.ranks, case.result()))
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_slots_in_parts_of_the_columns(ranks):
+    """As where the results of all slots take more than 1 GiB."""
+    for seed in range(3):
+        scatters(Case(ranks, 21, 600, 24, 5, 2, KINDS[seed], seed), seed, slot_columns=256)
+        scatters(Case(ranks, 21, 512, 24, 5, 2, KINDS[seed], seed), seed, slot_columns=300)
 
 
 def test_programs():
@@ -276,17 +303,22 @@ def test_memory_is_as_documented(ranks, dtype):
     def main(team):
         made = [AgMoe(team, m, k, n, experts, top_k, dtype, ordered=ordered) for ordered in (0, 1)]
         made += [cls(team, m, n, k, experts, top_k, dtype) for cls in (MoeRs, MoeMlp)]
+        made += [MoeRs(team, m, 700, k, experts, top_k, dtype, slot_columns=600)]  # two times 256 at once
         return [op.memory() for op in made]
 
     row = n * size + 4 * is_fp8 * -(-n // 128)
     up = {"local": 12, "symmetric": ranks * shard * row + 2 * 8 * ranks}
-    down = {"local": m * top_k * width * of_sums + 16}
-    down["symmetric"] = max((ranks - 1) * shard, 1) * width * of_sums
-    down["symmetric"] += 8 * max((ranks - 1) * -(-shard // 8) * (width // 32), 1) + 8 * ranks
+
+    def scattered(width):
+        signals = max((ranks - 1) * -(-shard // 8) * (width // 32), 1) + ranks
+        symmetric = max((ranks - 1) * shard, 1) * width * of_sums + 8 * signals
+        return {"local": m * top_k * width * of_sums + 16, "symmetric": symmetric}
+
+    down = scattered(width)
     whole = {name: up[name] + down[name] for name in up}
     whole["local"] += m * top_k * (k * size + 4 * is_fp8)
     for memory in tandem.launch(main, ranks=ranks).values:
-        assert memory == [up, {**up, "local": 12 + m * top_k * row}, down, whole]
+        assert memory == [up, {**up, "local": 12 + m * top_k * row}, down, whole, scattered(512)]
 
 
 def test_wrong_arguments():

@@ -81,6 +81,21 @@ def test_many_blocks():
     run(2, 1500, 3, 2, "uniform", seed=4)
 
 
+def test_a_million_tokens():
+    m, rng = 1 << 20, np.random.default_rng(5)
+    ids, weights = rng.integers(-1, 7, (m, 2), dtype=np.int32), rng.random((m, 2), dtype=np.float32)
+
+    def main(team):
+        return route_parts(RouteIds(team, m, 7, 2, "i32", block_m=128)(ids, weights, m), m, 7, 2)
+
+    parts = tandem.launch(main, ranks=1).values[0]
+    kept = np.flatnonzero(ids.ravel() >= 0)
+    np.testing.assert_array_equal(parts.order, kept[np.argsort(ids.ravel()[kept], kind="stable")])
+    np.testing.assert_array_equal(parts.place[parts.order], np.arange(len(kept)))
+    np.testing.assert_array_equal(parts.counts, np.bincount(ids.ravel()[kept]))
+    assert len(parts.blocks) == sum(-(-count // 128) for count in parts.counts)
+
+
 def test_same_bits_whatever_the_schedule():
     ids, weights = drawn_ids(150, 11, 3, "dropped"), drawn_weights(150, 3)
 

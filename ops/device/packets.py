@@ -1,6 +1,7 @@
-"""Packets that carry their own flag: 16 bytes, twice 32 bits of data and the 32-bit number of the call.
+"""Packets that carry their own flag: 16 bytes, twice 32 bits of data and the number of the call, its lower 32 bits.
 
-Both halves are strong accesses of 8 bytes, so whoever sees the number sees the data beside it: no fence, no barrier, no signal.
+Both halves are strong accesses of 8 bytes, so whoever sees the number sees the data beside it: no fence, no barrier, no signal. Numbers
+begin again after 2**32 calls, so they are compared for being equal alone: what is in a slot before its packet is of a call or two before.
 """
 
 import tandem
@@ -33,8 +34,20 @@ def store_elements(out_ptr, first, n, values, ELEMENTS: tl.constexpr, ALIGNED: t
 
 
 @tandem.jit
+def is_half_of_call(packet, HALF: tl.constexpr, epoch):
+    return (packet[HALF] >> 32).to(tl.int32) == epoch.to(tl.int32)
+
+
+@tandem.jit
 def is_of_call(packet, epoch):
-    return ((packet[0] >> 32) == epoch) & ((packet[1] >> 32) == epoch)
+    return is_half_of_call(packet, 0, epoch) & is_half_of_call(packet, 1, epoch)
+
+
+@tandem.jit
+def wait_for_half(slot_ptr, packet, HALF: tl.constexpr, epoch):
+    """A wait that the host can end, unless the half of the packet is the call's."""
+    if not is_half_of_call(packet, HALF, epoch):
+        shmem.signal_wait_until(slot_ptr + HALF, shmem.NVSHMEM_CMP_NE, packet[HALF])
 
 
 @tandem.jit
@@ -53,7 +66,7 @@ def receive_one(slot_ptr, epoch, POLLS: tl.constexpr):
         ready = is_of_call(packet, epoch) | (polls > POLLS)
         if polls == POLLS:
             for half in tl.static_range(2):
-                shmem.signal_wait_until(slot_ptr + half, shmem.NVSHMEM_CMP_GE, epoch << 32)
+                wait_for_half(slot_ptr, packet, half, epoch)
         polls += 1
     return packet
 
@@ -83,7 +96,7 @@ def receive(slot_ptr, rank, source_stride, epoch, RANKS: tl.constexpr, POLLS: tl
             for i in tl.static_range(COUNT):
                 source = i if OWN else i + (rank <= i).to(tl.int32)
                 for half in tl.static_range(2):
-                    shmem.signal_wait_until(slot_ptr + source * source_stride + half, shmem.NVSHMEM_CMP_GE, epoch << 32)
+                    wait_for_half(slot_ptr + source * source_stride, packets[i], half, epoch)
         polls += 1
     return packets
 

@@ -93,7 +93,8 @@ class Case:
 
 
 class Layer:
-    def __init__(self, team, case, kernels, two_calls=False, programs=2, warps=2, polls=2, beside=False, tellers=1):
+    def __init__(self, team, case, kernels, two_calls=False, programs=2, warps=2, polls=2, beside=False, tellers=1, made=0):
+        """`made`: so many calls were made before."""
         self.team, self.case, self.kernels, self.two_calls = team, case, kernels, two_calls
         self.programs, self.warps, self.polls, self.beside, self.tellers = programs, warps, polls, beside, tellers
         rows = team.size * case.most
@@ -105,7 +106,7 @@ class Layer:
         for slots in self.slots:
             slots[...] = -1
         team.barrier()  # nobody sends before
-        self.epochs = [zeros(self.programs + tellers, "int64") for _ in range(2)]
+        self.epochs = [team.local_from_array(np.full(self.programs + tellers, made, np.int64)) for _ in range(2)]
         self.rows = team.local_empty((rows, case.columns), "float32", name="rows")
         self.here, self.by = (
             team.local_empty((rows, case.top_k), "int32", name="here"),
@@ -179,9 +180,9 @@ class Layer:
         return team.local_from_array(route), team.local_from_array(h)
 
 
-def calls(team, cases, kernels, two_calls=False, half="both", beside=False, tellers=1):
+def calls(team, cases, kernels, two_calls=False, half="both", **options):
     """A call for each case, of one half or of both, with nothing awaited between: gives here, rows and out of each."""
-    layer, kept, moved = Layer(team, cases[0], kernels, two_calls, beside=beside, tellers=tellers), [], team.local_from_array
+    layer, kept, moved = Layer(team, cases[0], kernels, two_calls, **options), [], team.local_from_array
     given = [[moved(a[team.rank]) for a in (case.x, case.ids, case.weights)] for case in cases]
     made = [layer.route_here(case) if half != "dispatch" else None for case in cases]
     team.barrier()

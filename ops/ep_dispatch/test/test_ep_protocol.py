@@ -105,6 +105,18 @@ def test_as_they_are(kernels, ranks, half):
         assert result.reports == [] and is_right(result.values, given, half)
 
 
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("made", [2**31 - 3, 2**32 - 4])
+def test_more_calls_than_packets_count(kernels, made, beside):
+    """What flags say of a call has 32 bits."""
+    given = [Case([3, 3], 3, 77, 12, 2, seed=i) for i in range(6)]
+    for seed in range(3):
+        result = tandem.launch(
+            functools.partial(ep_protocol.calls, cases=given, kernels=kernels, beside=beside, made=made), ranks=2, seed=seed, check=True
+        )
+        assert result.reports == [] and is_right(result.values, given)
+
+
 UNREPORTED = (DISPATCH, """        expect(False, "an id is no expert's")\n""", "        0\n")
 
 

@@ -69,7 +69,7 @@ TOGETHER = {
 class Launches:
     """The kernel as ops/flash_decode/decoder.cpp launches it."""
 
-    def __init__(self, team, case, kernel, together):
+    def __init__(self, team, case, kernel, together, made):
         self.team, self.case, self.kernel, self.together = team, case, kernel, together
         D, ranks = case.head_dim, team.size
         self.rank_stride = case.m * case.q_len * case.heads * (D // 2 + 1) * 2
@@ -77,9 +77,8 @@ class Launches:
             team.local_empty((PROGRAMS * n,), "float32", name=name)
             for n, name in ((2 * ROWS * D, "parts"), (4 * ROWS, "sums of parts"), (2 * ROWS * (D + 2), "results"))
         )
-        self.counts, self.epochs = (
-            team.local_from_array(np.zeros(2 * PROGRAMS, t), name=n) for t, n in ((np.int32, "counts"), (np.int64, "epochs"))
-        )
+        self.counts = team.local_from_array(np.zeros(2 * PROGRAMS, np.int32), name="counts")
+        self.epochs = team.local_from_array(np.full(PROGRAMS, made, np.int64), name="epochs")
         self.slots = team.zeros((2 * ranks * self.rank_stride,), "int64", name="packets")
 
     def __call__(self, q, keys, values, table, lengths, ends):
@@ -120,8 +119,9 @@ class Launches:
         return out
 
 
-def calls(team, cases, kernel, together=False):
-    launches, outs = Launches(team, cases[0], kernel, together), []
+def calls(team, cases, kernel, together=False, made=0):
+    """A call for each case, behind `made` earlier ones."""
+    launches, outs = Launches(team, cases[0], kernel, together, made), []
     moved = team.local_from_array
     for c in cases:
         arrays = (c.q, c.keys[team.rank], c.values[team.rank], c.tables[team.rank], c.lengths[team.rank], c.ends[team.rank])
@@ -147,6 +147,17 @@ def test_as_it_is(tmp_path, ranks, together):
         for outs in result.values:
             for case, out in zip(cases, outs):
                 assert error(out, case.result()) < 2e-3
+
+
+@pytest.mark.parametrize("made", [2**31 - 3, 2**32 - 4])
+def test_more_calls_than_packets_count(tmp_path, made):
+    """What flags say of a call has 32 bits."""
+    cases, kernel = cases_of(2, 6), kernel_of(tmp_path)
+    result = tandem.launch(lambda team: calls(team, cases, kernel, made=made), ranks=2, check=True)
+    assert result.reports == []
+    for outs in result.values:
+        for case, out in zip(cases, outs):
+            assert error(out, case.result()) < 2e-3
 
 
 @pytest.mark.parametrize("together, name", [(False, name) for name in PLANTED] + [(True, name) for name in TOGETHER])

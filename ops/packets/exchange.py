@@ -87,11 +87,12 @@ def exchange(
     lane = tid(0) % 32
     given = (n, shard, own, root, places_ptr)
     begin = (pid * packets_each).to(tl.int64)
+    end = (begin + packets_each) * ELEMENTS  # where the next program's elements begin, which it may have written over
     i = tid(0)
     values = ()
     for step in tl.static_range(1, RANKS):  # under way while the epoch is read
         first, count = outgoing((rank + step) % RANKS, *given, RANKS, KIND)
-        values += (load_elements(x_ptr + first, (begin + i) * ELEMENTS, count, ELEMENTS, ALIGNED).recast(tl.int64),)
+        values += (load_elements(x_ptr + first, (begin + i) * ELEMENTS, tl.minimum(count, end), ELEMENTS, ALIGNED).recast(tl.int64),)
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
     set_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
     mine_ptr = set_ptr + rank.to(tl.int64) * source_stride
@@ -102,7 +103,7 @@ def exchange(
             peer = (rank + step) % RANKS
             first, count = outgoing(peer, *given, RANKS, KIND)
             send(dl.symm_at(mine_ptr + i // 32 * GROUP, peer), values[step - 1], at < count, lane)
-            ahead = load_elements(x_ptr + first, at + threads * ELEMENTS, count, ELEMENTS, ALIGNED)
+            ahead = load_elements(x_ptr + first, at + threads * ELEMENTS, tl.minimum(count, end), ELEMENTS, ALIGNED)
             following += (ahead.recast(tl.int64),)
         values = following
         first, count = outgoing(rank, *given, RANKS, KIND)

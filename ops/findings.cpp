@@ -20,6 +20,9 @@ std::string textOf(int what, int64_t seen, int64_t allowed, int64_t first, int64
     case 11:
       return "`placement`: expert " + std::to_string(first) + ", copy " + std::to_string(second) + " has place " + see +
              ", 0 to " + may + " are possible";
+    case 12:
+      return "`route` has places of `align` " + see + ", " + may +
+             " is needed: the same in dispatch and combine, 0 elsewhere";
     case 10: return "`route` is rank " + see + "'s, that of rank " + may + " is needed";
     default: return "data that it cannot use, finding " + std::to_string(what);
   }

@@ -24,6 +24,8 @@ struct ExchangeConfig {
   int pieces = 0;  // of 512 bytes, that a warp has in flight at once
   // Of a table of places [placedExperts, copies]; both or none. 0: expert e of all ranks has place e.
   int placedExperts = 0, copies = 0;
+  int align =
+      0;  // of dispatch by expert: results of each expert begin at a multiple of it; 0: at once behind the last's
 };
 
 // What a call of dispatch or combine does: a Receive with the same tensors, unchanged, follows a Send, and nothing of the

@@ -12,6 +12,7 @@ import tandem.language as tl
 from ops.device.marks import take, without_marks
 from ops.device.packets import load_elements, store_elements
 from ops.device.scales import LARGEST, SCALED_ELEMENTS, joined_lanes, largest_of
+from tandem.libdevice import ffs
 from tandem.simt import __ballot_sync, __shfl_sync_i32, laneid, ld_vector, st_vector
 
 PIECE = tl.constexpr(2 * 32)  # in 8 bytes
@@ -152,3 +153,25 @@ def store_share(
         if laneid() < PIECES:
             first = (share * PIECES + laneid()) * 4
             store_elements(scales_ptr, first, tl.cdiv(columns, SCALED_ELEMENTS), values[PIECES].recast(tl.float32), 4, False)
+
+
+@tandem.jit
+def store_by_expert(
+    rows_ptr,
+    scales_ptr,
+    place,
+    share,
+    columns,
+    values,
+    ELEMENTS: tl.constexpr,
+    PIECES: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    QUANTISED: tl.constexpr,
+):
+    """Once for each lane with a place, which is that of the row of one of the token's slots."""
+    left = __ballot_sync(0xFFFFFFFF, place >= 0)
+    while left != 0:
+        row = __shfl_sync_i32(0xFFFFFFFF, place, (ffs(left) - 1) & 31).to(tl.int64)
+        of_row = (rows_ptr + row * columns, scales_ptr + row * tl.cdiv(columns, SCALED_ELEMENTS))
+        store_share(*of_row, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
+        left = left & (left - 1)

@@ -24,6 +24,7 @@ ROWS = tl.constexpr(7)
 RANKS = tl.constexpr(8)
 RANK = tl.constexpr(9)
 BAD_PLACE = tl.constexpr(11)  # a finding, as are these numbers behind 1
+ALIGN = tl.constexpr(11)  # above 1 where each expert's places begin at a multiple of it; 0: places are rows
 
 
 @tandem.jit
@@ -40,7 +41,7 @@ def order_of(route_ptr, experts):
 
 @tandem.jit
 def place_of(route_ptr, experts, slots):
-    """[slots]: the row of each slot, -1 where it is dropped."""
+    """[slots]: the row of each slot, with ALIGN its place among padded ones; -1 where it is dropped."""
     return route_ptr + (HEADER + 2 * experts + slots)
 
 
@@ -79,13 +80,15 @@ def tell_word(route_ptr, findings_ptr, WORD: tl.constexpr, needed, is_first, WHA
 
 
 @tandem.jit
-def is_of_call(route_ptr, findings_ptr, tokens, E, K: tl.constexpr, BLOCK: tl.constexpr):
-    """True for a route of this rank that has as many tokens, experts and experts of a token, and blocks of as many rows (0: any). What
-    another one says leads outside of the call's tensors."""
+def is_of_call(route_ptr, findings_ptr, tokens, E, K: tl.constexpr, BLOCK: tl.constexpr, PLACES: tl.constexpr = 0):
+    """True for a route of this rank that has as many tokens, experts and experts of a token, blocks of as many rows (0: any), and places
+    with this ALIGN (-1: any). What another one says leads outside of the call's tensors."""
     rank = dl.rank()
     ranks = dl.num_ranks()
     fits = (tl.load(route_ptr + TOKENS) == tokens) & (tl.load(route_ptr + TOP_K) == K) & (tl.load(route_ptr + EXPERTS) == E)
     fits = fits & (tl.load(route_ptr + RANKS) == ranks) & (tl.load(route_ptr + RANK) == rank)
+    if PLACES >= 0:
+        fits = fits & (tl.load(route_ptr + ALIGN) == PLACES)
     if BLOCK:
         fits = fits & (tl.load(route_ptr + BLOCK_ROWS) == BLOCK)
     if not fits:
@@ -94,6 +97,8 @@ def is_of_call(route_ptr, findings_ptr, tokens, E, K: tl.constexpr, BLOCK: tl.co
         is_first = tell_word(route_ptr, findings_ptr, EXPERTS, E, is_first, "`route` is of another number of experts")
         is_first = tell_word(route_ptr, findings_ptr, RANKS, ranks, is_first, "`route` is of a team of another size")
         is_first = tell_word(route_ptr, findings_ptr, RANK, rank, is_first, "`route` is another rank's")
+        if PLACES >= 0:
+            is_first = tell_word(route_ptr, findings_ptr, ALIGN, PLACES, is_first, "`route` has places of another `align`")
         if BLOCK:
             tell_word(route_ptr, findings_ptr, BLOCK_ROWS, BLOCK, is_first, "`route` has blocks of another number of rows")
     return fits

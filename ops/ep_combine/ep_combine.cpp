@@ -16,7 +16,7 @@ const Table& ep_combine() {
         .sizes = exchangeSizes(),
         .types = summedTypes(),
         .typeWords = "fp16, bf16 or fp32",
-        .tensors = {{.name = "h", .shape = {"ranks*max_m*top_k", "columns"}},
+        .tensors = {{.name = "h", .shape = {kRowsByExpert, "columns"}},
                     {.name = "route", .shape = {kRouteHere}, .always = DType::Int32},
                     {.name = "ids", .shape = {"m", "top_k"}, .always = DType::Int32},
                     placementOperand(),
@@ -35,7 +35,7 @@ const Table& ep_combine() {
 EpCombine::EpCombine(Team& team, int64_t maxM, int64_t columns, int64_t experts, int64_t topK, DType dtype,
                      const ExchangeConfig& config)
     : Operator(tables::ep_combine(), team, {maxM, columns, experts, topK}, dtype, &config),
-      hasPlacement_(config.copies) {
+      hasPlacement_(config.copies), align_(config.align) {
   ExchangeSizes sizes{maxM, columns, experts, topK};
   exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, 0, dtype, 0, true, config);
 }
@@ -46,7 +46,7 @@ void EpCombine::queue(const Call& call) {
   const auto& t = call.tensors;
   const Tensor &h = t[0], &route = t[1], &ids = t[2], &placement = hasPlacement_ ? t[3] : ids, &out = t[4];
   exchange_->launch(kernelOf("ops/ep_combine/ep_combine.py", "combine"), {h, route, ids, placement, out, findings()},
-                    {h, out}, call.numbers, call.stream);
+                    {h, out}, call.numbers, call.stream, {{"PLACES", align_ > 1 ? align_ : 0}});
 }
 
 }  // namespace tandem::ops

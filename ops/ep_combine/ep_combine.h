@@ -25,6 +25,7 @@ class TANDEM_API EpCombine : public Operator {
   void queue(const Call& call) override;
 
   bool hasPlacement_;
+  int64_t align_;
   std::unique_ptr<Exchange> exchange_;
 };
 

@@ -123,8 +123,9 @@ def combine(
     SEND: tl.constexpr,
     RECEIVE: tl.constexpr,
     BESIDE: tl.constexpr,
+    PLACES: tl.constexpr = 0,
 ):
-    """h: rows in the order of the route that the dispatch made, of which this rank has `local_experts` experts. BESIDE: one half of the
+    """h: rows at the places of the route that the dispatch made, of which this rank has `local_experts` experts. BESIDE: one half of the
     warps sends while the other receives."""
     rank = dl.rank()
     pid = tl.program_id(0)
@@ -141,7 +142,7 @@ def combine(
     slots = RANKS * most * TOP_K
     place_ptr = place_of(route_ptr, local_experts, slots)
     by_ptr = weights_of(route_ptr, local_experts, slots)
-    is_route = is_of_call(route_ptr, findings_ptr, RANKS * most, local_experts, TOP_K, 0)
+    is_route = is_of_call(route_ptr, findings_ptr, RANKS * most, local_experts, TOP_K, 0, PLACES)
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
     source_stride = (most * shares).to(tl.int64) * (PIECES * PIECE)
     about_ptr += (epoch % 2) * (2 * RANKS)

@@ -1,10 +1,17 @@
 // Host side of dispatch: the kernel that sends and receives, and a route of what came.
 #include "ops/ep_dispatch/ep_dispatch.h"
+#include "ops/cdiv.h"
 #include "ops/ep_dispatch/exchange.h"
+#include "ops/packets/packets.h"
 #include "ops/route/dealer.h"
+#include <algorithm>
 
 namespace tandem::ops {
 namespace tables {
+
+// By token, or with `by_expert` as kRowsByExpert.
+constexpr const char* kRowsThatCome =
+    "ranks*max_m + -1*by_expert*ranks*max_m + by_expert*ranks*max_m*top_k + by_expert*align*shard(experts)";
 
 const Table& ep_dispatch() {
   using Config = EpDispatchConfig;
@@ -25,11 +32,16 @@ const Table& ep_dispatch() {
                     {.name = "x_scales", .shape = {"m", "scales(columns)"}, .always = DType::Float32, .givenBy = "fp8"},
                     {.name = "route", .shape = {kRouteHere}, .isOutput = true, .always = DType::Int32},
                     {.name = "out_scales",
-                     .shape = {"ranks*max_m", "scales(columns)"},
+                     .shape = {kRowsThatCome, "scales(columns)"},
                      .isOutput = true,
                      .always = DType::Float32,
                      .givenBy = "quantised"},
-                    {.name = "out", .shape = {"ranks*max_m", "columns"}, .isOutput = true, .quantisedBy = "quantised"}},
+                    {.name = "spans",
+                     .shape = {"2", "shard(experts)"},
+                     .isOutput = true,
+                     .always = DType::Int32,
+                     .givenBy = "by_expert"},
+                    {.name = "out", .shape = {kRowsThatCome, "columns"}, .isOutput = true, .quantisedBy = "quantised"}},
         .numbers = exchangeNumbers(),
         .options = exchangeOptions<Config>()};
     Option rows = option<Config>("block_m", &Config::blockM, "rows of a block, the same in what takes the route");
@@ -38,7 +50,13 @@ const Table& ep_dispatch() {
     t.options.push_back(option<Config>("quantised", &Config::quantised,
                                        "rows travel and come as fp8e4nv, with a scale for each 128 elements of a row",
                                        0, 1));
-    t.checkMore = [](const void* config) { checkPlacement("ep_dispatch", *static_cast<const Config*>(config)); };
+    t.options.push_back(option<Config>("by_expert", &Config::byExpert,
+                                       "rows come once for each slot, those of an expert one behind the other", 0, 1));
+    t.checkMore = [](const void* config) {
+      const Config& given = *static_cast<const Config*>(config);
+      checkPlacement("ep_dispatch", given);
+      if (given.align && !given.byExpert) throw Error("`ep_dispatch`: `align` goes with `by_expert`");
+    };
     t.make = maker<EpDispatch, Config, 4>(ep_dispatch);
     return t;
   }();
@@ -51,6 +69,7 @@ EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t expert
                        const EpDispatchConfig& config)
     : Operator(tables::ep_dispatch(), team, {maxM, columns, experts, topK}, dtype, &config),
       isQuantised_(config.quantised), hasPlacement_(config.copies),
+      places_(config.byExpert ? std::max(config.align, 1) : 0),
       tellers_(Dealer::programsInside(team.size() * maxM * topK)) {
   if (isFp8(dtype) && !isQuantised_)
     throw Error("`ep_dispatch`: rows of " + std::string(name(dtype)) +
@@ -64,6 +83,15 @@ EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t expert
   ids_ = memory_.localZeros({tokens, topK}, DType::Int32, "ids");
   weights_ = memory_.localZeros({tokens, topK}, DType::Float32, "weights");
   told_ = memory_.localZeros({1}, DType::Int64, "told");
+  isInside_ = !exchange_->isBeside() && dealer_->isQuickInside(tokens, exchange_->numWarps());
+  if (!places_) return;
+  if (isInside_) {
+    routed_ = memory_.symmetricZeros({1}, DType::Int64, "routed");
+    return;
+  }
+  landed_ = memory_.localZeros({tokens, columns}, isQuantised_ ? DType::Float8E4NV : dtype, "landed");
+  if (isQuantised_)
+    landedScales_ = memory_.localZeros({tokens, cdiv(columns, kScaled)}, DType::Float32, "landed scales");
 }
 
 EpDispatch::~EpDispatch() = default;
@@ -71,19 +99,41 @@ EpDispatch::~EpDispatch() = default;
 void EpDispatch::queue(const Call& call) {
   const auto& t = call.tensors;
   int64_t tokens = exchange_->tokens();
-  bool isInside = !exchange_->isBeside() && dealer_->isQuickInside(tokens, exchange_->numWarps());
   std::map<std::string, Constant> constants = dealer_->constantsInside(tokens);
-  constants["ROUTES"] = isInside;
+  constants["ROUTES"] = isInside_;
   constants["QUANTISED"] = isQuantised_;
   constants["TELLERS"] = int64_t(tellers_);
-  const Tensor &x = t[0], &ids = t[1], &weights = t[2], &route = t[5], &rows = t[7];
-  const Tensor &placement = hasPlacement_ ? t[3] : ids, &scales = isQuantised_ ? t[6] : weights_;
-  const Tensor& xScales = isFp8(dtype_) ? t[4] : weights;
-  exchange_->launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"),
-                    {x, xScales, ids, placement, weights, rows, scales, ids_, weights_, route, findings(), told_},
-                    {x, rows}, call.numbers, call.stream, constants);
-  if (!isInside && !call.numbers[1])
-    dealer_->launch({weights_, weights_, ids_, weights_}, route, tokens, call.stream, {});
+  bool spreads = places_ && !isInside_;
+  if (!spreads) constants["PLACES"] = places_;
+  const Tensor &x = t[0], &ids = t[1], &weights = t[2], &route = t[5], &rows = spreads ? landed_ : t[8];
+  const Tensor &placement = hasPlacement_ ? t[3] : ids, &xScales = isFp8(dtype_) ? t[4] : weights;
+  const Tensor& scales = !isQuantised_ ? weights_ : spreads ? landedScales_ : t[6];
+  const Tensor &spans = places_ ? t[7] : ids_, &routed = routed_.address ? routed_ : told_;
+  exchange_->launch(
+      kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"),
+      {x, xScales, ids, placement, weights, rows, scales, ids_, weights_, route, spans, routed, findings(), told_},
+      {x, rows}, call.numbers, call.stream, constants);
+  if (isInside_ || call.numbers[1]) return;
+  dealer_->launch({weights_, weights_, ids_, weights_, spans}, route, tokens, call.stream, {{"PLACES", places_}});
+  if (spreads) spread(call);
+}
+
+void EpDispatch::spread(const Call& call) {
+  const auto& t = call.tensors;
+  const Tensor &route = t[5], &rows = t[8], &scales = isQuantised_ ? t[6] : weights_;
+  int64_t tokens = exchange_->tokens(), columns = landed_.shape[1], shares = exchange_->shares();
+  int64_t elements = elementsOfPacket(landed_.dtype);
+  int warps = exchange_->numWarps();
+  int programs = int(std::min<int64_t>(cdiv(tokens * shares, warps), 2 * team_.residentPrograms()));
+  team_.launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "spread"),
+               {.grid = {programs, 1, 1}, .numWarps = warps, .stream = call.stream},
+               {landed_, isQuantised_ ? landedScales_ : weights_, route, rows, scales, tokens, columns,
+                exchange_->localExperts(), shares},
+               {{"TOP_K", ids_.shape[1]},
+                {"ELEMENTS", elements},
+                {"PIECES", exchange_->pieces()},
+                {"ALIGNED", columns % elements == 0 && rows.address % kPacketBytes == 0},
+                {"QUANTISED", isQuantised_}});
 }
 
 }  // namespace tandem::ops

@@ -7,6 +7,9 @@ says which of this rank's experts the slot is for, or none. Those who get none f
 Of few tokens the last programs move no rows: they tell and gather what is said of all slots; where one is enough, it makes the route too,
 while the others wait for rows. Of many (BESIDE) all programs do everything: one half of their warps sends while the other receives.
 
+By expert (PLACES) a row lands once for each of its slots, where the route says: the others wait for the route before they take rows from
+their slots. Where the route is a launch of its own, rows land by token, and another launch (spread) brings them to their places.
+
 Two sets of slots are enough: a rank overwrites in call e + 2 what a peer read, and marked again, in call e; to have ended call e + 1 it has
 received that peer's header of call e + 1, which the peer sent after its call e had ended. With BESIDE all have the headers before they send
 rows, so one set of these is enough.
@@ -15,11 +18,22 @@ rows, so one set of these is enough.
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.exchange import anyone, load_scales, load_share, load_wide, quantised, send_share, share_stride, store_share, take_share
+from ops.device.exchange import (
+    anyone,
+    load_scales,
+    load_share,
+    load_wide,
+    quantised,
+    send_share,
+    share_stride,
+    store_by_expert,
+    store_share,
+    take_share,
+)
 from ops.device.findings import is_first_of_call, tell
 from ops.device.packets import data_of, end_call, is_of_call, make_packet, receive_one
 from ops.device.places import DROPPED, NO_PLACE, copy_of, place_of_slot
-from ops.device.routes import BAD_IDS, BAD_PLACE
+from ops.device.routes import BAD_IDS, BAD_PLACE, place_of
 from ops.device.scales import SCALED_ELEMENTS
 from ops.route.route import deal
 from tandem.simt import __syncthreads, expect, laneid, ld, ld_vector, num_warps, st, st_vector, tid
@@ -50,6 +64,30 @@ def is_given(x_ptr, QUANTISED: tl.constexpr):
 
 
 @tandem.jit
+def load_row(
+    x_ptr,
+    x_scales_ptr,
+    token,
+    share,
+    until,
+    columns,
+    ELEMENTS: tl.constexpr,
+    PIECES: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    QUANTISED: tl.constexpr,
+):
+    """A share of a token's row up to column `until`, as the warp reads it: before it is quantised, if it is to be."""
+    from_ptr = x_ptr + token.to(tl.int64) * columns
+    if QUANTISED and not is_given(x_ptr, QUANTISED):
+        return load_wide(from_ptr, share, until, PIECES, ALIGNED)
+    values = load_share(from_ptr, share, until, ELEMENTS, PIECES, ALIGNED)
+    if QUANTISED:
+        scales = load_scales(x_scales_ptr + token.to(tl.int64) * tl.cdiv(columns, SCALED_ELEMENTS), share, until, PIECES)
+        return (*values, scales)
+    return values
+
+
+@tandem.jit
 def load_item(
     x_ptr,
     x_scales_ptr,
@@ -70,15 +108,8 @@ def load_item(
     place = -1
     if (laneid() < TOP_K) & (item < end):
         place = place_of_slot(token * TOP_K + laneid(), *of_ids, TOP_K, COPIES)
-    from_ptr = x_ptr + token.to(tl.int64) * columns
     until = tl.where(item < end, columns, 0)
-    if QUANTISED and not is_given(x_ptr, QUANTISED):
-        return place, load_wide(from_ptr, item % shares, until, PIECES, ALIGNED)
-    values = load_share(from_ptr, item % shares, until, ELEMENTS, PIECES, ALIGNED)
-    if QUANTISED:
-        scales = load_scales(x_scales_ptr + token.to(tl.int64) * tl.cdiv(columns, SCALED_ELEMENTS), item % shares, until, PIECES)
-        return place, (*values, scales)
-    return place, values
+    return place, load_row(x_ptr, x_scales_ptr, token, item % shares, until, columns, ELEMENTS, PIECES, ALIGNED, QUANTISED)
 
 
 @tandem.jit
@@ -104,9 +135,10 @@ def send_rows(
     QUANTISED: tl.constexpr,
     COPIES: tl.constexpr,
     AHEAD: tl.constexpr,
+    STORES: tl.constexpr,
 ):
     """By warps `first`, `first` + `step`, ... AHEAD: each reads its next share before it sends one, so that the link does not wait for
-    memory."""
+    memory. STORES: rows for this rank land at once."""
     rank = dl.rank()
     end = m * shares
     sizes = (end, columns, shares)
@@ -127,7 +159,7 @@ def send_rows(
             peer = (rank + turn) % RANKS
             if anyone(owner == peer):
                 send_share(dl.symm_at(mine_ptr, peer) + item.to(tl.int64) * share_stride(PIECES, QUANTISED), values, PIECES, QUANTISED)
-        if anyone(owner == rank):
+        if STORES and anyone(owner == rank):
             row = (rank * most + token).to(tl.int64)
             of_row = (rows_ptr + row * columns, scales_ptr + row * tl.cdiv(columns, SCALED_ELEMENTS))
             store_share(*of_row, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
@@ -236,6 +268,7 @@ def receive_rows(
     most,
     columns,
     shares,
+    place_ptr,
     first,
     step,
     TOP_K: tl.constexpr,
@@ -245,8 +278,9 @@ def receive_rows(
     ALIGNED: tl.constexpr,
     QUANTISED: tl.constexpr,
     POLLS: tl.constexpr,
+    PLACES: tl.constexpr,
 ):
-    """In the order in which they are sent."""
+    """In the order in which they are sent. `place`: of the route, with PLACES."""
     lane = laneid()
     end = (RANKS - 1) * most * shares
     following = dl.zeros_vector(2, tl.int64)
@@ -269,8 +303,77 @@ def receive_rows(
             share = item % shares
             share_ptr = slots_ptr + source * source_stride + (token * shares + share).to(tl.int64) * share_stride(PIECES, QUANTISED)
             values = take_share(share_ptr, PIECES, QUANTISED, POLLS)
-            of_row = (rows_ptr + row.to(tl.int64) * columns, scales_ptr + row.to(tl.int64) * tl.cdiv(columns, SCALED_ELEMENTS))
-            store_share(*of_row, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
+            if PLACES:
+                place = places_of(place_ptr, row, TOP_K)
+                store_by_expert(rows_ptr, scales_ptr, place, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
+            else:
+                of_row = (rows_ptr + row.to(tl.int64) * columns, scales_ptr + row.to(tl.int64) * tl.cdiv(columns, SCALED_ELEMENTS))
+                store_share(*of_row, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
+
+
+@tandem.jit
+def places_of(place_ptr, row, TOP_K: tl.constexpr):
+    """Of lane k's slot of a token that is here, by the route."""
+    place = -1
+    if laneid() < TOP_K:
+        place = ld(place_ptr + row * TOP_K + laneid(), semantic="weak")
+    return place
+
+
+@tandem.jit
+def place_own_rows(
+    x_ptr,
+    x_scales_ptr,
+    rows_ptr,
+    scales_ptr,
+    place_ptr,
+    m,
+    most,
+    columns,
+    shares,
+    first,
+    step,
+    TOP_K: tl.constexpr,
+    ELEMENTS: tl.constexpr,
+    PIECES: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    QUANTISED: tl.constexpr,
+):
+    for item in range(first, m * shares, step):
+        place = places_of(place_ptr, dl.rank() * most + item // shares, TOP_K)
+        if anyone(place >= 0):
+            values = load_row(x_ptr, x_scales_ptr, item // shares, item % shares, columns, columns, ELEMENTS, PIECES, ALIGNED, QUANTISED)
+            if QUANTISED and not is_given(x_ptr, QUANTISED):
+                values = quantised(values, rows_ptr.dtype.element_ty, PIECES)
+            store_by_expert(rows_ptr, scales_ptr, place, item % shares, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
+
+
+@tandem.jit
+def spread(
+    landed_ptr,
+    landed_scales_ptr,
+    route_ptr,
+    rows_ptr,
+    scales_ptr,
+    tokens,
+    columns,
+    local_experts,
+    shares,
+    TOP_K: tl.constexpr,
+    ELEMENTS: tl.constexpr,
+    PIECES: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    QUANTISED: tl.constexpr,
+):
+    """Rows that landed by token, to their slots' places by the route."""
+    place_ptr = place_of(route_ptr, local_experts, tokens * TOP_K)
+    step = tl.num_programs(0) * num_warps()
+    for item in range(tl.program_id(0) * num_warps() + tid(0) // 32, tokens * shares, step):
+        row = item // shares
+        place = places_of(place_ptr, row, TOP_K)
+        if anyone(place >= 0):
+            values = load_row(landed_ptr, landed_scales_ptr, row, item % shares, columns, columns, ELEMENTS, PIECES, ALIGNED, QUANTISED)
+            store_by_expert(rows_ptr, scales_ptr, place, item % shares, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
 
 
 @tandem.jit
@@ -285,6 +388,8 @@ def dispatch(
     here_ids_ptr,
     here_weights_ptr,
     route_ptr,
+    spans_ptr,
+    routed_ptr,
     findings_ptr,
     told_ptr,
     about_ptr,
@@ -316,11 +421,13 @@ def dispatch(
     ROWS_AT_ONCE: tl.constexpr,
     BLOCK: tl.constexpr,
     GROUP: tl.constexpr,
+    PLACES: tl.constexpr = 0,
 ):
     """This rank has m of up to `most` tokens, whose experts have places (ops/device/places.py). `here_ids`, `here_weights`, [RANKS * most,
     TOP_K]: this rank's experts of the tokens that come here, -1 where none; ROUTES: also their route, by the one of TELLERS, for which the
-    constants behind are. QUANTISED: rows travel in fp8, with scales, which x has too if it is in fp8. SEND and RECEIVE: one call or two.
-    `findings`, `told`: for what the host is told of ids that are no expert's."""
+    constants behind are; PLACES above 0, as there: rows land by expert, and `routed` says in which call the route is made. QUANTISED: rows
+    travel in fp8, with scales, which x has too if it is in fp8. SEND and RECEIVE: one call or two. `findings`, `told`: for what the host
+    is told of ids that are no expert's."""
     rank = dl.rank()
     pid = tl.program_id(0)
     warp = tid(0) // 32
@@ -371,6 +478,7 @@ def dispatch(
                 QUANTISED,
                 COPIES,
                 BESIDE,
+                PLACES == 0,
             )
     if RECEIVE:
         if not BESIDE:
@@ -389,6 +497,7 @@ def dispatch(
                     here_weights_ptr,
                     *here,
                     route_ptr,
+                    spans_ptr,
                     here_ids_ptr,
                     here_ids_ptr,
                     RANKS * most,
@@ -412,8 +521,16 @@ def dispatch(
                     False,
                     BLOCK,
                     GROUP,
+                    1.0,
+                    PLACES,
                 )
+                if PLACES:
+                    dl.notify(routed_ptr, rank, signal=epoch, sig_op="set", comm_scope="gpu")
         if BESIDE == gathers:
+            place_ptr = route_ptr
+            if PLACES:
+                token = dl.wait(routed_ptr, 1, "gpu", "acquire", waitValue=epoch, compare="ge")
+                place_ptr = dl.consume_token(place_of(route_ptr, E, RANKS * most * TOP_K), token)
             receive_rows(
                 rows_ptr,
                 scales_ptr,
@@ -425,6 +542,7 @@ def dispatch(
                 most,
                 columns,
                 shares,
+                place_ptr,
                 *moving,
                 TOP_K,
                 RANKS,
@@ -433,5 +551,24 @@ def dispatch(
                 ALIGNED,
                 QUANTISED,
                 POLLS,
+                PLACES,
             )
+            if PLACES:
+                place_own_rows(
+                    x_ptr,
+                    x_scales_ptr,
+                    rows_ptr,
+                    scales_ptr,
+                    place_ptr,
+                    m,
+                    most,
+                    columns,
+                    shares,
+                    *moving,
+                    TOP_K,
+                    ELEMENTS,
+                    PIECES,
+                    ALIGNED,
+                    QUANTISED,
+                )
         end_call(epoch_ptr, epoch)

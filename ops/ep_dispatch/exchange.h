@@ -1,7 +1,7 @@
 // Dispatch and combine share this on the host: how rows go in packets from tokens to their experts' ranks, and back.
 #pragma once
 #include "ops/kernel_text.h"
-#include "ops/table.h"
+#include "ops/route/blocks.h"
 #include "tandem/moe_config.h"
 #include <map>
 #include <optional>
@@ -16,6 +16,8 @@ struct ExchangeSizes {
 const std::vector<Size>& exchangeSizes();
 // Words of the route of the tokens that come to a rank, for its own experts.
 extern const char* const kRouteHere;
+// Rows by expert: of all slots that may come, and what is between them where each expert's begin at a multiple of `align`.
+constexpr const char* kRowsByExpert = "ranks*max_m*top_k + align*shard(experts)";
 
 template <class Config>
 std::vector<Option> exchangeOptions() {
@@ -28,7 +30,9 @@ std::vector<Option> exchangeOptions() {
       option<Config>("num_warps", &Config::numWarps, "of a program, in `throughput` 2 or more", 1),
       option<Config>("pieces", &Config::pieces, "of 512 bytes, that a warp has in flight at once", 1, 8),
       option<Config>("placed_experts", &Config::placedExperts, "that ids name, where `placement` says their places"),
-      option<Config>("copies", &Config::copies, "places of an expert in `placement`")};
+      option<Config>("copies", &Config::copies, "places of an expert in `placement`"),
+      option<Config>("align", &Config::align, "rows of each expert begin at a multiple of it, the same in both", 1,
+                     kMostAlign)};
 }
 
 // The table of places of a call that has one.
@@ -52,6 +56,8 @@ class Exchange {
   int64_t tokens() const;
   int64_t localExperts() const;
   int numWarps() const { return numWarps_; }
+  int64_t pieces() const { return pieces_; }
+  int64_t shares() const { return shares_; }
   // Whether one half of the warps sends while the other receives.
   bool isBeside() const { return isBeside_; }
 

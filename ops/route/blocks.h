@@ -5,7 +5,7 @@
 
 namespace tandem::ops {
 
-constexpr int64_t kMostExperts = 1024, kMostTopK = 16;
+constexpr int64_t kMostExperts = 1024, kMostTopK = 16, kMostAlign = 4096;
 // A route of m tokens, in 32-bit words (ops/device/routes.py).
 constexpr const char* kRouteWords = "64 + 10*experts + 4*m*top_k";
 

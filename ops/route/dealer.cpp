@@ -127,10 +127,11 @@ void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stre
                       .numWarps = ranges.warps,
                       .stream = stream,
                       .cooperative = ranges.isMany};
-  team_.launch(kernelOf("ops/route/route.py", "route"), launch,
-               {given.logits, given.bias, given.ids, given.weights, route, counts_,
-                findings_.address ? findings_ : counts_, m, shardRows(m, team_.size()), ranges.tokens, ranges.parts},
-               all);
+  team_.launch(
+      kernelOf("ops/route/route.py", "route"), launch,
+      {given.logits, given.bias, given.ids, given.weights, route, given.spans.address ? given.spans : counts_, counts_,
+       findings_.address ? findings_ : counts_, m, shardRows(m, team_.size()), ranges.tokens, ranges.parts},
+      all);
 }
 
 }  // namespace tandem::ops

@@ -11,9 +11,10 @@ class Dealer {
   // that are no expert's, if it does.
   Dealer(Team& team, Memory& memory, int64_t maxM, int64_t experts, int64_t topK, int64_t scored,
          const DealConfig& config, const Tensor& findings = {});
-  // ids [m, topK] and weights, with the route. With scores ids are its own and `constants` say how they are found.
+  // ids [m, topK] and weights, with the route. With scores ids are its own and `constants` say how they are found. `spans`:
+  // of experts whose places are asked for (PLACES in ops/route/route.py).
   struct Given {
-    Tensor logits, bias, ids, weights;
+    Tensor logits, bias, ids, weights, spans = {};
   };
   void launch(const Given& given, const Tensor& route, int64_t m, int stream,
               const std::map<std::string, Constant>& constants);

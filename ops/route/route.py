@@ -13,6 +13,7 @@ import tandem.dist as dl
 import tandem.language as tl
 from ops.device.findings import tell
 from ops.device.routes import (
+    ALIGN,
     BAD_IDS,
     BLOCK_ROWS,
     EXPERTS,
@@ -70,6 +71,7 @@ def deal(
     ids_ptr,
     given_ptr,
     route_ptr,
+    spans_ptr,
     counts_ptr,
     findings_ptr,
     m,
@@ -95,10 +97,12 @@ def deal(
     GROUP: tl.constexpr,
     SCALE: tl.constexpr = 1.0,
     SHARED: tl.constexpr = 0,
+    PLACES: tl.constexpr = 0,
 ):
     """SCORES: ids are found from the logits [m, E - SHARED] and the bias; else they are given, with their weights. TOLD: the host is told
     of what is no expert's. The tokens of a shard are divided into `parts` ranges of `tokens_each`. MANY: a program for each range, and one
-    that writes the blocks; else one, 0, has all."""
+    that writes the blocks; else one, 0, has all. PLACES: each expert's places begin at a multiple of it, and `spans`, [2, E],
+    gets its first one and the one behind its last; 0: places are rows, and nothing is told of them."""
     rank = dl.rank()
     ranges = R * parts
     slots = m * K
@@ -110,6 +114,8 @@ def deal(
     bases = dl.allocate_smem(tl.int32, [EACH * PADDED])
     firsts = dl.allocate_smem(tl.int32, [2 * PADDED])
     runs = dl.allocate_smem(tl.int32, [3 * PADDED])
+    if PLACES > 1:
+        shifts = dl.allocate_smem(tl.int32, [PADDED])
     if not MANY:
         counts_ptr = dl.smem_get_ptr(dl.allocate_smem(tl.int32, [EACH * E]), 0)
     if pid < ranges:
@@ -183,6 +189,10 @@ def deal(
         befores += tl.where(of_range < pid * EACH, counts, 0)
     total = tl.sum(totals, axis=0)
     behind = tl.cumsum(total, 0)
+    shift = tl.zeros((PADDED,), tl.int32)  # from rows to places
+    if PLACES > 1:
+        padding = tl.cdiv(total, PLACES) * PLACES - total
+        shift = tl.cumsum(padding, 0) - padding
     if pid == ranges * MANY:
         rows = tl.sum(total)
         tl.store(dl.smem_get_ptr(firsts, 0) + column, behind - total)
@@ -195,11 +205,17 @@ def deal(
         tl.store(route_ptr + BLOCK_ROWS, BLOCK)
         tl.store(route_ptr + RANKS, R)
         tl.store(route_ptr + RANK, rank)
+        tl.store(route_ptr + ALIGN, PLACES if PLACES > 1 else 0)
+        if PLACES:
+            tl.store(spans_ptr + column, behind - total + shift, mask=real)
+            tl.store(spans_ptr + E + column, behind + shift, mask=real)
         if PADDED == E:
             tl.store(dl.smem_get_ptr(firsts, 0) + E, rows)
         write_blocks(counts_ptr, route_ptr, firsts, runs, total, slots, parts, E, PADDED, R, WARPS, ROWS_AT_ONCE, BLOCK, GROUP)
     if pid < ranges:
         base = behind - total + tl.sum(befores, axis=0)
+        if PLACES > 1:
+            tl.store(dl.smem_get_ptr(shifts, 0) + column, shift)
         for nth in tl.static_range(EACH):
             tl.store(dl.smem_get_ptr(bases, 0) + nth * PADDED + column, base)
             if EACH > 1:
@@ -221,13 +237,17 @@ def deal(
                 alike = like_me(expert, is_row, BITS)
                 lower = popc(alike & ((1 << laneid()) - 1))
                 row = -1
+                place = -1
                 above = 0
                 if is_row:
                     above = dl.smem_load(seen, (nth * WARPS + warp) * E + expert) + lower
                     row = dl.smem_load(bases, nth * PADDED + expert) + above
                     st(order_ptr + row, at, semantic="weak")
+                    place = row
+                    if PLACES > 1:
+                        place += dl.smem_load(shifts, expert)
                 if at < end:
-                    st(place_ptr + at, row, semantic="weak")
+                    st(place_ptr + at, place, semantic="weak")
                     if (expert < -1) | (expert >= E):
                         is_first = tl.atomic_add(route_ptr + BAD_IDS, 1, sem="relaxed") == 0
                         tl.atomic_min(route_ptr + FIRST_BAD, at, sem="relaxed")
@@ -249,6 +269,7 @@ def route(
     ids_ptr,
     given_ptr,
     route_ptr,
+    spans_ptr,
     counts_ptr,
     findings_ptr,
     m,
@@ -274,6 +295,7 @@ def route(
     GROUP: tl.constexpr,
     SCALE: tl.constexpr = 1.0,
     SHARED: tl.constexpr = 0,
+    PLACES: tl.constexpr = 0,
 ):
     deal(
         tl.program_id(0),
@@ -282,6 +304,7 @@ def route(
         ids_ptr,
         given_ptr,
         route_ptr,
+        spans_ptr,
         counts_ptr,
         findings_ptr,
         m,
@@ -307,4 +330,5 @@ def route(
         GROUP,
         SCALE,
         SHARED,
+        PLACES,
     )

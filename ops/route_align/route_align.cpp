@@ -9,7 +9,7 @@
 namespace tandem::ops {
 namespace {
 
-constexpr int64_t kMostAlign = 4096, kMostStep = 128;
+constexpr int64_t kMostStep = 128;
 constexpr int64_t kComparisons = 4096;  // comparisons of a program at once
 
 }  // namespace

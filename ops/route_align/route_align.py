@@ -25,7 +25,7 @@ def route_align(
     PROGRAMS: tl.constexpr,
 ):
     """STEP: rows of a piece, which divide ALIGN. PIECES: that a program has at once."""
-    fits = is_of_call(route_ptr, findings_ptr, m, E, TOP_K, 0)
+    fits = is_of_call(route_ptr, findings_ptr, m, E, TOP_K, 0, -1)
     slots = m * TOP_K
     offsets_ptr = offsets_of(route_ptr)
     column = tl.arange(0, PADDED)

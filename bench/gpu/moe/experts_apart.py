@@ -65,16 +65,19 @@ def chosen(m, experts, top_k, rank):
     return torch.rand(m, experts, device="cuda", generator=generator).topk(top_k).indices.int()
 
 
-def results_of(rows, route, tokens, local, top_k):
-    """What this rank's experts make of the rows: expert e multiplies by 1 + e % 3. In the route's order."""
+def results_of(rows, route, tokens, local, top_k, by_expert, align):
+    """What this rank's experts make of the rows: expert e multiplies by 1 + e % 3. At the route's places; and the slots that came, and
+    where their rows are."""
     parts = route_parts(route.cpu().numpy(), tokens, local, top_k)
     if (parts.counts < 0).any() or (parts.order < 0).any() or (parts.order >= tokens * top_k).any():
         raise ValueError(f"a route that is none: {route.tolist()}")
     slots = torch.from_numpy(parts.order.copy()).cuda().long()
     expert = torch.repeat_interleave(torch.arange(local, device="cuda"), torch.from_numpy(parts.counts.copy()).cuda().long())
-    h = torch.full((tokens * top_k, rows.shape[1]), float("nan"), device="cuda", dtype=torch.bfloat16)
-    h[: len(slots)] = rows[slots // top_k].bfloat16() * (1 + (expert + dist.get_rank() * local) % 3)[:, None].bfloat16()
-    return h, slots
+    places = torch.from_numpy(parts.place.copy()).cuda().long()[slots]
+    at = places if by_expert else slots // top_k
+    h = torch.full((tokens * top_k + align * local, rows.shape[1]), float("nan"), device="cuda", dtype=torch.bfloat16)
+    h[places] = rows[at].bfloat16() * (1 + (expert + dist.get_rank() * local) % 3)[:, None].bfloat16()
+    return h, slots, at
 
 
 def theirs(x, ids, weights, experts):
@@ -116,21 +119,23 @@ def measured(m, columns, experts, top_k, options, with_theirs, given):
     row["sent_bytes"] = away * columns * (1 if "quantised" in options else 2)
     everyone = [torch.empty_like(x) for _ in range(ranks)]
     dist.all_gather(everyone, x)
-    quantised = "quantised" in options
-    less = {name: value for name, value in options.items() if name != "quantised"}
+    quantised, by_expert = "quantised" in options, "by_expert" in options
+    less = {name: value for name, value in options.items() if name not in ("quantised", "by_expert")}
     rows, *more = tt.ep_dispatch(x, ids, weights, m, experts, **options)
     route, words = more[0], {"out": rows, "route": more[0]}
+    if by_expert:
+        words["spans"] = more[-1]
     if quantised:
         words["out_scales"] = more[1]
         rows = (rows.float().unflatten(1, (-1, 128)) * more[1][:, :, None]).flatten(1)
-    h, slots = results_of(rows, route, tokens, local, top_k)
+    h, slots, at = results_of(rows, route, tokens, local, top_k, by_expert, options.get("align", 0))
     came = torch.cat(everyone)[slots // top_k].float()
-    row["rows_error"] = round(((rows[slots // top_k].float() - came).norm() / came.norm()).item(), 5)
+    row["rows_error"] = round(((rows[at].float() - came).norm() / came.norm()).item(), 5)
     out = tt.ep_combine(h, route, ids, m, experts, **less)
     want = x.double() * (weights * (1 + ids % 3)).sum(1, keepdim=True)
     row["error"] = round(((out.double() - want).norm() / want.norm()).item(), 5)
     # A captured call gives what the first one gave.
-    used, timed, sums = (slots // top_k).unique(), (given.replays, given.calls), out.clone()
+    used, timed, sums = at.unique(), (given.replays, given.calls), out.clone()
     before = words["out"].view(torch.uint8)[used]
     words["out"].view(torch.uint8).fill_(0xFF)
     row["dispatch"], row["dispatch_p99"] = in_graph(lambda: tt.ep_dispatch(x, ids, weights, m, experts, **words, **options), *timed)

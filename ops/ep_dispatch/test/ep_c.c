@@ -6,7 +6,7 @@ int dispatchFromC(td_session* session, int rank, const uint64_t* tensors, int64_
   td_ep_dispatch* op = 0;
   int failed = td_ep_dispatch_create(session, rank, sizes[0], sizes[1], sizes[2], sizes[3], fp32,
                                      "{\"placed_experts\": 2, \"copies\": 1}", &op) ||
-               td_ep_dispatch_run(op, 0, tensors[0], tensors[1], tensors[2], tensors[3], 0, tensors[4], 0, tensors[5], m, 0, 0) ||
+               td_ep_dispatch_run(op, 0, tensors[0], tensors[1], tensors[2], tensors[3], 0, tensors[4], 0, 0, tensors[5], m, 0, 0) ||
                td_ep_dispatch_close(op);
   td_ep_dispatch_destroy(op);
   return failed;

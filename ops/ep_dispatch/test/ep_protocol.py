@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from tandem.ops import RouteIds, route_parts
+from tandem.ops import RouteIds, route_parts, route_words
 
 OPS = pathlib.Path(__file__).parents[2]
 FILES = [
@@ -93,8 +93,8 @@ class Case:
 
 
 class Layer:
-    def __init__(self, team, case, kernels, two_calls=False, programs=2, warps=2, polls=2, beside=False, tellers=1, made=0):
-        """`made`: so many calls were made before."""
+    def __init__(self, team, case, kernels, two_calls=False, programs=2, warps=2, polls=2, beside=False, tellers=1, made=0, places=0):
+        """`made`: so many calls were made before. `places`: rows come by expert, each one's at a multiple of it."""
         self.team, self.case, self.kernels, self.two_calls = team, case, kernels, two_calls
         self.programs, self.warps, self.polls, self.beside, self.tellers = programs, warps, polls, beside, tellers
         rows = team.size * case.most
@@ -107,7 +107,11 @@ class Layer:
             slots[...] = -1
         team.barrier()  # nobody sends before
         self.epochs = [team.local_from_array(np.full(self.programs + tellers, made, np.int64)) for _ in range(2)]
-        self.rows = team.local_empty((rows, case.columns), "float32", name="rows")
+        self.places, slots = places, rows * case.top_k
+        of_rows = slots + places * case.local if places else rows
+        self.rows = team.local_empty((of_rows, case.columns), "float32", name="rows")
+        self.route = zeros(route_words(rows, case.local, case.top_k), "int32")
+        self.spans, self.routed = zeros((2, case.local), "int32"), team.zeros((1,), "int64", name="routed")
         self.here, self.by = (
             team.local_empty((rows, case.top_k), "int32", name="here"),
             team.local_empty((rows, case.top_k), "float32", name="by"),
@@ -147,7 +151,9 @@ class Layer:
             self.by,
             self.here,
             self.by,
-            self.here,
+            self.route,
+            self.spans,
+            self.routed,
             self.findings,
             self.told,
         )
@@ -158,10 +164,18 @@ class Layer:
             m,
             programs=self.programs + (0 if self.beside else self.tellers),
             TELLERS=self.tellers,
-            ROUTES=False,
+            ROUTES=bool(self.places),
+            PLACES=self.places,
             QUANTISED=False,
-            **NO_ROUTE,
+            **self.route_constants(),
         )
+
+    def route_constants(self):
+        if not self.places:
+            return NO_ROUTE
+        experts = self.case.local
+        sizes = {"E": experts, "PADDED": max(8, 1 << (experts - 1).bit_length()), "BITS": (experts - 1).bit_length()}
+        return {**sizes, "ROWS_AT_ONCE": 4, "BLOCK": 16, "GROUP": 8}
 
     def combine(self, h, route, ids, out, m):
         self.launch(self.kernels["ep_combine"], (h, route, ids, self.placement(ids), out, self.findings), 1, m)
@@ -203,6 +217,45 @@ def calls(team, cases, kernels, two_calls=False, half="both", **options):
             copies.append(out[:m] if m else None)
         kept.append(copies)
     return [[np.zeros(0) if c is None else np.array(c) for c in copies] for copies in kept]
+
+
+def calls_by_expert(team, cases, kernels, align=4):
+    """A dispatch for each case, with nothing awaited between: gives its route, spans, and rows where the route has places."""
+    layer, kept, moved = Layer(team, cases[0], kernels, places=align), [], team.local_from_array
+    given = [[moved(a[team.rank]) for a in (case.x, case.ids, case.weights)] for case in cases]
+    team.barrier()
+    for layer.case, tensors in zip(cases, given):
+        layer.dispatch(*tensors, layer.case.counts[team.rank])
+        case, copies = layer.case, [team.local_empty(t.shape, t.dtype) for t in (layer.route, layer.spans)]
+        for copy, tensor in zip(copies, (layer.route, layer.spans)):
+            team.stream.copy(copy, tensor)
+        counts = np.bincount(case.here(team.rank)[case.here(team.rank) >= 0], minlength=case.local)
+        for expert, first in enumerate(np.cumsum([0, *(-(-counts // align) * align)])[:-1]):
+            for row in range(first, first + counts[expert]):
+                copies.append(team.local_empty((case.columns,), "float32"))
+                team.stream.copy(copies[-1], layer.rows[row])
+        kept.append(copies)
+    return [[np.array(c) for c in copies] for copies in kept]
+
+
+def is_right_by_expert(values, cases, align=4):
+    for rank, results in enumerate(values):
+        for case, (route, (firsts, ends), *rows) in zip(cases, results):
+            here = case.here(rank).reshape(-1)
+            place = route_parts(route, len(here) // case.top_k, case.local, case.top_k).place
+            counts = np.bincount(here[here >= 0], minlength=case.local)
+            starts = np.cumsum([0, *(-(-counts // align) * align)])[:-1]
+            at = dict(zip((p for first, n in zip(starts, counts) for p in range(first, first + n)), rows))
+            if not (np.array_equal(firsts, starts) and np.array_equal(ends, starts + counts) and np.array_equal(place >= 0, here >= 0)):
+                return False
+            if sorted(place[here >= 0]) != sorted(at):
+                return False
+            for slot in np.flatnonzero(here >= 0):
+                source, token = divmod(slot // case.top_k, case.most)
+                is_of_expert = starts[here[slot]] <= place[slot] < starts[here[slot]] + counts[here[slot]]
+                if not is_of_expert or not np.array_equal(at[place[slot]], case.x[source][token]):
+                    return False
+    return True
 
 
 def is_right(values, cases, half="both"):

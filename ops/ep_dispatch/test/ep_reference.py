@@ -81,12 +81,33 @@ class Layer:
             assert np.array_equal(weights[used], self.weights[source][token][used]), f"rank {rank}: weights of row {row}"
         return parts
 
+    def factor_at(self, rank, expert):
+        """Of a rank's expert, counted from 0."""
+        return self.dtype.type(self.factor(self.expert_at(expert + rank * self.local)))
+
     def results(self, rank, rows, parts):
         """What the rank's experts make of the rows, in the route's order; NaN where there is none, which nobody may read."""
         h = np.full((self.ranks * self.most * self.top_k, self.columns), np.nan, self.dtype)
         flat = self.here(rank).reshape(-1)
         for i, slot in enumerate(parts.order):
-            h[i] = np.array(rows[int(slot) // self.top_k]) * self.dtype.type(self.factor(self.expert_at(flat[slot] + rank * self.local)))
+            h[i] = np.array(rows[int(slot) // self.top_k]) * self.factor_at(rank, flat[slot])
+        return h
+
+    def by_expert(self, rank, rows, route, spans, align):
+        """Checks rows that come by expert, and gives what the rank's experts make of them, at the same places."""
+        flat, tokens = self.here(rank).reshape(-1), self.ranks * self.most
+        parts, (firsts, ends) = route_parts(route, tokens, self.local, self.top_k), np.array(spans)
+        assert (ends - firsts).tolist() == np.bincount(flat[flat >= 0], minlength=self.local).tolist(), f"rank {rank}: rows of experts"
+        assert (firsts % max(align, 1) == 0).all() and (firsts[1:] >= ends[:-1]).all() and (firsts[1:] < ends[:-1] + max(align, 1)).all()
+        h = np.full((tokens * self.top_k + align * self.local, self.columns), np.nan, self.dtype)
+        assert np.array_equal(parts.place >= 0, flat >= 0)
+        for slot in np.flatnonzero(flat >= 0):
+            place, (source, token) = int(parts.place[slot]), divmod(int(slot) // self.top_k, self.most)
+            assert firsts[flat[slot]] <= place < ends[flat[slot]], f"rank {rank}: slot {slot} at {place}"
+            row = np.array(rows[place])
+            assert row.tobytes() == self.x[source][token].tobytes(), f"rank {rank}: slot {slot}"
+            h[place] = row * self.factor_at(rank, flat[slot])
+        assert np.isfinite(h.astype(np.float32)).all(1).sum() == (flat >= 0).sum(), f"rank {rank}: two slots at one place"
         return h
 
     def wanted(self, rank):
@@ -98,15 +119,18 @@ class Layer:
         np.testing.assert_array_equal(out.astype(np.float64), self.wanted(rank).astype(self.dtype).astype(np.float64), f"rank {rank}")
 
 
-def run(team, layer, dispatch, combine):
-    """One layer on this rank, checked: dispatch, the experts in NumPy, combine."""
+def run(team, layer, dispatch, combine, align=None):
+    """One layer on this rank, checked: dispatch, the experts in NumPy, combine. `align`: of operators by expert."""
     rank = team.rank
     m = layer.counts[rank]
     moved = team.local_from_array
     x, ids, weights = moved(layer.x[rank]), moved(layer.ids[rank]), moved(layer.weights[rank])
     more = {} if layer.placement is None else {"placement": moved(layer.table(rank))}
-    rows, route = dispatch(x, ids, weights, m, **more)
-    parts = layer.check_dispatch(rank, rows, route)
-    out = combine(moved(layer.results(rank, rows, parts)), route, ids, m, **more)
+    rows, route, *spans = dispatch(x, ids, weights, m, **more)
+    if align is None:
+        h = layer.results(rank, rows, layer.check_dispatch(rank, rows, route))
+    else:
+        h = layer.by_expert(rank, rows, route, *spans, align)
+    out = combine(moved(h), route, ids, m, **more)
     if m:
         layer.check_combine(rank, np.array(out))

@@ -1,5 +1,5 @@
 """EpDispatch and EpCombine on ranks on GPUs: numbers of tokens, sizes, types, calls in a row, in two halves, captured; tables of places;
-bad ids."""
+rows by expert; bad ids."""
 
 import pathlib
 import sys
@@ -102,6 +102,25 @@ def placed(ranks):
     on_gpus(main, ranks)
 
 
+def by_expert(ranks):
+    """Rows once for each slot, in blocks; where the route is made beside the rows, and where it follows them."""
+    shapes = [(16, 1000, 4, 2, "latency"), (128, 7168, 64, 8, "latency"), (300, 512, 8, 8, "latency"), (64, 2048, 8, 4, "throughput")]
+
+    def main(team):
+        for most, columns, each, top_k, mode in shapes:
+            for align in (0, 16):
+                options = {"mode": mode, **({"align": align} if align else {})}
+                dispatch = EpDispatch(team, most, columns, each * ranks, top_k, "bf16", by_expert=True, **options)
+                combine = EpCombine(team, most, columns, each * ranks, top_k, "bf16", **options)
+                for seed in range(3):
+                    layer = Layer([most] * ranks, most, columns, each * ranks, top_k, "bf16", seed)
+                    run(team, layer, dispatch, combine, align)
+                dispatch.close()
+                combine.close()
+
+    on_gpus(main, ranks)
+
+
 def halves(ranks):
     """Two pairs of operators have calls under way at once, of which nothing is awaited between."""
     some = [Layer([30] * ranks, 30, 1024, 4 * ranks, 3, "bf16", i) for i in range(3)]
@@ -191,4 +210,4 @@ def bad_ids(ranks):
     on_gpus(main, ranks)
 
 
-CHECKS = {f"operators.ep.{check.__name__}": check for check in (layers, replays, placed, halves, in_fp8, bad_ids)}
+CHECKS = {f"operators.ep.{check.__name__}": check for check in (layers, replays, placed, by_expert, halves, in_fp8, bad_ids)}

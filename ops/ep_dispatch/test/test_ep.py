@@ -14,21 +14,23 @@ from ep_reference import Layer, run
 
 import tandem
 from tandem.kernel.element_types import as_dtype
-from tandem.ops import EpCombine, EpDispatch, RouteIds
+from tandem.ops import EpCombine, EpDispatch, GroupedGemm, RouteIds, route_parts
 
 # The most tokens of a rank, columns, experts for each rank, top_k, type.
 SIZES = [(3, 77, 3, 2, "bf16"), (5, 128, 1, 1, "fp16"), (2, 6, 2, 4, "fp32"), (4, 300, 4, 8, "bf16"), (1, 1, 2, 2, "fp32")]
 
 
-def launched(layers, ranks, seed=0, **config):
+def launched(layers, ranks, seed=0, align=None, **config):
+    """`align`: rows come by expert."""
     first = layers[0]
 
     def main(team):
         sizes = (first.most, first.columns, first.experts, first.top_k, first.dtype)
-        options = {**config, **first.options()}
-        with EpDispatch(team, *sizes, **options) as dispatch, EpCombine(team, *sizes, **options) as combine:
+        options = {**config, **first.options(), **({"align": align} if align else {})}
+        by_expert = {} if align is None else {"by_expert": True}
+        with EpDispatch(team, *sizes, **options, **by_expert) as dispatch, EpCombine(team, *sizes, **options) as combine:
             for layer in layers:
-                run(team, layer, dispatch, combine)
+                run(team, layer, dispatch, combine, align)
 
     policy = "slowest-rank" if seed % 3 == 2 else "random"
     return tandem.launch(main, ranks=ranks, seed=seed, check=True, policy=policy)
@@ -69,6 +71,28 @@ def test_placed(ranks):
             for i in range(1 if ranks == 8 else 2)
         ]
         assert launched(layers, ranks, seed, mode=("latency", "throughput")[seed % 2]).reports == []
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_by_expert(ranks):
+    """Rows once for each slot, those of an expert one behind the other: where the route is made beside the rows, and where it follows."""
+    for seed in range(20):
+        most, columns, each, top_k, dtype = SIZES[seed % len(SIZES)]
+        experts, draw = max(each * ranks - seed % 2, 1), np.random.default_rng(seed)
+        placed = {"placed": max(experts - 1, 1)} if seed % 4 == 3 else {}
+        top_k = min(top_k, placed.get("placed", experts))
+        layers = [
+            Layer([int(n) for n in draw.integers(0, most + 1, ranks)], most, columns, experts, top_k, dtype, seed + 100 * i, **placed)
+            for i in range(1 if ranks == 8 else 3)
+        ]
+        options = {"mode": ("latency", "throughput")[seed % 2], "align": (0, 1, 4, 16, 3)[seed // 2 % 5]}
+        assert launched(layers, ranks, seed, **options).reports == []
+
+
+def test_by_expert_of_a_larger_route():
+    layers = [Layer([3, 40], 50, 4, 6, 4, seed=1), Layer([50, 0], 50, 4, 6, 4, seed=2)]
+    for align in (0, 8):
+        assert launched(layers, 2, mode="latency", align=align).reports == []
 
 
 @pytest.mark.parametrize("place", [4, -1, -(2**31)])
@@ -304,6 +328,77 @@ def test_tables_that_do_not_fit(options, more, message):
 
     with pytest.raises(Exception, match=message):
         tandem.launch(main, ranks=2)
+
+
+def in_fp8_by_expert(team, layer, mode):
+    moved, rank = team.local_from_array, team.rank
+    sizes = (layer.most, layer.columns, layer.experts, layer.top_k, layer.dtype)
+    with EpDispatch(team, *sizes, quantised=True, by_expert=True, align=4, mode=mode) as op:
+        for _ in range(2):
+            rows, route, scales, _ = op(moved(layer.x[rank]), moved(layer.ids[rank]), moved(layer.weights[rank]), layer.counts[rank])
+    place = route_parts(route, layer.ranks * layer.most, layer.local, layer.top_k).place
+    return [(int(slot), np.array(rows[int(place[slot])]), np.array(scales[int(place[slot])])) for slot in np.flatnonzero(place >= 0)]
+
+
+@pytest.mark.parametrize("mode", ["latency", "throughput"])
+def test_quantised_by_expert(mode):
+    draw = np.random.default_rng(0)
+    layer = Layer([3, 2], 3, 300, 6, 2, "bf16")
+    layer.x = [(draw.normal(size=x.shape) * 2.0 ** draw.integers(-9, 10, x.shape)).astype(layer.dtype) for x in layer.x]
+    result = tandem.launch(functools.partial(in_fp8_by_expert, layer=layer, mode=mode), ranks=2, check=True)
+    assert result.reports == []
+    for rank, found in enumerate(result.values):
+        assert [slot for slot, *_ in found] == np.flatnonzero(layer.here(rank).reshape(-1) >= 0).tolist()
+        for slot, values, scales in found:
+            source, token = divmod(slot // layer.top_k, layer.most)
+            want = quantised(layer.x[source][token][None])
+            assert np.array_equal(scales, want[1][0]) and values.tobytes() == want[0][0].tobytes()
+
+
+@pytest.mark.parametrize("mode", ["latency", "throughput"])
+def test_by_expert_in_two_calls(mode):
+    layers = [Layer([3, 1], 3, 40, 4, 2, seed=i) for i in range(3)]
+
+    def main(team):
+        rank, moved = team.rank, team.local_from_array
+        with EpDispatch(team, 3, 40, 4, 2, "bf16", mode=mode, by_expert=True, align=8) as dispatch:
+            for layer in layers:
+                m, given = layer.counts[rank], [moved(a[rank]) for a in (layer.x, layer.ids, layer.weights)]
+                rows, route, spans = dispatch(*given, m, send_only=True)
+                dispatch(*given, m, out=rows, route=route, spans=spans, receive_only=True)
+                layer.by_expert(rank, rows, route, spans, 8)
+
+    assert tandem.launch(main, ranks=2, check=True).reports == []
+
+
+@pytest.mark.parametrize("given, needed", [(8, 0), (8, 4), (1, 4), (None, 4)])
+def test_places_of_another_align(given, needed):
+    """Combine needs that of the dispatch, and nothing else takes padded places."""
+
+    def main(team):
+        options = {} if given is None else {"by_expert": True, "align": given}
+        with EpDispatch(team, 2, 8, 4, 2, "fp32", **options) as dispatch:
+            _, route, *_ = dispatch(np.ones((2, 8), np.float32), np.array([[0, 1], [2, 3]], np.int32), np.ones((2, 2), np.float32), 2)
+        with EpCombine(team, 2, 8, 4, 2, "fp32", **({"align": needed} if needed else {})) as combine:
+            combine(np.ones((8 + 2 * needed, 8), np.float32), route, np.zeros((2, 2), np.int32), 2)
+
+    with pytest.raises(tandem.SimulationError, match="`route` has places of another `align`"):
+        tandem.launch(main, ranks=2)
+
+
+def test_grouped_products_refuse_padded_places():
+    def main(team):
+        with EpDispatch(team, 2, 8, 4, 2, "fp32", by_expert=True, align=4) as dispatch:
+            rows, route, _ = dispatch(np.ones((2, 8), np.float32), np.zeros((2, 2), np.int32), np.ones((2, 2), np.float32), 2)
+        GroupedGemm(team, 4, 8, 8, 2, 2, "fp32")(np.ones((4, 8), np.float32), np.ones((2, 8, 8), np.float32), route, 4)
+
+    with pytest.raises(tandem.SimulationError, match="`route` has places of another `align`"):
+        tandem.launch(main, ranks=2)
+
+
+def test_align_goes_with_by_expert():
+    with pytest.raises(RuntimeError, match="`ep_dispatch`: `align` goes with `by_expert`"):
+        tandem.launch(lambda team: EpDispatch(team, 2, 8, 4, 2, "fp32", align=4), ranks=2)
 
 
 def test_memory():

@@ -117,6 +117,55 @@ def test_more_calls_than_packets_count(kernels, made, beside):
         assert result.reports == [] and is_right(result.values, given)
 
 
+AWAITED = 'token = dl.wait(routed_ptr, 1, "gpu", "acquire", waitValue=epoch, compare="ge")'
+TELLS = '            if PLACES:\n                dl.notify(routed_ptr, rank, signal=epoch, sig_op="set", comm_scope="gpu")\n'
+GATHERED = "            if ROUTES:\n                __syncthreads()\n"
+# Of rows that come by expert.
+PLANTED_BY_EXPERT = {
+    "the route not awaited": ((DISPATCH, AWAITED, AWAITED.replace("waitValue=epoch", "waitValue=0")), "race|uninitialised"),
+    "the route of the call before": ((DISPATCH, AWAITED, AWAITED.replace("waitValue=epoch", "waitValue=epoch - 1")), "race|uninitialised"),
+    "a wait that acquires nothing": ((DISPATCH, AWAITED, AWAITED.replace("acquire", "relaxed")), "race|uninitialised"),
+    "told before the route is made": ((DISPATCH, GATHERED, TELLS + GATHERED), "race|uninitialised"),
+    "own rows forgotten": (
+        (DISPATCH, "dl.rank() * most + item // shares, TOP_K)", "dl.rank() * most + item // shares, 0)"),
+        "uninitialised",
+    ),
+    "the first of a token's slots alone": ((EXCHANGE, "        left = left & (left - 1)\n", "        left = 0\n"), "uninitialised"),
+    "places without padding": (("route/route.py", "place += dl.smem_load(shifts, expert)", "place += 0"), "uninitialised|" + NOTHING),
+    "padding of the expert itself": (
+        ("route/route.py", "tl.cumsum(padding, 0) - padding", "tl.cumsum(padding, 0)"),
+        "uninitialised|" + NOTHING,
+    ),
+}
+
+
+def by_expert(folder, seed, *changes):
+    given, policy = cases(3, seed, calls=4), "slowest-rank" if seed % 2 else "random"
+    kernels = ep_protocol.kernels(folder, *changes)
+    main = functools.partial(ep_protocol.calls_by_expert, cases=given, kernels=kernels)
+    result = tandem.launch(main, ranks=3, seed=seed, check=True, policy=policy)
+    right = ep_protocol.is_right_by_expert(result.values, given)
+    return result.reports[0]["kind"] if result.reports else "" if right else NOTHING
+
+
+def test_by_expert(tmp_path):
+    assert [by_expert(tmp_path, seed) for seed in range(8)] == [""] * 8
+
+
+@pytest.mark.parametrize("name", PLANTED_BY_EXPERT)
+def test_planted_errors_by_expert(tmp_path, name):
+    (change, kinds), found = PLANTED_BY_EXPERT[name], ""
+    for seed in range(24):
+        try:
+            found = by_expert(tmp_path, seed, change)
+        except tandem.SimulationError as error:
+            found = error.reports[0]["kind"]
+        if found:
+            break
+    assert found, "not found"
+    assert re.search(kinds, found), found
+
+
 UNREPORTED = (DISPATCH, """        expect(False, "an id is no expert's")\n""", "        0\n")
 
 

@@ -57,13 +57,22 @@ def layer(x, ids, weights, factors, local, most, experts, **placed):
     return tt.ep_combine(h, route, ids, most, experts, weights=weights, **placed)
 
 
+def layer_by_expert(x, ids, weights, factors, local, most, experts, align, **placed):
+    rows, route, (firsts, ends) = tt.ep_dispatch(x, ids, weights, most, experts, by_expert=True, align=align, **placed)
+    mine = torch.full_like(rows, torch.nan)
+    for expert, (first, end) in enumerate(zip(firsts.tolist(), ends.tolist())):
+        mine[first:end] = factors[worlds.current().rank * local + expert]
+    return tt.ep_combine(rows * mine, route, ids, most, experts, weights=weights, align=align, **placed)
+
+
 def route_slots(rows, ids):
     return len(rows) * ids.shape[1]
 
 
-@pytest.mark.parametrize("is_placed", [False, True])
+@pytest.mark.parametrize("is_placed, align", [(False, None), (True, None), (False, 1), (True, 5)])
 @pytest.mark.parametrize("ranks, counts", [(1, [3]), (2, [2, 3]), (3, [0, 4, 1])])
-def test_gradients(ranks, counts, is_placed):
+def test_gradients(ranks, counts, is_placed, align):
+    """`align`: rows come by expert."""
     most, columns, experts, top_k, local = 4, 6, 2 * ranks, 2, 2
     draw = torch.Generator().manual_seed(ranks)
     factors = torch.randn(experts, columns, generator=draw)
@@ -86,7 +95,10 @@ def test_gradients(ranks, counts, is_placed):
         x, ids, weights, grad = (t.clone() for t in given[team.rank])
         x.requires_grad_()
         weights.requires_grad_()
-        out = layer(x, ids, weights, factors, local, most, experts, **placed)
+        if align is None:
+            out = layer(x, ids, weights, factors, local, most, experts, **placed)
+        else:
+            out = layer_by_expert(x, ids, weights, factors, local, most, experts, align, **placed)
         out.backward(grad)
         return [t.detach().numpy() for t in (out, x.grad, weights.grad)]
 

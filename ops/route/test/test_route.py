@@ -252,7 +252,7 @@ def test_ids_of_no_expert_are_dropped_counted_and_named(tmp_path):
         counts, findings = (team.local_from_array(np.zeros(n, np.int32)) for n in (64, 8))
         constants = {"E": 5, "PADDED": 8, "BITS": 3, "K": 2, "R": team.size, "WARPS": 1, "MANY": False, "ROWS_AT_ONCE": 4, "LANES": 8}
         constants |= {"SCORES": False, "TOLD": True, "SIGMOID": False, "GROUPS": 1, "TOP_GROUPS": 1, "RENORMALISE": False}
-        arguments = (*given, words, counts, findings, 40, 20, 20, 1)
+        arguments = (*given, words, words, counts, findings, 40, 20, 20, 1)
         module.route[(1,)](*arguments, **constants, BLOCK=16, GROUP=8, num_warps=1)
         return np.array(words), np.array(findings), team.rank
 

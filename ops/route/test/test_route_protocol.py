@@ -87,7 +87,7 @@ def dealt(team, kernel, scores, m=M, each=EACH, warps=WARPS):
     logits = moved(rng.standard_normal((m, EXPERTS)).astype(np.float32) if scores else weights)
     words = moved(np.zeros(route_words(m, EXPERTS, TOP_K), np.int32))
     given = (logits, moved(np.zeros(EXPERTS, np.float32)), moved(ids), moved(weights), words)
-    local = (moved(np.zeros(COUNTS, np.int32)), moved(np.zeros(8, np.int32)))
+    local = (words, moved(np.zeros(COUNTS, np.int32)), moved(np.zeros(8, np.int32)))
     constants = {"E": EXPERTS, "PADDED": 8, "BITS": 3, "K": TOP_K, "R": team.size, "WARPS": warps, "MANY": True, "ROWS_AT_ONCE": 4}
     constants |= {"LANES": 8, "SCORES": scores, "TOLD": True, "SIGMOID": False, "GROUPS": 1, "TOP_GROUPS": 1, "RENORMALISE": False}
     grid = (team.size * parts + 1,)

@@ -11,7 +11,8 @@ from ..ops.routes import HEADER
 from . import world as worlds
 from .functions import FUNCTIONS
 
-_SHARED = ("programs", "num_warps", "pieces", "placement", "placed_experts", "copies")  # options of both
+_SHARED = ("programs", "num_warps", "pieces", "placement", "placed_experts", "copies", "align")  # options of both
+_ALIGN = 11  # the word of a route that says of what its places are multiples
 
 
 def _parts(route, ids, max_m, experts):
@@ -31,7 +32,8 @@ def _placed(options):
 
 def _returned(rows, route, ids, max_m, experts, options):
     """The sums over the ranks of the rows that came for each token, of which a rank counts its own once."""
-    route = route.clone()
+    route, options = route.clone(), {name: value for name, value in options.items() if name != "align"}
+    route[_ALIGN] = 0
     places, weights = _parts(route, ids, max_m, experts)
     token = torch.arange(len(places), device=places.device, dtype=places.dtype)
     here = torch.where((places >= 0).any(1), token, -1)
@@ -46,16 +48,24 @@ def _returned(rows, route, ids, max_m, experts, options):
 class _Dispatch(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, ids, weights, max_m, experts, options):
-        rows, route = FUNCTIONS["ep_dispatch"](x, ids, weights, max_m, experts, **options)
+        rows, route, *spans = FUNCTIONS["ep_dispatch"](x, ids, weights, max_m, experts, **options)
         ctx.save_for_backward(ids, route)
-        ctx.mark_non_differentiable(route)
+        ctx.mark_non_differentiable(route, *spans)
         ctx.sizes = max_m, experts, {name: value for name, value in options.items() if name in _SHARED}
-        return rows, route
+        ctx.by_expert = bool(options.get("by_expert"))
+        return rows, route, *spans
 
     @staticmethod
-    def backward(ctx, grad, _):
+    def backward(ctx, grad, *_):
         ids, route = ctx.saved_tensors
-        return _returned(grad.contiguous(), route, ids, *ctx.sizes), None, None, None, None, None
+        max_m, experts, options = ctx.sizes
+        if ctx.by_expert:  # a row for each slot, at the route's places
+            route = route.clone()
+            _parts(route, ids, max_m, experts)[1].fill_(1)
+            of_x = FUNCTIONS["ep_combine"](grad.contiguous(), route, ids, max_m, experts, **options)
+        else:
+            of_x = _returned(grad.contiguous(), route, ids, max_m, experts, options)
+        return of_x, None, None, None, None, None
 
 
 class _Combine(torch.autograd.Function):
@@ -71,14 +81,15 @@ class _Combine(torch.autograd.Function):
         max_m, experts, options = ctx.sizes
         places, by = _parts(route, ids, max_m, experts)
         none = torch.zeros(ids.shape, device=ids.device)
-        came, _ = FUNCTIONS["ep_dispatch"](grad.to(h.dtype).contiguous(), ids, none, max_m, experts, **options)
-        is_here, slots, of_h, of_weights = places >= 0, places.numel(), None, None
+        by_token = {name: value for name, value in options.items() if name != "align"}
+        came, _ = FUNCTIONS["ep_dispatch"](grad.to(h.dtype).contiguous(), ids, none, max_m, experts, **by_token)
+        is_here, of_h, of_weights = places >= 0, None, None
         if ctx.needs_input_grad[0]:
             # Slots that are elsewhere have a row behind the others.
-            of_h = h.new_zeros(slots + 1, h.shape[1])
-            place = torch.where(is_here, places, slots).flatten().long()
+            of_h = h.new_zeros(len(h) + 1, h.shape[1])
+            place = torch.where(is_here, places, len(h)).flatten().long()
             of_h[place] = (came.float()[:, None] * by[..., None]).to(h.dtype).flatten(0, 1)
-            of_h = of_h[:slots]
+            of_h = of_h[: len(h)]
         if ctx.needs_input_grad[3]:
             products = (came.float()[:, None] * h[places.clamp_min(0).flatten().long()].float().view(*places.shape, -1)).sum(2)
             products = torch.where(is_here, products, 0)  # a token's, one for each slot, travel as one row

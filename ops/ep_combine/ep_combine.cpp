@@ -37,7 +37,7 @@ EpCombine::EpCombine(Team& team, int64_t maxM, int64_t columns, int64_t experts,
     : Operator(tables::ep_combine(), team, {maxM, columns, experts, topK}, dtype, &config),
       hasPlacement_(config.copies), align_(config.align) {
   ExchangeSizes sizes{maxM, columns, experts, topK};
-  exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, 0, dtype, 0, true, config);
+  exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, 0, dtype, 0, true, false, config);
 }
 
 EpCombine::~EpCombine() = default;

@@ -52,9 +52,15 @@ const Table& ep_dispatch() {
                                        0, 1));
     t.options.push_back(option<Config>("by_expert", &Config::byExpert,
                                        "rows come once for each slot, those of an expert one behind the other", 0, 1));
+    t.options.push_back(option<Config>("symmetric_out", &Config::symmetricOut,
+                                       "`out` and `out_scales` are the same symmetric tensors on every rank", 0, 1));
     t.checkMore = [](const void* config) {
       const Config& given = *static_cast<const Config*>(config);
       checkPlacement("ep_dispatch", given);
+      if (given.symmetricOut && given.mode == ExchangeMode::Latency)
+        throw Error("`ep_dispatch`: `symmetric_out` goes with mode throughput, not with latency");
+      if (given.symmetricOut && given.byExpert)
+        throw Error("`ep_dispatch`: `symmetric_out` goes with rows by token, not with `by_expert`");
       if (given.align && !given.byExpert) throw Error("`ep_dispatch`: `align` goes with `by_expert`");
     };
     t.make = maker<EpDispatch, Config, 4>(ep_dispatch);
@@ -75,8 +81,16 @@ EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t expert
     throw Error("`ep_dispatch`: rows of " + std::string(name(dtype)) +
                 " travel with their scales, so `quantised` is needed");
   ExchangeSizes sizes{maxM, columns, experts, topK};
-  exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, topK, isQuantised_ ? DType::Float8E4NV : dtype,
-                                         tellers_, false, config);
+  ExchangeConfig chosen = config;
+  if (config.symmetricOut) chosen.mode = ExchangeMode::Throughput;
+  DType travelling = isQuantised_ ? DType::Float8E4NV : dtype;
+  isDirect_ = config.symmetricOut || (config.byExpert && isThroughput(chosen, maxM));
+  exchange_ =
+      std::make_unique<Exchange>(table_, team, memory_, sizes, topK, travelling, tellers_, false, isDirect_, chosen);
+  if (isDirect_) {
+    begun_ = memory_.symmetricZeros({team.size()}, DType::Int64, "begun");
+    arrived_ = memory_.symmetricZeros({exchange_->programs(), team.size()}, DType::Int64, "arrived");
+  }
   int64_t tokens = exchange_->tokens();
   dealer_ = std::make_unique<Dealer>(team, memory_, tokens, exchange_->localExperts(), topK, 0,
                                      DealConfig{.blockM = config.blockM});
@@ -89,9 +103,12 @@ EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t expert
     routed_ = memory_.symmetricZeros({1}, DType::Int64, "routed");
     return;
   }
-  landed_ = memory_.localZeros({tokens, columns}, isQuantised_ ? DType::Float8E4NV : dtype, "landed");
-  if (isQuantised_)
-    landedScales_ = memory_.localZeros({tokens, cdiv(columns, kScaled)}, DType::Float32, "landed scales");
+  auto landing = [&](int64_t width, DType of, const std::string& name) {
+    return isDirect_ ? memory_.symmetricEmpty({tokens, width}, of, name)
+                     : memory_.localZeros({tokens, width}, of, name);
+  };
+  landed_ = landing(columns, travelling, "landed");
+  if (isQuantised_) landedScales_ = landing(cdiv(columns, kScaled), DType::Float32, "landed scales");
 }
 
 EpDispatch::~EpDispatch() = default;
@@ -105,14 +122,16 @@ void EpDispatch::queue(const Call& call) {
   constants["TELLERS"] = int64_t(tellers_);
   bool spreads = places_ && !isInside_;
   if (!spreads) constants["PLACES"] = places_;
+  constants["DIRECT"] = isDirect_;
   const Tensor &x = t[0], &ids = t[1], &weights = t[2], &route = t[5], &rows = spreads ? landed_ : t[8];
   const Tensor &placement = hasPlacement_ ? t[3] : ids, &xScales = isFp8(dtype_) ? t[4] : weights;
   const Tensor& scales = !isQuantised_ ? weights_ : spreads ? landedScales_ : t[6];
   const Tensor &spans = places_ ? t[7] : ids_, &routed = routed_.address ? routed_ : told_;
-  exchange_->launch(
-      kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"),
-      {x, xScales, ids, placement, weights, rows, scales, ids_, weights_, route, spans, routed, findings(), told_},
-      {x, rows}, call.numbers, call.stream, constants);
+  if (isDirect_) team_.peer(rows, 0);  // throws where it is not symmetric
+  exchange_->launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"),
+                    {x, xScales, ids, placement, weights, rows, scales, ids_, weights_, route, spans, routed,
+                     findings(), told_, isDirect_ ? begun_ : told_, isDirect_ ? arrived_ : told_},
+                    {x, rows}, call.numbers, call.stream, constants);
   if (isInside_ || call.numbers[1]) return;
   dealer_->launch({weights_, weights_, ids_, weights_, spans}, route, tokens, call.stream, {{"PLACES", places_}});
   if (spreads) spread(call);

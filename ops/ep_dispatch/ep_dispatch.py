@@ -7,6 +7,9 @@ says which of this rank's experts the slot is for, or none. Those who get none f
 Of few tokens the last programs move no rows: they tell and gather what is said of all slots; where one is enough, it makes the route too,
 while the others wait for rows. Of many (BESIDE) all programs do everything: one half of their warps sends while the other receives.
 
+DIRECT: rows go to where they belong on their ranks, in symmetric memory, and a signal behind those of each program; nobody takes them from
+slots. A rank sends when a signal has told that the call has begun there, so that what the last call brought is no longer read.
+
 By expert (PLACES) a row lands once for each of its slots, where the route says: the others wait for the route before they take rows from
 their slots. Where the route is a launch of its own, rows land by token, and another launch (spread) brings them to their places.
 
@@ -35,6 +38,7 @@ from ops.device.packets import data_of, end_call, is_of_call, make_packet, recei
 from ops.device.places import DROPPED, NO_PLACE, copy_of, place_of_slot
 from ops.device.routes import BAD_IDS, BAD_PLACE, place_of
 from ops.device.scales import SCALED_ELEMENTS
+from ops.device.signals import tell_all
 from ops.route.route import deal
 from tandem.simt import __syncthreads, expect, laneid, ld, ld_vector, num_warps, st, st_vector, tid
 
@@ -134,39 +138,32 @@ def send_rows(
     ALIGNED: tl.constexpr,
     QUANTISED: tl.constexpr,
     COPIES: tl.constexpr,
-    AHEAD: tl.constexpr,
+    DIRECT: tl.constexpr,
     STORES: tl.constexpr,
 ):
-    """By warps `first`, `first` + `step`, ... AHEAD: each reads its next share before it sends one, so that the link does not wait for
-    memory. STORES: rows for this rank land at once."""
+    """By warps `first`, `first` + `step`, ... STORES: rows for this rank land at once."""
     rank = dl.rank()
     end = m * shares
     sizes = (end, columns, shares)
-    next_place, following = load_item(x_ptr, x_scales_ptr, of_ids, first, *sizes, TOP_K, ELEMENTS, PIECES, ALIGNED, QUANTISED, COPIES)
     for item in range(first, end, step):
-        place = next_place
-        values = following
-        if AHEAD:
-            next_place, following = load_item(
-                x_ptr, x_scales_ptr, of_ids, item + step, *sizes, TOP_K, ELEMENTS, PIECES, ALIGNED, QUANTISED, COPIES
-            )
+        place, values = load_item(x_ptr, x_scales_ptr, of_ids, item, *sizes, TOP_K, ELEMENTS, PIECES, ALIGNED, QUANTISED, COPIES)
         if QUANTISED and not is_given(x_ptr, QUANTISED):
             values = quantised(values, rows_ptr.dtype.element_ty, PIECES)
         token = item // shares
         share = item % shares
         owner = tl.where(place >= 0, place // local_experts, -1)
+        row = (rank * most + token).to(tl.int64)
+        of_row = (rows_ptr + row * columns, scales_ptr + row * tl.cdiv(columns, SCALED_ELEMENTS))
         for turn in range(1, RANKS):
             peer = (rank + turn) % RANKS
             if anyone(owner == peer):
-                send_share(dl.symm_at(mine_ptr, peer) + item.to(tl.int64) * share_stride(PIECES, QUANTISED), values, PIECES, QUANTISED)
+                if DIRECT:
+                    of_peer = (dl.symm_at(of_row[0], peer), dl.symm_at(of_row[1], peer) if QUANTISED else of_row[1])
+                    store_share(*of_peer, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
+                else:
+                    send_share(dl.symm_at(mine_ptr, peer) + item.to(tl.int64) * share_stride(PIECES, QUANTISED), values, PIECES, QUANTISED)
         if STORES and anyone(owner == rank):
-            row = (rank * most + token).to(tl.int64)
-            of_row = (rows_ptr + row * columns, scales_ptr + row * tl.cdiv(columns, SCALED_ELEMENTS))
             store_share(*of_row, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
-        if not AHEAD:
-            next_place, following = load_item(
-                x_ptr, x_scales_ptr, of_ids, item + step, *sizes, TOP_K, ELEMENTS, PIECES, ALIGNED, QUANTISED, COPIES
-            )
 
 
 @tandem.jit
@@ -392,6 +389,8 @@ def dispatch(
     routed_ptr,
     findings_ptr,
     told_ptr,
+    begun_ptr,
+    arrived_ptr,
     about_ptr,
     slots_ptr,
     epoch_ptr,
@@ -422,12 +421,13 @@ def dispatch(
     BLOCK: tl.constexpr,
     GROUP: tl.constexpr,
     PLACES: tl.constexpr = 0,
+    DIRECT: tl.constexpr = False,
 ):
     """This rank has m of up to `most` tokens, whose experts have places (ops/device/places.py). `here_ids`, `here_weights`, [RANKS * most,
     TOP_K]: this rank's experts of the tokens that come here, -1 where none; ROUTES: also their route, by the one of TELLERS, for which the
     constants behind are; PLACES above 0, as there: rows land by expert, and `routed` says in which call the route is made. QUANTISED: rows
     travel in fp8, with scales, which x has too if it is in fp8. SEND and RECEIVE: one call or two. `findings`, `told`: for what the host
-    is told of ids that are no expert's."""
+    is told of ids that are no expert's. DIRECT: signals, `begun` of each rank and `arrived` of each program and rank."""
     rank = dl.rank()
     pid = tl.program_id(0)
     warp = tid(0) // 32
@@ -436,7 +436,12 @@ def dispatch(
     about_stride = 2 * (1 + most * TOP_K)
     source_stride = (most * shares).to(tl.int64) * share_stride(PIECES, QUANTISED)
     about_ptr += (epoch % 2) * RANKS * about_stride
-    if BESIDE:
+    if DIRECT:
+        telling = (pid * num_warps() * 32 + tid(0), tl.num_programs(0) * num_warps() * 32)
+        moving = (pid * num_warps() + warp, tl.num_programs(0) * num_warps())
+        gathering = telling
+        tells, gathers, sends = True, True, True
+    elif BESIDE:
         telling = (pid * num_warps() * 32 + tid(0), tl.num_programs(0) * num_warps() * 32)
         moving = (pid * (num_warps() // 2) + warp // 2, tl.num_programs(0) * (num_warps() // 2))
         gathering = (moving[0] * 32 + laneid(), moving[1] * 32)
@@ -453,6 +458,12 @@ def dispatch(
         if tells:
             of_rank = about_ptr + rank * about_stride
             tell_slots(of_ids, weights_ptr, of_rank, epoch, m, local_experts, *telling, TOP_K, RANKS, COPIES)
+        if DIRECT:
+            if pid == 0:
+                tell_all(begun_ptr + rank, epoch, RANKS)
+            token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")
+            rows_ptr = dl.consume_token(rows_ptr, token)
+            scales_ptr = dl.consume_token(scales_ptr, token)
     if BESIDE:
         counts = counts_of_sources(about_ptr, about_stride, epoch, m, RANKS, POLLS)
     if SEND:
@@ -477,9 +488,11 @@ def dispatch(
                 ALIGNED,
                 QUANTISED,
                 COPIES,
-                BESIDE,
+                DIRECT,
                 PLACES == 0,
             )
+        if DIRECT:
+            tell_all(arrived_ptr + pid * RANKS + rank, epoch, RANKS)
     if RECEIVE:
         if not BESIDE:
             counts = counts_of_sources(about_ptr, about_stride, epoch, m, RANKS, POLLS)
@@ -526,7 +539,9 @@ def dispatch(
                 )
                 if PLACES:
                     dl.notify(routed_ptr, rank, signal=epoch, sig_op="set", comm_scope="gpu")
-        if BESIDE == gathers:
+        if DIRECT:
+            dl.wait(arrived_ptr + pid * RANKS, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")
+        elif BESIDE == gathers:
             place_ptr = route_ptr
             if PLACES:
                 token = dl.wait(routed_ptr, 1, "gpu", "acquire", waitValue=epoch, compare="ge")

@@ -50,6 +50,10 @@ void checkPlacement(const std::string& name, const ExchangeConfig& config) {
     throw Error("`" + name + "`: `placed_experts` and `copies`, which say the shape of `placement`, go together");
 }
 
+bool isThroughput(const ExchangeConfig& config, int64_t maxM) {
+  return config.mode == ExchangeMode::Auto ? maxM > kMostFew : config.mode == ExchangeMode::Throughput;
+}
+
 const std::vector<Number>& exchangeNumbers() {
   static const std::vector<Number> numbers = {
       {"m", Number::Kind::OwnRows, "this rank's tokens"},
@@ -59,14 +63,14 @@ const std::vector<Number>& exchangeNumbers() {
 }
 
 Exchange::Exchange(const Table& table, Team& team, Memory& memory, const ExchangeSizes& sizes, int64_t aboutToken,
-                   DType dtype, int others, bool sums, const ExchangeConfig& config)
+                   DType dtype, int others, bool sums, bool isDirect, const ExchangeConfig& config)
     : table_(table), team_(team), sizes_(sizes), placed_(config.placedExperts), copies_(config.copies), dtype_(dtype),
-      others_(others) {
+      others_(others), isDirect_(isDirect) {
   checkExperts(table, sizes.experts, sizes.topK, team.size());
   bool simulated = team.target() == "sim";
   int64_t packets = cdiv(sizes.columns, elementsOfPacket(dtype));
   int64_t ofRow = cdiv(packets, kLanes), scaleSlots = dtype == DType::Float8E4NV ? 1 : 0;
-  isBeside_ = config.mode == ExchangeMode::Auto ? sizes.maxM > kMostFew : config.mode == ExchangeMode::Throughput;
+  isBeside_ = isThroughput(config, sizes.maxM);
   if (isBeside_) others_ = 0;
   int64_t most = config.programs ? config.programs : simulated ? kSimulatedPrograms : team.residentPrograms();
   most = std::max<int64_t>(std::min<int64_t>(most, team.residentPrograms() - others_), 1);
@@ -82,7 +86,8 @@ Exchange::Exchange(const Table& table, Team& team, Memory& memory, const Exchang
   programs_ = int(std::min<int64_t>(most, cdiv(tokens() * shares_, numWarps_))) + others_;
   abouts_ = memory.symmetricZeros({2, team.size(), 1 + sizes.maxM * aboutToken, 2}, DType::Int64, "about rows");
   int64_t rowSlots = shares_ * pieces_ * (kLanes + scaleSlots);
-  slots_ = markedSlots(team, memory, {isBeside_ ? 1 : 2, team.size(), sizes.maxM * rowSlots, 2}, "rows");
+  slots_ = isDirect ? abouts_
+                    : markedSlots(team, memory, {isBeside_ ? 1 : 2, team.size(), sizes.maxM * rowSlots, 2}, "rows");
   epochs_ = memory.localZeros({programs_}, DType::Int64, "calls");
 }
 
@@ -122,7 +127,7 @@ void Exchange::launch(const Kernel& kernel, const std::vector<Tensor>& tensors, 
               {"POLLS", pollsOn(team_)},
               {"SEND", !receiveOnly},
               {"RECEIVE", !sendOnly},
-              {"BESIDE", isBeside_}});
+              {"BESIDE", isBeside_ && !isDirect_}});
   team_.launch(kernel, {.grid = {programs_, 1, 1}, .numWarps = numWarps_, .stream = stream}, arguments, all);
 }
 

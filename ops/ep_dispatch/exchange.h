@@ -40,21 +40,26 @@ const Operand& placementOperand();
 // Throws Error unless `placed_experts` and `copies` go together.
 void checkPlacement(const std::string& name, const ExchangeConfig& config);
 
+// Whether a call of such an operator has many tokens.
+bool isThroughput(const ExchangeConfig& config, int64_t maxM);
+
 // m, and which half of a call: both unless one is told.
 const std::vector<Number>& exchangeNumbers();
 
 class Exchange {
  public:
   // `aboutToken`: packets that say more of each token; `dtype`: of the rows that travel, of fp8 with scales; `others`:
-  // programs that move no rows where each warp sends and receives; `sums`: what travels is summed first.
+  // programs that move no rows where each warp sends and receives; `sums`: what travels is summed first; `isDirect`: rows
+  // go to where they belong, and need no slots.
   Exchange(const Table& table, Team& team, Memory& memory, const ExchangeSizes& sizes, int64_t aboutToken, DType dtype,
-           int others, bool sums, const ExchangeConfig& config);
+           int others, bool sums, bool isDirect, const ExchangeConfig& config);
   // `tensors`: the kernel's arguments before the slots; those whose rows travel come in `rows`. `numbers`: of the call.
   void launch(const Kernel& kernel, const std::vector<Tensor>& tensors, const std::vector<Tensor>& rows,
               const std::vector<int64_t>& numbers, int stream, const std::map<std::string, Constant>& constants = {});
   // The most tokens that come to a rank, and its experts, or places for them.
   int64_t tokens() const;
   int64_t localExperts() const;
+  int programs() const { return programs_; }
   int numWarps() const { return numWarps_; }
   int64_t pieces() const { return pieces_; }
   int64_t shares() const { return shares_; }
@@ -76,6 +81,7 @@ class Exchange {
   };
   std::optional<UnderWay> underWay_;
   int programs_, numWarps_, others_;
+  bool isDirect_;
   Tensor abouts_, slots_, epochs_;
 };
 

@@ -119,9 +119,15 @@ def measured(m, columns, experts, top_k, options, with_theirs, given):
     row["sent_bytes"] = away * columns * (1 if "quantised" in options else 2)
     everyone = [torch.empty_like(x) for _ in range(ranks)]
     dist.all_gather(everyone, x)
-    quantised, by_expert = "quantised" in options, "by_expert" in options
-    less = {name: value for name, value in options.items() if name not in ("quantised", "by_expert")}
-    rows, *more = tt.ep_dispatch(x, ids, weights, m, experts, **options)
+    quantised, by_expert, symmetric = (name in options for name in ("quantised", "by_expert", "symmetric_out"))
+    less = {name: value for name, value in options.items() if name not in ("quantised", "by_expert", "symmetric_out")}
+    held, given_out = [], {}
+    if symmetric:
+        team = tt.init()
+        held = [team.empty((tokens, columns), "fp8e4nv" if quantised else "bf16")]
+        held += [team.empty((tokens, -(-columns // 128)), "fp32")] if quantised else []
+        given_out = dict(zip(("out", "out_scales"), (t.torch() for t in held)))
+    rows, *more = tt.ep_dispatch(x, ids, weights, m, experts, **given_out, **options)
     route, words = more[0], {"out": rows, "route": more[0]}
     if by_expert:
         words["spans"] = more[-1]
@@ -145,6 +151,9 @@ def measured(m, columns, experts, top_k, options, with_theirs, given):
         dispatch, combine = theirs(x, ids, weights, experts)
         row["nccl_dispatch"], _ = in_graph(dispatch)
         row["nccl_combine"], _ = in_graph(combine)
+    torch.cuda.synchronize()
+    for tensor in held:
+        tensor.free()
     if rank == 0:
         print(json.dumps(row), flush=True)
 

@@ -17,6 +17,7 @@ FILES = [
     "device/places.py",
     "device/routes.py",
     "device/scales.py",
+    "device/signals.py",
     "ep_dispatch/ep_dispatch.py",
     "ep_combine/ep_combine.py",
     "route/route.py",
@@ -93,8 +94,11 @@ class Case:
 
 
 class Layer:
-    def __init__(self, team, case, kernels, two_calls=False, programs=2, warps=2, polls=2, beside=False, tellers=1, made=0, places=0):
-        """`made`: so many calls were made before. `places`: rows come by expert, each one's at a multiple of it."""
+    def __init__(
+        self, team, case, kernels, two_calls=False, programs=2, warps=2, polls=2, beside=False, tellers=1, made=0, places=0, direct=False
+    ):
+        """`made`: so many calls were made before. `places`: rows come by expert, each one's at a multiple of it.
+        `direct`: dispatched rows go to where they belong."""
         self.team, self.case, self.kernels, self.two_calls = team, case, kernels, two_calls
         self.programs, self.warps, self.polls, self.beside, self.tellers = programs, warps, polls, beside, tellers
         rows = team.size * case.most
@@ -109,9 +113,13 @@ class Layer:
         self.epochs = [team.local_from_array(np.full(self.programs + tellers, made, np.int64)) for _ in range(2)]
         self.places, slots = places, rows * case.top_k
         of_rows = slots + places * case.local if places else rows
-        self.rows = team.local_empty((of_rows, case.columns), "float32", name="rows")
+        self.direct, empty = direct, team.empty if direct else team.local_empty
+        self.rows = empty((of_rows, case.columns), "float32", name="rows")
         self.route = zeros(route_words(rows, case.local, case.top_k), "int32")
         self.spans, self.routed = zeros((2, case.local), "int32"), team.zeros((1,), "int64", name="routed")
+        self.signals = [
+            team.zeros(shape, "int64", name=name) for name, shape in (("begun", (team.size,)), ("arrived", (programs, team.size)))
+        ]
         self.here, self.by = (
             team.local_empty((rows, case.top_k), "int32", name="here"),
             team.local_empty((rows, case.top_k), "float32", name="by"),
@@ -156,16 +164,18 @@ class Layer:
             self.routed,
             self.findings,
             self.told,
+            *self.signals,
         )
         self.launch(
             self.kernels["ep_dispatch"],
             tensors,
             0,
             m,
-            programs=self.programs + (0 if self.beside else self.tellers),
+            programs=self.programs + (0 if self.beside or self.direct else self.tellers),
             TELLERS=self.tellers,
             ROUTES=bool(self.places),
             PLACES=self.places,
+            DIRECT=self.direct,
             QUANTISED=False,
             **self.route_constants(),
         )

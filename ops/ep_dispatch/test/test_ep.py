@@ -330,6 +330,78 @@ def test_tables_that_do_not_fit(options, more, message):
         tandem.launch(main, ranks=2)
 
 
+def into_symmetric_rows(team, layers, options, halves):
+    first, rank, moved = layers[0], team.rank, team.local_from_array
+    sizes = (first.most, first.columns, first.experts, first.top_k, first.dtype)
+    rows = team.empty((first.ranks * first.most, first.columns), first.dtype)
+    with EpDispatch(team, *sizes, symmetric_out=True, **options) as dispatch, EpCombine(team, *sizes, **options) as combine:
+        for layer in layers:
+            m, given = layer.counts[rank], [moved(a[rank]) for a in (layer.x, layer.ids, layer.weights)]
+            if halves:
+                _, route = dispatch(*given, m, out=rows, send_only=True)
+                dispatch(*given, m, out=rows, route=route, receive_only=True)
+            else:
+                _, route = dispatch(*given, m, out=rows)
+            h = moved(layer.results(rank, rows, layer.check_dispatch(rank, rows, route)))
+            out = combine(h, route, given[1], m)
+            if m:
+                layer.check_combine(rank, np.array(out))
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_into_symmetric_rows(ranks):
+    """Rows go to where they belong, calls follow one another, and nobody writes what is still read."""
+    for seed in range(10):
+        most, columns, each, top_k, dtype = SIZES[seed % len(SIZES)]
+        draw, top_k = np.random.default_rng(seed), min(top_k, each * ranks)
+        layers = [
+            Layer([int(n) for n in draw.integers(0, most + 1, ranks)], most, columns, each * ranks, top_k, dtype, seed + 100 * i)
+            for i in range(3)
+        ]
+        main = functools.partial(into_symmetric_rows, layers=layers, options={"mode": "auto"} if seed % 2 else {}, halves=seed % 3 == 1)
+        policy = "slowest-rank" if seed % 3 == 2 else "random"
+        assert tandem.launch(main, ranks=ranks, seed=seed, check=True, policy=policy).reports == []
+
+
+def test_quantised_into_symmetric_rows():
+    layer = Layer([3, 2], 3, 300, 6, 2, "bf16")
+    draw = np.random.default_rng(0)
+    layer.x = [draw.normal(size=x.shape).astype(layer.dtype) for x in layer.x]
+
+    def main(team):
+        rank, moved = team.rank, team.local_from_array
+        rows, scales = team.zeros((6, 300), "fp8e4nv"), team.zeros((6, 3), "float32")
+        with EpDispatch(team, 3, 300, 6, 2, "bf16", quantised=True, symmetric_out=True) as op:
+            for _ in range(2):
+                op(*(moved(a[rank]) for a in (layer.x, layer.ids, layer.weights)), layer.counts[rank], out=rows, out_scales=scales)
+        return [(int(row), np.array(rows[int(row)]), np.array(scales[int(row)])) for row in np.flatnonzero((layer.here(rank) >= 0).any(1))]
+
+    result = tandem.launch(main, ranks=2, check=True)
+    assert result.reports == []
+    for found in result.values:
+        for row, values, scales in found:
+            want = quantised(layer.x[row // 3][row % 3][None])
+            assert np.array_equal(scales, want[1][0]) and values.tobytes() == want[0][0].tobytes()
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"mode": "latency"}, "`symmetric_out` goes with mode throughput, not with latency"),
+        ({"by_expert": True}, "`symmetric_out` goes with rows by token, not with `by_expert`"),
+        ({}, "symmetric"),
+    ],
+)
+def test_rows_that_are_not_symmetric(options, message):
+    def main(team):
+        op = EpDispatch(team, 2, 8, 4, 2, "fp32", symmetric_out=True, **options)
+        given = np.zeros((1, 8), np.float32), np.zeros((1, 2), np.int32), np.zeros((1, 2), np.float32)
+        op(*given, 1, out=team.local_empty((4, 8), "float32"))
+
+    with pytest.raises(Exception, match=message):
+        tandem.launch(main, ranks=2)
+
+
 def in_fp8_by_expert(team, layer, mode):
     moved, rank = team.local_from_array, team.rank
     sizes = (layer.most, layer.columns, layer.experts, layer.top_k, layer.dtype)

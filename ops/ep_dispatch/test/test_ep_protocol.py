@@ -154,15 +154,60 @@ def test_by_expert(tmp_path):
 
 @pytest.mark.parametrize("name", PLANTED_BY_EXPERT)
 def test_planted_errors_by_expert(tmp_path, name):
-    (change, kinds), found = PLANTED_BY_EXPERT[name], ""
+    change, kinds = PLANTED_BY_EXPERT[name]
+    found = found_by(by_expert, tmp_path, change)
+    assert re.search(kinds, found), found
+
+
+SIGNALS = "device/signals.py"
+BEGUN = 'dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")'
+ARRIVED = 'dl.wait(arrived_ptr + pid * RANKS, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")'
+TOLD = "        if DIRECT:\n            tell_all(arrived_ptr + pid * RANKS + rank, epoch, RANKS)\n"
+SENDS = "        if sends:\n            send_rows("
+# Of rows that go to where they belong.
+PLANTED_DIRECT = {
+    "sent before the call has begun there": ((DISPATCH, BEGUN, BEGUN.replace("=epoch", "=0")), "race"),
+    "sent when the call before has begun": ((DISPATCH, BEGUN, BEGUN.replace("=epoch", "=epoch - 1")), "race"),
+    "begun that acquires nothing": ((DISPATCH, BEGUN, BEGUN.replace("acquire", "relaxed")), "race"),
+    "begun of one rank too few": ((DISPATCH, BEGUN, BEGUN.replace("RANKS,", "RANKS - 1,")), "race"),
+    "arrival not awaited": ((DISPATCH, ARRIVED, ARRIVED.replace("=epoch", "=0")), "race|uninitialised"),
+    "arrival of the call before": ((DISPATCH, ARRIVED, ARRIVED.replace("=epoch", "=epoch - 1")), "race|uninitialised"),
+    "arrival that acquires nothing": ((DISPATCH, ARRIVED, ARRIVED.replace("acquire", "relaxed")), "race|uninitialised"),
+    "arrival of the first program for all": ((DISPATCH, ARRIVED, ARRIVED.replace("pid * RANKS, ", "0, ")), "race|uninitialised"),
+    "told before rows are sent": ((DISPATCH, SENDS, TOLD + SENDS), "race|uninitialised"),
+    "told without a release": ((SIGNALS, 'semantic="release"', 'semantic="relaxed"'), "race|uninitialised"),
+    "told to this GPU alone": ((SIGNALS, 'scope="sys"', 'scope="gpu"'), "scope|race|uninitialised"),
+    "told while other warps send": ((SIGNALS, "    __syncthreads()\n    peer", "    peer"), "race|uninitialised"),
+}
+
+
+def direct(folder, seed, *changes):
+    given, policy = cases(3, seed, calls=4), "slowest-rank" if seed % 2 else "random"
+    kernels = ep_protocol.kernels(folder, *changes)
+    main = functools.partial(ep_protocol.calls, cases=given, kernels=kernels, half="dispatch", two_calls=seed % 3 == 1, direct=True)
+    result = tandem.launch(main, ranks=3, seed=seed, check=True, policy=policy)
+    return result.reports[0]["kind"] if result.reports else "" if is_right(result.values, given, "dispatch") else NOTHING
+
+
+def found_by(run, folder, change):
     for seed in range(24):
         try:
-            found = by_expert(tmp_path, seed, change)
+            found = run(folder, seed, change)
         except tandem.SimulationError as error:
             found = error.reports[0]["kind"]
         if found:
-            break
-    assert found, "not found"
+            return found
+    return "not found"
+
+
+def test_direct(tmp_path):
+    assert [direct(tmp_path, seed) for seed in range(8)] == [""] * 8
+
+
+@pytest.mark.parametrize("name", PLANTED_DIRECT)
+def test_planted_errors_in_direct_rows(tmp_path, name):
+    change, kinds = PLANTED_DIRECT[name]
+    found = found_by(direct, tmp_path, change)
     assert re.search(kinds, found), found
 
 

@@ -121,6 +121,7 @@ ROOMS = {
         "api/handles.h",
         "api/required.h",
         "api/text_out.h",
+        "base/meaning.h",
         "compiler/driver/build_id.h",
         "compiler/driver/image_cache.h",
         "compiler/target/target_info.h",

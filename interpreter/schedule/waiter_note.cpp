@@ -1,5 +1,6 @@
 // A note says what a waiter expects, what is there and who wrote that, or what a program's loop reads.
 #include "interpreter/schedule/waiter_note.h"
+#include "base/meaning.h"
 #include "interpreter/schedule/spinning.h"
 #include "interpreter/schedule/stream.h"
 #include "interpreter/simt/mbarrier.h"
@@ -144,7 +145,9 @@ void addLoop(Machine& m, Run& run, Diagnostic& d) {
 std::string signalName(Machine& m, Address address) {
   Allocation* a = m.arena.find(address);
   if (!a) return "address " + hex(address);
-  return "`" + a->name + "` + " + std::to_string(address - a->begin) + " of rank " + std::to_string(a->rank);
+  std::string words = meaningOf(address).words;
+  return "`" + a->name + "` + " + std::to_string(address - a->begin) + " of rank " + std::to_string(a->rank) +
+         (words.empty() ? "" : " (" + words + ")");
 }
 
 std::string itemText(const Stream& s) {

@@ -3,6 +3,10 @@
 #include "tandem/moe_config.h"
 #include "tandem/operator.h"
 
+namespace tandem {
+class Meaning;
+}
+
 namespace tandem::ops {
 
 class Dealer;
@@ -43,14 +47,15 @@ class TANDEM_API EpDispatch : public Operator {
   std::unique_ptr<Exchange> exchange_;
   std::unique_ptr<Dealer> dealer_;
   bool isQuantised_, hasPlacement_;
-  int64_t places_;                // by expert: of what each one's rows begin at a multiple; 0: rows come by token
-  bool isDirect_;                 // rows go to where they belong on their ranks, into symmetric memory
-  bool isInside_;                 // the route is made beside the rows
-  int tellers_;                   // programs that move no rows
-  Tensor ids_, weights_;          // of the tokens that come
-  Tensor told_;                   // the last call in which the host was told of a bad id
-  Tensor begun_, arrived_;        // signals of rows that go to where they belong
-  Tensor routed_;                 // the last call whose route was made beside the rows
+  int64_t places_;        // by expert: of what each one's rows begin at a multiple; 0: rows come by token
+  bool isDirect_;         // rows go to where they belong on their ranks, into symmetric memory
+  bool isInside_;         // the route is made beside the rows
+  int tellers_;           // programs that move no rows
+  Tensor ids_, weights_;  // of the tokens that come
+  Tensor told_;           // the last call in which the host was told of a bad id
+  std::vector<std::unique_ptr<Meaning>> meanings_;  // of signals, for reports of waits
+  Tensor begun_, arrived_;                          // signals of rows that go to where they belong
+  Tensor routed_;                                   // the last call whose route was made beside the rows
   Tensor landed_, landedScales_;  // by token, of rows that come by expert where the route is a launch of its own
 };
 

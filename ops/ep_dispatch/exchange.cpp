@@ -26,6 +26,11 @@ Tile tileFor(int64_t pieces, int64_t programs, bool isBeside, bool sums, bool qu
   return {isBeside ? kMostWarps : kGpuWarps, shares > 1 && !quantises ? kManyPieces : kPieces};
 }
 
+std::string expertsOf(const ExchangeSizes& sizes, int64_t ranks, int64_t rank) {
+  int64_t each = cdiv(sizes.experts, ranks);
+  return std::to_string(rank * each) + " to " + std::to_string(std::min(rank * each + each, sizes.experts) - 1);
+}
+
 }  // namespace
 
 const char* const kRouteHere = "64 + 10*shard(experts) + 4*ranks*max_m*top_k";
@@ -62,6 +67,22 @@ const std::vector<Number>& exchangeNumbers() {
   return numbers;
 }
 
+std::string aboutWords(const ExchangeSizes& sizes, int64_t ranks, int64_t aboutToken, uint64_t offset) {
+  int64_t packet = int64_t(offset) / kPacketBytes, ofSource = 1 + sizes.maxM * aboutToken;
+  int64_t source = packet / ofSource % ranks, slot = packet % ofSource - 1;
+  std::string rank = "rank " + std::to_string(source);
+  if (slot < 0) return "the header of " + rank + ", which has experts " + expertsOf(sizes, ranks, source);
+  return "what " + rank + " says of its token " + std::to_string(slot / aboutToken) + ", slot " +
+         std::to_string(slot % aboutToken);
+}
+
+std::string rowWords(const ExchangeSizes& sizes, int64_t ranks, int64_t rowSlots, bool sums, uint64_t offset) {
+  int64_t row = int64_t(offset) / (rowSlots * kPacketBytes), source = row / sizes.maxM % ranks;
+  std::string token = "token " + std::to_string(row % sizes.maxM), rank = "rank " + std::to_string(source);
+  if (!sums) return "the row of " + token + " of " + rank;
+  return "the sum for " + token + " from " + rank + ", of experts " + expertsOf(sizes, ranks, source);
+}
+
 Exchange::Exchange(const Table& table, Team& team, Memory& memory, const ExchangeSizes& sizes, int64_t aboutToken,
                    DType dtype, int others, bool sums, bool isDirect, const ExchangeConfig& config)
     : table_(table), team_(team), sizes_(sizes), placed_(config.placedExperts), copies_(config.copies), dtype_(dtype),
@@ -89,6 +110,12 @@ Exchange::Exchange(const Table& table, Team& team, Memory& memory, const Exchang
   slots_ = isDirect ? abouts_
                     : markedSlots(team, memory, {isBeside_ ? 1 : 2, team.size(), sizes.maxM * rowSlots, 2}, "rows");
   epochs_ = memory.localZeros({programs_}, DType::Int64, "calls");
+  auto say = [&](const Tensor& memory, auto words) {
+    meanings_.push_back(std::make_unique<Meaning>(memory.address, memory.bytes(), table.name, words));
+  };
+  int64_t ranks = team.size();
+  say(abouts_, [=](uint64_t offset) { return aboutWords(sizes, ranks, aboutToken, offset); });
+  if (!isDirect) say(slots_, [=](uint64_t offset) { return rowWords(sizes, ranks, rowSlots, sums, offset); });
 }
 
 int64_t Exchange::tokens() const { return team_.size() * sizes_.maxM; }

@@ -1,9 +1,11 @@
 // Dispatch and combine share this on the host: how rows go in packets from tokens to their experts' ranks, and back.
 #pragma once
+#include "base/meaning.h"
 #include "ops/kernel_text.h"
 #include "ops/route/blocks.h"
 #include "tandem/moe_config.h"
 #include <map>
+#include <memory>
 #include <optional>
 
 namespace tandem::ops {
@@ -46,6 +48,11 @@ bool isThroughput(const ExchangeConfig& config, int64_t maxM);
 // m, and which half of a call: both unless one is told.
 const std::vector<Number>& exchangeNumbers();
 
+// Which rank, token and experts a wait is for, by what is awaited: at an offset of the packets about rows, of which each
+// token has `aboutToken`, and of the slots of rows, `rowSlots` each.
+std::string aboutWords(const ExchangeSizes& sizes, int64_t ranks, int64_t aboutToken, uint64_t offset);
+std::string rowWords(const ExchangeSizes& sizes, int64_t ranks, int64_t rowSlots, bool sums, uint64_t offset);
+
 class Exchange {
  public:
   // `aboutToken`: packets that say more of each token; `dtype`: of the rows that travel, of fp8 with scales; `others`:
@@ -83,6 +90,7 @@ class Exchange {
   int programs_, numWarps_, others_;
   bool isDirect_;
   Tensor abouts_, slots_, epochs_;
+  std::vector<std::unique_ptr<Meaning>> meanings_;  // of the slots, for reports of waits
 };
 
 }  // namespace tandem::ops

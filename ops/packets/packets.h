@@ -1,8 +1,10 @@
 // The symmetric slots of collectives in packets, whose data is its own flag, and their launches.
 #pragma once
+#include "base/meaning.h"
 #include "ops/kernel_text.h"
 #include "tandem/collective_config.h"
 #include "tandem/operator.h"
+#include <memory>
 
 namespace tandem::ops {
 
@@ -46,6 +48,7 @@ class Packets {
   int programs_, numWarps_;
   int64_t slotPackets_;  // of one program from one rank
   Tensor slots_, epochs_;
+  std::unique_ptr<Meaning> meaning_;  // of the slots, for reports of waits
 };
 
 inline const Kernel& packetsKernel(const std::string& name) { return kernelOf("ops/packets/packets.py", name); }

@@ -1,5 +1,6 @@
 // This file says why a rank's waits ended: it turns the device's note, or the wait that holds a stream, into a report
 // for all ranks.
+#include "base/meaning.h"
 #include "runtime/ranks/rank.h"
 #include <charconv>
 #include <cstdio>
@@ -60,9 +61,11 @@ std::string Rank::signalText(Address signal) const {
     return "rank " + std::to_string(word->member) +
            (word->ofKernels ? "'s count of barriers" : "'s flag of a barrier") + " of team " +
            std::to_string(word->team) + (word->ofKernels ? "" : " on streams");
-  return open_->heap.contains(signal)
-             ? "the signal at offset " + hex(signal - open_->heap.base()) + " of the symmetric heap"
-             : "the signal at address " + hex(signal);
+  MeaningText meaning = meaningOf(signal);
+  return (open_->heap.contains(signal)
+              ? "the signal at offset " + hex(signal - open_->heap.base()) + " of the symmetric heap"
+              : "the signal at address " + hex(signal)) +
+         (meaning.words.empty() ? "" : " (`" + meaning.owner + "`: " + meaning.words + ")");
 }
 
 // The other rank's size is in its own report.

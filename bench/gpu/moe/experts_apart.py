@@ -46,7 +46,7 @@ def in_graph(function, replays=REPLAYS, calls=CALLS):
 
 
 def link_rate(of_bytes=256 << 20, copies=12):
-    """GB/s of the copy engine, from rank 0's GPU to the next, of the quickest copy: the first ones have been seen to take three times as long."""
+    """GB/s of the copy engine, from rank 0's GPU to the next, of the quickest copy: the first ones may take three times as long."""
     if dist.get_rank():
         return None
     x, y = torch.empty(of_bytes, dtype=torch.uint8, device="cuda:0"), torch.empty(of_bytes, dtype=torch.uint8, device="cuda:1")

@@ -198,6 +198,19 @@ def test_wrong_arguments():
     failing("`warps`", lambda team: AllReduce(team, 10, "fp32", warps=3))
 
 
+@pytest.mark.parametrize("way", ["one_shot", "two_shot_packets"])
+def test_who_is_late_is_named(way):
+    def main(team):
+        op, never = AllReduce(team, 100, "fp32", way), team.zeros(1, "int64")
+        if team.rank == 2:
+            team.stream.signal_wait(never, 1)
+        op(np.ones(100, np.float32))
+        team.synchronize()
+
+    with pytest.raises(tandem.SimulationError, match=r"packets` \+ \d+ of rank 0 \(a packet from rank 2\)"):
+        tandem.launch(main, ranks=3)
+
+
 def test_closed_operators_refuse():
     def main(team):
         op = AllReduce(team, 8, "fp32")

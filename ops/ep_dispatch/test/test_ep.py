@@ -264,6 +264,34 @@ def test_halves_that_do_not_fit(flags, message):
         tandem.launch(main, ranks=2)
 
 
+@pytest.mark.parametrize(
+    "options, late, words",
+    [
+        ({}, "dispatch", r"`ep_dispatch about rows` \+ \d+ of rank 0 \(the header of rank 1, which has experts 2 to 3\)"),
+        ({}, "combine", r"`ep_combine about rows` \+ \d+ of rank 0 \(the header of rank 1, which has experts 2 to 3\)"),
+        ({"symmetric_out": True}, "dispatch", r"`ep_dispatch begun` \+ 8 of rank 0 \(the beginning of the call on rank 1\)"),
+    ],
+)
+def test_who_is_late_is_named(options, late, words):
+    def main(team):
+        given = np.ones((2, 8), np.float32), np.array([[0, 3], [2, 1]], np.int32), np.ones((2, 2), np.float32)
+        never, rows = team.zeros(1, "int64"), team.empty((4, 8), "float32")
+
+        def begin(call):
+            if team.rank == 1 and call == late:
+                team.stream.signal_wait(never, 1)
+
+        dispatch, combine = EpDispatch(team, 2, 8, 4, 2, "fp32", **options), EpCombine(team, 2, 8, 4, 2, "fp32")
+        begin("dispatch")
+        _, route = dispatch(*given, 2, out=rows)
+        begin("combine")
+        combine(np.ones((8, 8), np.float32), route, given[1], 2)
+        team.synchronize()
+
+    with pytest.raises(tandem.SimulationError, match=words):
+        tandem.launch(main, ranks=2)
+
+
 def test_ids_that_are_no_experts():
     def main(team):
         with EpDispatch(team, 2, 8, 4, 2, "fp32") as op:

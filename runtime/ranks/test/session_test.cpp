@@ -1,6 +1,7 @@
 // Sessions of ranks that are threads, on devices in the host's memory: meeting, symmetric memory, signals, barriers,
 // reports.
 #include "abi/dist_context.h"
+#include "base/meaning.h"
 #include "runtime/ranks/test/host_platform.h"
 #include "runtime/ranks/test/one_signal.h"
 #include <cstring>
@@ -122,13 +123,15 @@ TEST_F(RanksSession, TheWaitThatHoldsAStreamIsOneReportForAll) {
   options.waitTimeoutMs = 50;
   std::vector<std::string> errors = run(options, [](Session& s, int rank) {
     Address signal = s.allocate(rank, 8, true, true, "signal", kPlace);
+    Meaning meaning(signal, 8, "owner", [](uint64_t) { return "what nobody sends"; });
     if (rank == 1) signalWait(s, rank, 0, signal, 1, Compare::Eq, 7, 8);
     s.synchronize(rank);
     s.barrier(rank, 0);
   });
   EXPECT_NE(errors[1].find("rank 1: stream 0 gave up waiting for the signal at offset"), std::string::npos)
       << errors[1];
-  EXPECT_NE(errors[1].find("to be eq 7 after 50 ms; it is 0"), std::string::npos) << errors[1];
+  EXPECT_NE(errors[1].find(" (`owner`: what nobody sends) to be eq 7 after 50 ms; it is 0"), std::string::npos)
+      << errors[1];
   EXPECT_EQ(errors[0], errors[1]);
   EXPECT_EQ(session_->reports().size(), 1u);
 }

@@ -438,9 +438,11 @@ def dispatch(
     about_ptr += (epoch % 2) * RANKS * about_stride
     if DIRECT:
         telling = (pid * num_warps() * 32 + tid(0), tl.num_programs(0) * num_warps() * 32)
-        moving = (pid * num_warps() + warp, tl.num_programs(0) * num_warps())
-        gathering = telling
-        tells, gathers, sends = True, True, True
+        GATHERERS: tl.constexpr = max(num_warps() // 8, 1) if SEND else num_warps()  # warps that gather while the others send
+        SENDERS: tl.constexpr = num_warps() - GATHERERS
+        moving = (pid * SENDERS + warp - GATHERERS, tl.num_programs(0) * SENDERS)
+        gathering = ((pid * GATHERERS + warp) * 32 + laneid(), tl.num_programs(0) * GATHERERS * 32)
+        tells, gathers, sends = True, warp < GATHERERS, warp >= GATHERERS
     elif BESIDE:
         telling = (pid * num_warps() * 32 + tid(0), tl.num_programs(0) * num_warps() * 32)
         moving = (pid * (num_warps() // 2) + warp // 2, tl.num_programs(0) * (num_warps() // 2))
@@ -464,7 +466,7 @@ def dispatch(
             token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")
             rows_ptr = dl.consume_token(rows_ptr, token)
             scales_ptr = dl.consume_token(scales_ptr, token)
-    if BESIDE:
+    if BESIDE or (DIRECT and RECEIVE):
         counts = counts_of_sources(about_ptr, about_stride, epoch, m, RANKS, POLLS)
     if SEND:
         if sends:
@@ -491,10 +493,10 @@ def dispatch(
                 DIRECT,
                 PLACES == 0,
             )
-        if DIRECT:
+        if DIRECT and not RECEIVE:
             tell_all(arrived_ptr + pid * RANKS + rank, epoch, RANKS)
     if RECEIVE:
-        if not BESIDE:
+        if not BESIDE and not DIRECT:
             counts = counts_of_sources(about_ptr, about_stride, epoch, m, RANKS, POLLS)
         abouts = (about_ptr, about_stride)
         here = (here_ids_ptr, here_weights_ptr)
@@ -540,6 +542,8 @@ def dispatch(
                 if PLACES:
                     dl.notify(routed_ptr, rank, signal=epoch, sig_op="set", comm_scope="gpu")
         if DIRECT:
+            if SEND:
+                tell_all(arrived_ptr + pid * RANKS + rank, epoch, RANKS)
             dl.wait(arrived_ptr + pid * RANKS, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")
         elif BESIDE == gathers:
             place_ptr = route_ptr

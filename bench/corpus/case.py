@@ -125,8 +125,8 @@ def error(results, wanted):
     return worst
 
 
-def load(folder):
-    """Makes the libraries importable and registers the cases."""
+def load(folder, files=FILES):
+    """Makes the libraries importable and registers the cases of `files`."""
     folder = pathlib.Path(folder).resolve()
     sys.path.insert(0, str(folder))
     sys.path.append(str(pathlib.Path(__file__).parent))
@@ -147,7 +147,7 @@ def load(folder):
     for name in ("tabulate", "pytest", "einx"):  # the tutorials' printing and tests; a name that is only imported
         if importlib.util.find_spec(name) is None:
             sys.modules[name] = _Ignored(name)
-    for name in FILES:
+    for name in files:
         importlib.import_module(name)
     return folder
 

@@ -67,11 +67,12 @@ def requests_of(options):
 
     tandem.compat.install()
     import case
+    import under_tandem
     import without_gpu
 
     without_gpu.pretend()
     case.load(options.libraries)
-    launches = without_gpu.Launches(options.configs)
+    launches = under_tandem.Launches(options.configs)
     requests, failures = {}, {}
     for name, row in case.CASES.items():
         if not any(word in name for word in options.only.split(",")):

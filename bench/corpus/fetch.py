@@ -1,9 +1,12 @@
-"""Brings the libraries of libraries.txt, their Python files and settings, into a folder: python bench/corpus/fetch.py [FOLDER].
+"""Brings the libraries of a list, their Python files and settings, into a folder: python bench/corpus/fetch.py [--list unlisted] [FOLDER].
+
+Without a folder, into `.libraries` or `.unlisted` beside this file.
 
 Triton's wheel has no tutorials: copy `python/tutorials/*.py` of Triton's repository, at the release that is measured, into
 FOLDER/python/tutorials.
 """
 
+import argparse
 import pathlib
 import subprocess
 import sys
@@ -11,7 +14,6 @@ import tempfile
 import zipfile
 
 HERE = pathlib.Path(__file__).parent
-DEFAULT = HERE / ".libraries"
 
 
 def unpack(wheel, folder):
@@ -22,7 +24,11 @@ def unpack(wheel, folder):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", choices=("libraries", "unlisted"), default="libraries")
+    parser.add_argument("folder", nargs="?", type=pathlib.Path)
+    options = parser.parse_args()
+    folder = options.folder or HERE / f".{options.list}"
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as wheels:
         subprocess.run(
@@ -38,14 +44,14 @@ def main():
                 "--dest",
                 wheels,
                 "-r",
-                str(HERE / "libraries.txt"),
+                str(HERE / f"{options.list}.txt"),
             ],
             check=True,
         )
         for wheel in sorted(pathlib.Path(wheels).glob("*.whl")):
             unpack(wheel, folder)
             print(wheel.name)
-    if not (folder / "python/tutorials").is_dir():
+    if options.list == "libraries" and not (folder / "python/tutorials").is_dir():
         print(f"Triton's tutorials are not there: copy python/tutorials/*.py of its repository into {folder / 'python/tutorials'}")
 
 

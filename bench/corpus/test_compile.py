@@ -75,9 +75,9 @@ sys.path.insert(0, sys.argv[1])
 import tandem.compat
 tandem.compat.install()
 import torch, triton, triton.language as tl
-import without_gpu
+import under_tandem, without_gpu
 without_gpu.pretend()
-launches = without_gpu.Launches(configs=2)
+launches = under_tandem.Launches(configs=2)
 
 @triton.autotune([triton.Config({"BLOCK": b}) for b in (64, 128, 256)], key=["n"])
 @triton.jit
@@ -99,3 +99,27 @@ def test_a_launch_becomes_a_request_for_each_configuration(tmp_path):
     done = subprocess.run([sys.executable, tmp_path / "library.py", HERE], capture_output=True, text=True)
     wanted = [f"doubles BLOCK={block} num_warps=4 num_stages=3" for block in (64, 128)]
     assert done.stdout.strip().split(",") == wanted, done.stderr
+
+
+SASS = """
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+        /*0010*/                   LDGSTS.E.128 [R2], desc[UR4][R4.64] ;
+        /*0020*/                   HGMMA.64x64x16.F32.BF16 R24, gdesc[UR4], R24 ;
+        /*0030*/               @P0 LDL R3, [R1] ;
+        /*0040*/              @!P1 BRA 0x20 ;
+        /*0050*/               @P2 BRA 0x10 ;
+        /*0060*/                   EXIT ;
+        /*0070*/                   BRA 0x70;
+"""
+
+
+def test_the_hot_loop_is_the_innermost_that_multiplies():
+    sass = load("sass")
+    code = sass.instructions(SASS)
+    found = sass.counts(sass.hot_loop(code))
+    assert len(code) == 8 and {name: n for name, n in found.items() if n} == {
+        "instructions": 3,
+        "products": 64 * 64 * 16 // 4,
+        "wgmma": 1,
+        "spills": 1,
+    }

@@ -1,23 +1,17 @@
-"""Runs the corpus where there is no GPU: tensors "on the GPU" are the CPU's, and a launch compiles the kernel for its arguments and leaves
-the results as they were. What a library computes between its launches is computed, so that it takes the way it takes on a GPU."""
+"""Runs the corpus where there is no GPU: tensors "on the GPU" are the CPU's, and a launch (under_tandem.py, under_triton.py) compiles the
+kernel for its arguments and leaves the results as they were. What a library computes between its launches is computed, so that it takes
+the way it takes on a GPU."""
 
 import atexit
-import collections
 import contextlib
-import functools
 import types
 
 import torch
 import torch._dynamo.utils  # before `case` puts a stand-in where `tabulate` is missing
 import triton
-from tandem.compat.backends import GPUTarget
-from tandem.gpu.arguments import Arguments
-from tandem.host.call import bind_call
-from tandem.jit import JITFunction, KernelInterface
-from tandem.tune.autotune import Autotuner
 from torch.overrides import TorchFunctionMode
-
-TARGET = "sm_90a"
+from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.driver import CudaDriver
 
 
 class _OnCpu(TorchFunctionMode):
@@ -59,13 +53,19 @@ class _Stream:
         return lambda *args, **kwargs: None
 
 
-class _Driver(type(triton.runtime.driver.active)):
+class _Driver(CudaDriver):
+    def __init__(self):
+        pass
+
     class utils:
         @staticmethod
         def get_device_properties(device=0):
             return {"max_shared_mem": 227 << 10, "max_num_regs": 1 << 16, "multiprocessor_count": 132, "warpSize": 32}
 
     def get_current_device(self):
+        return 0
+
+    def get_current_stream(self, device=None):
         return 0
 
     def get_current_target(self):
@@ -91,7 +91,8 @@ def _properties(_=None):
 
 
 def pretend():
-    """Gives PyTorch and `triton` an H200 that computes nothing, so that results are never wrong. There is no way back."""
+    """Gives PyTorch and `triton` (Triton's, or Tandem's stand-in) an H200 that computes nothing, so that results are never wrong. There is
+    no way back."""
     cuda = torch.cuda
     answers = {
         "is_available": True,
@@ -116,72 +117,9 @@ def pretend():
     torch.version.cuda = torch.version.cuda or "12.8"
     torch.Tensor.is_cuda = property(lambda self: True)
     torch.Tensor.get_device = lambda self: 0
-    triton.runtime.driver.active.__class__ = _Driver
+    type(triton.runtime.driver).active = _Driver()
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8))
     torch.allclose = lambda *args, **kwargs: True
     torch.testing.assert_close = lambda *args, **kwargs: None
     atexit.unregister(torch._dynamo.utils.dump_compile_times)  # it would write with the stand-in
     _OnCpu().__enter__()
-
-
-class Launches:
-    """The kernels that launches ask for, each once, as requests to the compiler. An autotuner asks for its first `configs`
-    configurations. Once made, it takes all launches of the process."""
-
-    def __init__(self, configs):
-        self.configs, self._made = configs, {}
-        JITFunction.run = functools.partialmethod(_launch, self)
-        JITFunction.__getitem__ = KernelInterface.__getitem__
-        Autotuner.run = functools.partialmethod(_search, self)
-
-    def add(self, request, label):
-        self._made.setdefault(request, label)
-
-    def take(self):
-        """{request: the kernel's name and constants} of the launches since the last call. Names are different."""
-        made, self._made = self._made, {}
-        seen = collections.Counter()
-        for request, label in made.items():
-            seen[label] += 1
-            made[request] = label if seen[label] == 1 else f"{label} ({seen[label]})"
-        return made
-
-
-class _Compiled:
-    """What scripts ask of a compiled kernel before they choose a grid."""
-
-    n_regs, n_spills = 32, 0
-    metadata = types.SimpleNamespace(shared=1024)
-
-    def _init_handles(self):
-        pass
-
-    def __getitem__(self, grid):
-        return lambda *args, **kwargs: None
-
-
-def _launch(kernel, launches, *args, grid, warmup=False, **kwargs):
-    values, options, _ = bind_call(kernel, args, kwargs)
-    arguments = Arguments(kernel)
-    for parameter in kernel.parameters:
-        arguments.add(parameter, values[parameter.name])
-    request = kernel.request(arguments.specs, {**options, "target": TARGET}, arguments.builder, overlapping=[])
-    launches.add(request, _label(kernel, values, options))
-    return _Compiled()
-
-
-def _search(tuner, launches, *args, **kwargs):
-    tuner.nargs = dict(zip(tuner.arg_names, args))
-    configs, tuner.nargs = tuner.prune_configs(kwargs)[: launches.configs], None
-    for config in configs:
-        if config.pre_hook:
-            config.pre_hook({**dict(zip(tuner.arg_names, args)), **kwargs, **config.all_kwargs()})
-        tuner.fn.run(*args, **{**kwargs, **config.all_kwargs()})
-
-
-def _label(kernel, values, options):
-    """The kernel's name and what a configuration chooses."""
-    shown = {p.name: values[p.name] for p in kernel.parameters if kernel.is_constexpr(p)}
-    shown |= {name: options[name] for name in ("num_warps", "num_stages")}
-    plain = {name: getattr(value, "value", value) for name, value in shown.items()}
-    return " ".join([kernel.__name__, *(f"{name}={value}" for name, value in plain.items() if isinstance(value, int))])

@@ -6,8 +6,10 @@
 namespace tandem::compiler {
 namespace {
 
-void addNvidiaPasses(mlir::OpPassManager& passes, const target::TargetInfo& target, int blocks, bool layouts) {
-  pipeline::addNvidiaPasses(passes, {target.name(), blocks, layouts});
+void addNvidiaPasses(mlir::OpPassManager& passes, const target::TargetInfo& target, int blocks, bool layouts,
+                     target::RegisterPlan plan) {
+  bool hasProducer = plan != target::RegisterPlan::NoProducer;
+  pipeline::addNvidiaPasses(passes, {target.name(), blocks, layouts, hasProducer});
 }
 
 std::string toPtx(llvm::Module& module, const target::TargetInfo& target) {

@@ -53,6 +53,13 @@ void Compilation::emit() {
   if (mlir::failed(mlir::verify(*kernel_.module))) collector_.fail("verification");
 }
 
+void Compilation::beginAgain(mlir::OwningOpRef<mlir::ModuleOp> emitted) {
+  std::string name = kernel().getName().str();
+  kernel_.module = std::move(emitted);
+  kernel_.function = kernel_.module->lookupSymbol<mlir::func::FuncOp>(name);
+  collector_.forgetWarnings();
+}
+
 void Compilation::run(llvm::function_ref<void(mlir::OpPassManager&)> addPasses) {
   auto passes = std::make_unique<mlir::PassManager>(&context_, mlir::ModuleOp::getOperationName());
   addPasses(passes->nest<mlir::func::FuncOp>());

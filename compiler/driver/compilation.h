@@ -23,6 +23,8 @@ class Compilation {
   void emit();
   // Runs the passes that `addPasses` adds. Throws the CompileError that one of them reports, or InternalFailure.
   void run(llvm::function_ref<void(mlir::OpPassManager&)> addPasses);
+  // Goes back to this copy of the module as `emit` left it. What passes have warned of is forgotten.
+  void beginAgain(mlir::OwningOpRef<mlir::ModuleOp> emitted);
   // Runs `work`. A signal, or an exception other than a CompileError, becomes an InternalFailure in `stage`, which is
   // read then.
   void survive(const std::string& stage, llvm::function_ref<void()> work);

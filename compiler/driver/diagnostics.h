@@ -19,6 +19,7 @@ class DiagnosticCollector {
   [[noreturn]] void fail(const std::string& stage) const;
   const std::vector<Diagnostic>& errors() const { return errors_; }
   const std::vector<Diagnostic>& warnings() const { return warnings_; }
+  void forgetWarnings() { warnings_.clear(); }
 
  private:
   std::vector<Diagnostic> errors_, warnings_;

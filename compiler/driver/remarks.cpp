@@ -67,12 +67,11 @@ RemarkCollector::RemarkCollector(Compilation& c)
 
 RemarkCollector::~RemarkCollector() { context_.setRemarkEngine(nullptr); }
 
-std::vector<abi::Remark> RemarkCollector::take() {
+std::vector<abi::Remark> RemarkCollector::all() const {
   auto order = [](const abi::Remark& r) { return std::tie(r.file, r.line, r.column, r.kind, r.stage, r.message); };
   std::vector<abi::Remark> taken;
-  for (abi::Remark& remark : *remarks_)
-    if (!llvm::is_contained(taken, remark)) taken.push_back(std::move(remark));
-  remarks_->clear();
+  for (const abi::Remark& remark : *remarks_)
+    if (!llvm::is_contained(taken, remark)) taken.push_back(remark);
   std::sort(taken.begin(), taken.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
   return taken;
 }

@@ -14,7 +14,10 @@ class RemarkCollector {
   ~RemarkCollector();
   RemarkCollector(const RemarkCollector&) = delete;
   // Gives what has been raised, each remark once, by places.
-  std::vector<abi::Remark> take();
+  std::vector<abi::Remark> all() const;
+  size_t count() const { return remarks_->size(); }  // as raised
+  // Forgets all but the first so many that were raised.
+  void forgetAfter(size_t count) { remarks_->resize(count); }
 
  private:
   mlir::MLIRContext& context_;

@@ -12,6 +12,8 @@ struct NvidiaText : mlir::PassPipelineOptions<NvidiaText> {
   Option<std::string> target{*this, "target", llvm::cl::desc("the GPU that the code is for"), llvm::cl::init("sm_90a")};
   Option<int> blocks{*this, "blocks", llvm::cl::desc("blocks of a program's cluster"), llvm::cl::init(1)};
   Option<bool> layouts{*this, "layouts", llvm::cl::desc("false: stop before layouts"), llvm::cl::init(true)};
+  Option<bool> producer{*this, "producer", llvm::cl::desc("false: threads copy what they read through pointers"),
+                        llvm::cl::init(true)};
 };
 
 }  // namespace
@@ -26,7 +28,7 @@ void registerPasses() {
   });
   mlir::PassPipelineRegistration<NvidiaText> nvidia(
       "nvidia", "the passes for NVIDIA's GPUs", [](mlir::OpPassManager& module, const NvidiaText& text) {
-        addNvidiaPasses(module.nest<mlir::func::FuncOp>(), {text.target, text.blocks, text.layouts});
+        addNvidiaPasses(module.nest<mlir::func::FuncOp>(), {text.target, text.blocks, text.layouts, text.producer});
       });
 }
 

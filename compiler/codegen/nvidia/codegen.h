@@ -68,6 +68,9 @@ struct Assembled {
   int roomyBlocks = 0;
 };
 
+// Returns the number of blocks that the PTX of one kernel asks a multiprocessor to hold (.minnctapersm); 0 if none.
+int blocksAskedFor(std::string_view ptx);
+
 // Assembles the PTX of one kernel. Where it does not bound its registers or blocks itself (.maxnreg, .minnctapersm),
 // ptxas first may spend registers as if one block were enough. If that keeps a multiprocessor from holding half of its
 // threads, ptxas weighs registers against blocks itself, and then makes room for a second or third block; each result

@@ -51,9 +51,7 @@ void readResources(Cubin& cubin) {
   }
 }
 
-bool boundsItself(std::string_view ptx) {
-  return ptx.find("\n.maxnreg ") != ptx.npos || ptx.find("\n.minnctapersm ") != ptx.npos;
-}
+bool boundsItself(std::string_view ptx) { return ptx.find("\n.maxnreg ") != ptx.npos || blocksAskedFor(ptx); }
 
 // Returns true if registers alone keep a multiprocessor from holding half of its threads or more.
 bool areFew(const target::Occupancy& now, const target::TargetInfo& target, const BlockNeeds& block) {
@@ -99,6 +97,12 @@ class Attempts {
 };
 
 }  // namespace
+
+int blocksAskedFor(std::string_view ptx) {
+  constexpr std::string_view kDirective = "\n.minnctapersm ";
+  size_t at = ptx.find(kDirective);
+  return at == ptx.npos ? 0 : std::atoi(ptx.data() + at + kDirective.size());
+}
 
 std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const CubinOptions& options) {
   std::vector<std::string> searched;

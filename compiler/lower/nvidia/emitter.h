@@ -1,12 +1,13 @@
 // NVIDIA's answers to what the lowerings of any GPU ask.
 #pragma once
 #include "compiler/lower/nvidia/kernel.h"
+#include "compiler/target/register_plan.h"
 
 namespace tandem::lower::nvidia {
 
 class NvidiaEmitter : public Emitter {
  public:
-  explicit NvidiaEmitter(llvm::IRBuilder<>& builder) : b_(builder) {}
+  NvidiaEmitter(llvm::IRBuilder<>& builder, target::RegisterPlan plan) : b_(builder), plan_(plan) {}
   void attach(KernelContext& cx) { cx_ = &cx; }
 
   void begin(mlir::func::FuncOp kernel) override;
@@ -97,6 +98,7 @@ class NvidiaEmitter : public Emitter {
  private:
   llvm::IRBuilder<>& b_;
   KernelContext* cx_ = nullptr;
+  target::RegisterPlan plan_;
   int minBlocks_ = 0;  // blocks that a multiprocessor shall hold at once; 0: the assembler decides
 };
 

@@ -21,14 +21,14 @@ static const Lowerings& lowerings() {
 
 std::unique_ptr<llvm::Module> lowerToLlvm(func::FuncOp kernel, const std::vector<SourceFilePtr>& files,
                                           const target::TargetInfo& target, llvm::LLVMContext& context,
-                                          abi::KernelImage& image) {
+                                          abi::KernelImage& image, target::RegisterPlan plan) {
   auto module = std::make_unique<llvm::Module>(kernel.getName().str(), context);
   module->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   codegen::prepareModule(*module, target);
   auto at = filePosition(kernel.getLoc());
   Places places(*module, at ? at.getFilename().getValue() : "<unknown>", files);
   llvm::IRBuilder<> builder(context);
-  NvidiaEmitter emitter(builder);
+  NvidiaEmitter emitter(builder, plan);
   KernelContext cx(builder, *module, places, target, image, emitter, lowerings());
   emitter.attach(cx);
   Nvshmem nvshmem(cx);

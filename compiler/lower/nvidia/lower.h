@@ -2,7 +2,7 @@
 #pragma once
 #include "abi/kernel_image.h"
 #include "base/source.h"
-#include "compiler/target/target_info.h"
+#include "compiler/target/register_plan.h"
 #include <llvm/IR/Module.h>
 #include <memory>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -15,6 +15,6 @@ namespace tandem::lower::nvidia {
 // the op that the target cannot do.
 std::unique_ptr<llvm::Module> lowerToLlvm(mlir::func::FuncOp kernel, const std::vector<SourceFilePtr>& files,
                                           const target::TargetInfo& target, llvm::LLVMContext& context,
-                                          abi::KernelImage& image);
+                                          abi::KernelImage& image, target::RegisterPlan plan);
 
 }  // namespace tandem::lower::nvidia

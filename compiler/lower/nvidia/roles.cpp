@@ -23,8 +23,9 @@ static bool hasSmallBuffers(KernelContext& cx, func::FuncOp kernel) {
 
 // Returns the number of blocks of few consumers that share the multiprocessor, none without asynchronous products: two
 // if the widest instruction leaves registers enough (of eight consumers, without roles, all products of an iteration);
-// with roles three, if all products of an iteration do and the buffers are small.
-std::optional<int> blocksThatFit(KernelContext& cx, func::FuncOp kernel) {
+// with roles three, if all products of an iteration do and the buffers are small. By a plan of few blocks, no more than
+// have all registers.
+std::optional<int> blocksThatFit(KernelContext& cx, func::FuncOp kernel, target::RegisterPlan plan) {
   int64_t widest = 0, groups = std::max(1, cx.numWarps / 4);
   llvm::DenseMap<Block*, int64_t> columns;
   kernel.walk([&](tgpu::WgmmaOp op) {
@@ -41,8 +42,9 @@ std::optional<int> blocksThatFit(KernelContext& cx, func::FuncOp kernel) {
   if (widest > 128 || cx.numWarps > 8) return 1;
   bool areFew = llvm::all_of(columns, [](const auto& entry) { return entry.second <= 128; });
   bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  if (cx.numWarps > 4) return !haveRoles && areFew && hasSmallBuffers(cx, kernel) ? 2 : 1;
-  return haveRoles && areFew && widest <= 64 && hasSmallBuffers(cx, kernel) ? 3 : 2;
+  bool areMany = cx.numWarps > 4 ? !haveRoles && areFew : haveRoles && areFew && widest <= 64;
+  int roomy = target::roomyBlocks(cx.target, cx.numWarps);
+  return areMany && plan == target::RegisterPlan::ManyBlocks && hasSmallBuffers(cx, kernel) ? roomy + 1 : roomy;
 }
 
 // Warpgroups take turns in pairs, so that one of a pair computes while the other multiplies. Each waits at a barrier of

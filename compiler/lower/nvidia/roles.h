@@ -2,11 +2,12 @@
 // signals.
 #pragma once
 #include "compiler/lower/nvidia/kernel.h"
+#include "compiler/target/register_plan.h"
 #include <optional>
 
 namespace tandem::lower::nvidia {
 
-std::optional<int> blocksThatFit(KernelContext& cx, mlir::func::FuncOp kernel);
+std::optional<int> blocksThatFit(KernelContext& cx, mlir::func::FuncOp kernel, target::RegisterPlan plan);
 void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op);
 // Warpgroups take turns in pairs.
 bool takeTurns(KernelContext& cx);

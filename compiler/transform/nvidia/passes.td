@@ -17,9 +17,9 @@ def RecogniseBlocks : KernelPass<"recognise-blocks"> {
   let summary = "turn pointer accesses of products into block accesses, so that TMA can do them";
   let description = [{
     Accesses that are not provably blocks stay as they are. So do all of a kernel of four warps with a loop that needs the registers which a
-    producer would keep: threads copy these.
+    producer would keep, or that is to do without one (`producer=false`): threads copy these.
   }];
-  let options = [Target];
+  let options = [Target, Option<"producer", "producer", "bool", "true", "false: a kernel of four warps does without one">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 

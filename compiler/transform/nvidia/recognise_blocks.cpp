@@ -35,11 +35,11 @@ class Recognition {
  public:
   explicit Recognition(func::FuncOp kernel) : kernel_(kernel), axes_(kernel), numWarps_(tile::numWarps(kernel)) {}
 
-  bool run(const target::TargetInfo& target) {
+  bool run(const target::TargetInfo& target, bool producer) {
     kernel_.walk([&](tile::DotOp dot) {
       if (fitsWgmma(dot, numWarps_, target)) dots_.insert(dot);
     });
-    if (dots_.empty() || lacksRegisters(target)) return false;
+    if (dots_.empty() || lacksRegisters(target, producer)) return false;
     kernel_.walk([&](Operation* op) {
       if (!isa<tile::LoadOp, tile::BlockLoadOp>(op)) return;
       if (std::optional<BlockForm> form = formOf(op)) loads_[op] = *form;
@@ -58,21 +58,28 @@ class Recognition {
 
  private:
   // TMA comes with a producer, which keeps registers: of two blocks of one warpgroup each, a thread has 216 beside
-  // producers, 255 without. Where the difference would go to memory, the threads themselves copy ahead. A tensor that the
-  // host describes is read by TMA alone.
-  bool lacksRegisters(const target::TargetInfo& target) {
+  // producers, 255 without. Where the difference would go to memory, or went there (`producer` is false), the threads
+  // themselves copy ahead. A tensor that the host describes is read by TMA alone.
+  bool lacksRegisters(const target::TargetInfo& target, bool producer) {
     constexpr int kBlocks = 2, kAddresses = 24;
     const int consumers = threadsOf(numWarps_).count(), producers = threadsOf(target::kProducerWarps).count();
     const int each = target.registersPerMultiprocessor() / kBlocks / (consumers + producers) / 8 * 8;
     const int64_t besideProducer = target::consumerRegisters(each, consumers), alone = kRegistersOfThread - 1;
     if (numWarps_ != target::kWgmma.warps) return false;
     bool isDescribed = false, lacks = false;
-    kernel_.walk([&](tile::BlockLoadOp load) { isDescribed |= !readersOf(load).empty(); });
+    kernel_.walk([&](tile::BlockLoadOp load) {
+      isDescribed |= !readersOf(load).empty() && (producer || isTakenAsItStands(load));
+    });
     if (isDescribed) return false;
     kernel_.walk([&](scf::ForOp loop) {
       bool multiplies =
           llvm::any_of(loop.getBody()->getOps<tile::DotOp>(), [&](Operation* o) { return dots_.contains(o); });
-      int64_t needed = multiplies ? registersOfLoop(loop, numWarps_) + kAddresses : 0;
+      if (multiplies && !producer) {
+        lacks = true;
+        remark::missed(loop, kRemarks, "loads not copied by TMA",
+                       {"beside a producer's warps, registers were spilled", "smaller tiles, or more warps"});
+      }
+      int64_t needed = multiplies && producer ? registersOfLoop(loop, numWarps_) + kAddresses : 0;
       if (needed <= besideProducer || needed > alone) return;
       lacks = true;
       const char* text = "this loop takes about {0} registers of a thread, and a producer's warps would leave {1}";
@@ -106,6 +113,8 @@ class Recognition {
     return {};
   }
 
+  static bool isTakenAsItStands(tile::BlockLoadOp load) { return fitsTma(load) && tensorChoice(load); }
+
   // Pointers, or a block as block pointers and descriptors in the kernel make it, unless TMA takes that as it stands.
   std::optional<BlockForm> readForm(Operation* op, remark::Reason& why) {
     if (auto load = dyn_cast<tile::LoadOp>(op)) {
@@ -116,7 +125,7 @@ class Recognition {
     }
     auto load = cast<tile::BlockLoadOp>(op);
     bool readsZeros = load.getBoundaryCheck().empty() || load.getPadding() == tile::Padding::Zero;
-    return readsZeros && !(fitsTma(load) && tensorChoice(load)) ? blockForm(load, axes_, why) : std::nullopt;
+    return readsZeros && !isTakenAsItStands(load) ? blockForm(load, axes_, why) : std::nullopt;
   }
 
   struct Reader {
@@ -268,7 +277,7 @@ struct RecogniseBlocks : impl::RecogniseBlocksBase<RecogniseBlocks> {
   using Base::Base;
   void runOnOperation() override {
     const target::TargetInfo* gpu = targetOf(target);
-    if (gpu) cleanUp(gpu->hasTma() && gpu->hasWgmma() && Recognition(getOperation()).run(*gpu));
+    if (gpu) cleanUp(gpu->hasTma() && gpu->hasWgmma() && Recognition(getOperation()).run(*gpu, producer));
   }
 };
 

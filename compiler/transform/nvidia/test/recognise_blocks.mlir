@@ -1,6 +1,10 @@
 // A product's operand whose addresses are rows of one stride, from a position that a loop moves, is a block of a matrix.
 // RUN: tandem-opt --recognise-blocks=target=sm_90a %s | FileCheck %s
+// RUN: tandem-opt '--recognise-blocks=target=sm_90a producer=false' %s | FileCheck %s --check-prefix=THREADS
 
+// THREADS-LABEL: func.func @product
+// THREADS-NOT: tile.block_load
+// THREADS: tile.load
 // CHECK-LABEL: func.func @product
 // CHECK: scf.for %[[K:[^ ]*]] =
 // CHECK: %[[STRIDE:.*]] = arith.extsi %arg2

@@ -53,6 +53,33 @@ def in_place(x, b, steps, W: tl.constexpr, BK: tl.constexpr):
         tl.debug_barrier()
 
 
+@triton.jit
+def tickets(a, b, o, counter, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, CHAINED: tl.constexpr):
+    """Programs draw their tiles. With CHAINED the ticket is what another one leads to: the loop's end comes from memory that changes."""
+    da = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
+    db = tl.make_tensor_descriptor(b, [N, K], [K, 1], [BN, BK])
+    do = tl.make_tensor_descriptor(o, [M, N], [N, 1], [BM, BN])
+    columns = tl.cdiv(N, BN)
+    tiles = tl.cdiv(M, BM) * columns
+    tile = tl.atomic_add(counter, 1)
+    while tile < tiles:
+        if CHAINED:
+            tl.atomic_add(counter + 1, 1)
+            tile = tiles - 1 - tile
+        m, n = tile // columns * BM, tile % columns * BN
+        acc = tl.zeros([BM, BN], tl.float32)
+        for k in range(0, K, BK):
+            acc = tl.dot(da.load([m, k]), db.load([n, k]).T, acc)
+        do.store([m, n], acc)
+        tile = tl.atomic_add(counter, 1)
+        if CHAINED:
+            tile = tl.where(tl.load(counter + 1, volatile=True) < 0, 0, tile)
+
+
+def _tickets(a, b, o, counter, M, N, K):
+    return wide(a) @ wide(b).T
+
+
 def _strided(a, b, o, M, N, K):
     return wide(a)[:M, :K] @ wide(b)[:N, :K].T
 
@@ -103,6 +130,30 @@ for _dtype, _bm, _bn, _bk, _warps, _stages in (
                 num_warps=_warps,
                 num_stages=_stages,
             )
+
+for _bm, _bn, _warps, _stages in ((64, 64, 4, 3), (128, 128, 4, 3), (128, 128, 8, 3), (128, 256, 8, 3), (64, 128, 4, 1)):
+    for _m, _n, _k in ((256, 256, 192), (520, 264, 72), (64, 64, 64), (1, 8, 1024)):
+
+        def make(rng, M=_m, N=_n, K=_k):
+            return [normal(rng, (M, K), "fp16"), normal(rng, (N, K), "fp16"), poisoned((M, N)), np.zeros(2, np.int32), M, N, K]
+
+        for _chained in (False, True):
+            for _programs in (1, 3, 64):
+                check(
+                    tickets,
+                    make,
+                    _tickets,
+                    f"{_m}x{_n}x{_k}.{_bm}x{_bn}.w{_warps}.s{_stages}.p{_programs}{'.chained' * _chained}",
+                    (_programs,),
+                    1e-4,
+                    1e-4,
+                    BM=_bm,
+                    BN=_bn,
+                    BK=64,
+                    CHAINED=_chained,
+                    num_warps=_warps,
+                    num_stages=_stages,
+                )
 
 for _tiles in (1, 2, 7):
     for _k in (32, 256):

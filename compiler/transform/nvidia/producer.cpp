@@ -2,8 +2,10 @@
 #include "compiler/transform/nvidia/producer.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/transform/gpu/accesses.h"
+#include "compiler/transform/gpu/thread_dependence.h"
 #include "compiler/transform/gpu/waits.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Interfaces/LoopLikeInterface.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tandem::transform::nvidia {
@@ -67,9 +69,22 @@ class Slice {
       if (!isa<RankedTensorType>(v.getType())) needValue(v);
   }
 
+  // Returns true if the consumers can tell the producer what `op` gives: numbers that take all threads, or that only one
+  // of both may take from memory, such as a ticket.
   bool isTold(Operation* op) const {
-    return op->getBlock() == &body_ && hasTiles(op) && isMemoryEffectFree(op) &&
-           llvm::all_of(op->getResultTypes(), [](Type t) { return t.isIntOrIndexOrFloat(); });
+    bool takesTiles = hasTiles(op) && isMemoryEffectFree(op);
+    bool takesTurn = isa<tile::AtomicRmwOp, tile::AtomicCasOp, tile::LoadOp>(op) && !mayHappenTwice(op) &&
+                     !isPerThread(cast<func::FuncOp>(body_.getParentOp()));
+    auto isNumber = [](Type t) { return t.isIntOrIndexOrFloat(); };
+    return (takesTiles || takesTurn) && llvm::all_of(op->getResultTypes(), isNumber) && !isBesideCopies(op);
+  }
+
+  // Returns true if each iteration of a loop that copies tiles would be told: then the producer would never be ahead.
+  bool isBesideCopies(Operation* op) const {
+    auto loop = op->getParentOfType<LoopLikeOpInterface>();
+    auto isIn = [&](Operation* root) { return root->getParentOfType<LoopLikeOpInterface>() == loop; };
+    auto isDeeper = [&](Operation* root) { return loop->isProperAncestor(root) && !isIn(root); };
+    return loop && llvm::any_of(roots_, isIn) && llvm::none_of(roots_, isDeeper);
   }
 
   void needValue(Value v) {
@@ -82,7 +97,10 @@ class Slice {
       return;
     }
     auto result = cast<OpResult>(v);
-    if (places_.contains(result.getOwner())) sound_ = false;  // it is passed, not done again, and so gives no value
+    if (places_.contains(result.getOwner())) {  // it is passed, not done again
+      sound_ &= isTold(result.getOwner());
+      needed_.told.insert(result.getOwner());
+    }
     needOp(result.getOwner());
     if (auto loop = dyn_cast<scf::WhileOp>(result.getOwner())) needPassed(loop, result.getResultNumber());
     if (auto loop = dyn_cast<scf::ForOp>(result.getOwner())) needCarried(loop, result.getResultNumber());

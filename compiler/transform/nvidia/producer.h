@@ -11,13 +11,13 @@ namespace tandem::transform::nvidia {
 struct Needed {
   llvm::SetVector<mlir::Operation*> ops;
   llvm::DenseSet<mlir::Value> carried;     // results of loops and branches that are needed
-  llvm::SetVector<mlir::Operation*> told;  // those of `ops` that make numbers of tiles, once a program
+  llvm::SetVector<mlir::Operation*> told;  // those of `ops` whose numbers the consumers tell the producer
 };
 
 // Returns the ops of `body` that ops in `roots` need: operands, their operands in turn, loops and branches around them.
-// Ops outside of loops and branches that make numbers of tiles are told: what they need is not needed. Returns nothing
-// if another tile is among them, or control flow that the copy cannot have (one thread runs it), or an op that must not
-// happen twice. The ops of `places` are only passed by.
+// Ops that make numbers of tiles, or take them from memory that changes, are told: what they need is not needed. Returns
+// nothing if another tile is among them, or control flow that the copy cannot have (one thread runs it), or an op that
+// must not happen twice, or if a loop's every iteration would have to be told. The ops of `places` are only passed by.
 std::optional<Needed> neededFor(mlir::Block& body, llvm::ArrayRef<mlir::Operation*> roots,
                                 llvm::ArrayRef<mlir::Operation*> places = {});
 

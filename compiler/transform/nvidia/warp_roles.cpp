@@ -1,6 +1,6 @@
 // The producer is a slice of the kernel. It waits for signals itself; at other ops that its copies must come after it
-// passes a gate, which the consumers open behind them. Numbers that take all threads, such as a tile's sum, it is told
-// through shared memory, behind a gate.
+// passes a gate, which the consumers open behind them. Numbers that take all threads, such as a tile's sum, or that are
+// taken from memory once, such as a ticket, it is told through shared memory, in a gate.
 #include "compiler/transform/nvidia/warp_roles.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
@@ -42,12 +42,15 @@ class ProducerSplit {
       whyNot = {"a producer warp cannot run ahead of what decides the loop or its addresses", ""};
       return nullptr;
     }
-    if (auto gate = llvm::find_if(gates_, isDivergent); gate != gates_.end()) {
-      whyNot = {remark::lineOf(*gate) + ", which comes before it, is reached by some threads only", ""};
-      return nullptr;
-    }
+    llvm::erase_if(gates_, [&](Operation* op) { return needed->told.contains(op); });
+    for (auto ops : {ArrayRef(gates_), needed->told.getArrayRef()})
+      if (auto op = llvm::find_if(ops, isDivergent); op != ops.end()) {
+        whyNot = {remark::lineOf(*op) + ", which comes before it, is reached by some threads only", ""};
+        return nullptr;
+      }
     if (!needed->told.empty() && blocks_ > 1) {
-      whyNot = {"a number made of a tile decides the loop or its addresses", "num_ctas=1"};
+      whyNot = {"a number that one block makes of a tile, or takes from memory, decides the loop or its addresses",
+                "num_ctas=1"};
       return nullptr;
     }
     warnOfWaits(*needed);
@@ -136,13 +139,14 @@ class ProducerSplit {
     return tgpu::RingOp::create(builder, builder.getUnknownLoc(), builder.getI32Type(), 1, 0, true, false, blocks_ > 1);
   }
 
-  static bool passGate(Operation* op, Value gate, OpBuilder& builder) {
+  static bool passGate(Operation* op, Value gate, OpBuilder& builder, llvm::function_ref<void()> inGate = [] {}) {
     tgpu::AcquireOp::create(builder, op->getLoc(), gate);
+    inGate();
     tgpu::CommitOp::create(builder, op->getLoc(), gate);
     return true;
   }
 
-  // All threads have the same number.
+  // All threads have the same number. They go on when the producer has read it, so the next one may take its place.
   static void tell(Operation* op, Value gate, const llvm::DenseMap<Value, Value>& places) {
     openGate(op, gate);
     OpBuilder builder(op->getNextNode());
@@ -153,12 +157,12 @@ class ProducerSplit {
 
   static bool learn(Operation* op, Value gate, const llvm::DenseMap<Value, Value>& places, OpBuilder& builder,
                     IRMapping& mapping) {
-    passGate(op, gate, builder);
-    Value zero = arith::ConstantIntOp::create(builder, op->getLoc(), 0, 32);
-    for (Value number : op->getResults())
-      mapping.map(number,
-                  simt::SmemLoadOp::create(builder, op->getLoc(), number.getType(), places.lookup(number), zero));
-    return true;
+    Location loc = op->getLoc();
+    return passGate(op, gate, builder, [&] {
+      Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+      for (Value number : op->getResults())
+        mapping.map(number, simt::SmemLoadOp::create(builder, loc, number.getType(), places.lookup(number), zero));
+    });
   }
 
   static void openGate(Operation* op, Value gate) {

@@ -122,11 +122,13 @@ def met(a_ptr, b_ptr, c_ptr, M, N, K):
     c.store([row, column], acc.to(tl.bfloat16))
 
 
-# An operation that must not happen twice cannot be the producer's as well.
-# TAKEN-NOT: producer
+# An operation that must not happen twice is the consumers', who tell the producer.
 # TAKEN: tile.atomic_rmw
+# TAKEN: simt.smem_store
+# TAKEN: producer
 # TAKEN-NOT: tile.atomic_rmw
-# TAKEN-NOT: producer
+# TAKEN: simt.smem_load
+# TAKEN: tgpu.tma_load
 @triton.jit
 def taken(a_ptr, b_ptr, c_ptr, counter, M, N, K):
     a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[128, 64])

@@ -181,10 +181,17 @@ func.func @told(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
   return
 }
 
-// A producer cannot run ahead of a loop that a tile decides each time.
+// A producer is told what a tile decides for a loop of copies each time.
 // CHECK-LABEL: func.func @decided
-// CHECK-NOT: tgpu.warp_specialize
-// WHY: Function=decided | {{.*}}not copied by TMA: a producer warp cannot run ahead of what decides the loop or its addresses
+// CHECK: tgpu.warp_specialize consumer
+// CHECK: scf.for
+// CHECK: tile.reduce
+// CHECK: simt.smem_store
+// CHECK: producer
+// CHECK: scf.for
+// CHECK: %[[TOLD:.*]] = simt.smem_load
+// CHECK-NEXT: tgpu.commit
+// CHECK-NEXT: scf.for {{.*}} to %[[TOLD]]
 func.func @decided(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
     %y: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %m: i64 {tile.multiple_of = 16 : i32}, %n: i32,
     %q: tensor<64x!tile.ptr<i32>>, %o: !tile.ptr<f32>)
@@ -208,6 +215,34 @@ func.func @decided(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
     }
     tile.block_store %r, %o shape(%m, %m) strides(%m, %one) at(%c0, %c0) check [0, 1] : tensor<64x64xf32>, !tile.ptr<f32>
   }
+  return
+}
+
+// In each iteration of the loop of copies it is not told: it would never be ahead.
+// CHECK-LABEL: func.func @decided_each
+// CHECK-NOT: tgpu.warp_specialize
+// WHY: Function=decided_each | {{.*}}not copied by TMA: a producer warp cannot run ahead of what decides the loop or its addresses
+func.func @decided_each(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
+    %y: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %m: i64 {tile.multiple_of = 16 : i32}, %n: i32,
+    %q: tensor<64x!tile.ptr<i32>>, %o: !tile.ptr<f32>)
+    attributes {tile.num_warps = 4 : i32, tile.num_stages = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %one = arith.constant 1 : i64
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) : i32 {
+      %t = tile.load %q : tensor<64x!tile.ptr<i32>> -> tensor<64xi32>
+      %i = tile.reduce(%t) along 0 : (tensor<64xi32>) -> i32 {
+      ^bb0(%u: i32, %v: i32):
+        %uv = arith.addi %u, %v : i32
+        tile.yield %uv : i32
+      }
+      %a = tile.block_load %x shape(%m, %m) strides(%m, %one) at(%i, %c0) check [0, 1] : !tile.ptr<f16> -> tensor<64x64xf16>
+      %b = tile.block_load %y shape(%m, %m) strides(%m, %one) at(%i, %c0) check [0, 1] : !tile.ptr<f16> -> tensor<64x64xf16>
+      %s = tile.dot %a, %b, %sum : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+      scf.yield %s : tensor<64x64xf32>
+    }
+    tile.block_store %r, %o shape(%m, %m) strides(%m, %one) at(%c0, %c0) check [0, 1] : tensor<64x64xf32>, !tile.ptr<f32>
   return
 }
 

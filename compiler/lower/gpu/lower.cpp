@@ -4,7 +4,6 @@
 #include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/lower/gpu/dist.h"
 #include "compiler/lower/gpu/memory.h"
-#include "compiler/lower/gpu/simt_shared.h"
 #include "compiler/lower/gpu/trace.h"
 
 namespace tandem::lower::gpu {
@@ -27,8 +26,6 @@ void KernelContext::lower(func::FuncOp kernel) {
   image.cluster = {blocks, 1, 1};
   shared_ = emit.sharedMemory(module);
   if (std::optional<int> axis = tgpu::longestFirst(kernel)) longestFirst = *axis;
-  allocateSmem(*this, kernel);
-  freeBegin = llvm::alignTo(sharedBytes, 128);
   emit.begin(kernel);
   lowerArguments(kernel);
   traced(*this, "kernel", kernel, nullptr, [&] {

@@ -3,6 +3,7 @@
 #include "compiler/analysis/boxes.h"
 #include "compiler/dialect/tgpu/bulk_store.h"
 #include "compiler/dialect/tgpu/products.h"
+#include "compiler/lower/gpu/simt_shared.h"
 #include "compiler/lower/nvidia/cluster.h"
 #include "compiler/lower/nvidia/copies.h"
 #include "compiler/lower/nvidia/made_maps.h"
@@ -98,6 +99,7 @@ void allocateBuffers(KernelContext& cx, func::FuncOp kernel) {
   });
   cx.stagesInRings = storesBetweenRings(kernel);
   if (!cx.stagesInRings) allocateStaging(cx, kernel);
+  gpu::allocateSmem(cx, kernel);  // Behind the buffers, most of which begin at multiples of 1024 bytes.
   kernel.walk([&](tgpu::RingOp op) {
     Ring ring;
     ring.slots = op.getSlots();

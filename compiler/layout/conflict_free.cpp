@@ -224,8 +224,12 @@ class Chooser {
     int64_t total = accessCost(stores, storeAccess, scratch.storeVector, elemBits_) +
                     accessCost(loads, loadAccess, scratch.loadVector, elemBits_);
     if (!scratch.uniformRounds) total *= 2;
-    if (total >= bestCost_) return;
+    // Vectors that take as many passes as instructions that transpose cost a byte permutation for each word beside.
+    bool transposes = (storeAccess == Access::MatrixTransposed) != (loadAccess == Access::MatrixTransposed) &&
+                      storeAccess != Access::Vector && loadAccess != Access::Vector;
+    if (std::pair(total, !transposes) >= std::pair(bestCost_, !bestTransposes_)) return;
     bestCost_ = total;
+    bestTransposes_ = transposes;
     best_ = std::move(scratch);
   }
   bool fits(const LinearLayout& layout, Access access) const {
@@ -246,6 +250,7 @@ class Chooser {
   MatrixInstructions instructions_;
   Scratch best_;
   int64_t bestCost_ = INT64_MAX;
+  bool bestTransposes_ = false;
 };
 
 }  // namespace

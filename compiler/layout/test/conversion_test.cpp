@@ -107,6 +107,14 @@ TEST(Conversion, BitPermutationsWithoutConflicts) {
   }
 }
 
+// A product's result that becomes a right operand changes place by stmatrix and a transposing ldmatrix. Vectors take as
+// many passes, but their words would be put together and taken apart by byte permutations.
+TEST(Conversion, ResultToRightOperandByMatrices) {
+  Scratch scratch = conflictFree(mmaV2Result({64, 32}, {2, 1}), dotOperandB({64, 32}, 16, {2, 1}), 16, kPlenty, kAll);
+  EXPECT_EQ(scratch.store, Access::Matrix);
+  EXPECT_EQ(scratch.load, Access::MatrixTransposed);
+}
+
 // A conflict is accepted only where wider accesses gain more than it costs: one element at a time there is none.
 TEST(Conversion, NeverDearerThanOneElementAtATime) {
   Random random(12);

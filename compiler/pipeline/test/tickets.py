@@ -1,6 +1,7 @@
 # The place of a ticket that a producer is told lies behind the slots: it does not cost a multiprocessor its second block.
 # REQUIRES: ptxas
-# RUN: env TANDEM_CACHE=0 tandemc %s --remarks --num-warps 4 --signature '*fp16:16, *fp16:16, *fp32:16, *i32:16, i32, i32, i32' | FileCheck %s
+# RUN: env TANDEM_CACHE=0 tandemc %s --remarks --num-warps 4 --signature '*fp16:16, *fp16:16, *fp32:16, *i32:16, i32, i32, i32' \
+# RUN:   | FileCheck %s
 import triton
 import triton.language as tl
 

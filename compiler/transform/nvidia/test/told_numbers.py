@@ -6,10 +6,10 @@
 # RUN:   --constexpr 'EACH=False' | FileCheck %s --check-prefix=PTX
 # RUN: tandemc %s:tiles --remarks --num-warps 4 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *i32:16, i32, i32:16' \
 # RUN:   --constexpr 'EACH=True' 2>&1 | FileCheck %s --check-prefix=NOT
-# RUN: tandemc %s:tickets --emit=gpu --num-warps 4 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *i32:16, i32:16, i32:16, i32:16' \
-# RUN:   | FileCheck %s --check-prefix=TICKET
-# RUN: tandemc %s:tickets --emit=ptx --num-warps 4 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *i32:16, i32:16, i32:16, i32:16' \
-# RUN:   | FileCheck %s --check-prefix=TICKETPTX
+# RUN: tandemc %s:tickets --emit=gpu --num-warps 4 --num-stages 2 \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *i32:16, i32:16, i32:16, i32:16' | FileCheck %s --check-prefix=TICKET
+# RUN: tandemc %s:tickets --emit=ptx --num-warps 4 --num-stages 2 \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *i32:16, i32:16, i32:16, i32:16' | FileCheck %s --check-prefix=TICKETPTX
 import triton
 import triton.language as tl
 

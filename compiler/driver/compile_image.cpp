@@ -65,7 +65,8 @@ Code toCode(Compilation& c, const target::TargetInfo& target, RemarkCollector& r
 }
 
 // Where registers were divided among blocks and roles, and the code spills, other plans have fewer blocks, or no
-// producer. They are taken where they at least halve the spills; a few are not worth the producer of TMA's copies.
+// producer. They are taken where they at least halve the spills, and products stay asynchronous; a few are not worth the
+// producer of TMA's copies.
 Code withFewestSpills(Compilation& c, const target::TargetInfo& target) {
   constexpr int kFew = 64, kFewBesideTma = 192;
   RemarkCollector remarks(c);
@@ -76,7 +77,8 @@ Code withFewestSpills(Compilation& c, const target::TargetInfo& target) {
   auto spills = [&](int few) { return code.cubin && code.cubin->spillBytes > few; };
   auto tryPlan = [&](RegisterPlan plan) {
     Code other = toCode(c, target, remarks, plan);
-    if (other.cubin && other.cubin->spillBytes * 2 <= code.cubin->spillBytes) code = std::move(other);
+    bool isSerialised = other.cubin && !other.cubin->serialised.empty() && code.cubin->serialised.empty();
+    if (other.cubin && !isSerialised && other.cubin->spillBytes * 2 <= code.cubin->spillBytes) code = std::move(other);
   };
 
   int warps = tile::numWarps(c.kernel());

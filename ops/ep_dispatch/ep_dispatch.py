@@ -537,6 +537,7 @@ def dispatch(
                     BLOCK,
                     GROUP,
                     1.0,
+                    0,
                     PLACES,
                 )
                 if PLACES:

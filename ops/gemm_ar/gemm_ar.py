@@ -363,7 +363,6 @@ def gemm_ar(
     tiles = rows * tl.cdiv(n, BN)
     steps = tl.cdiv(k, BK)
     row = tl.arange(0, BM)
-    inside = row[:, None] * BN + tl.arange(0, BN)[None, :]
     a = b = None
     if DESCRIPTORS:
         a = tl.make_tensor_descriptor(a_ptr, shape=[m, k], strides=[k, 1], block_shape=[BM, BK])

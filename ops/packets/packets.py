@@ -1,7 +1,8 @@
 """Sums over ranks of few elements, in packets whose data is their flag: all-reduce in one flight and in two, reduce-scatter.
 
-A thread sends 16 bytes to a slot of each peer (ops/device/marks.py), then polls the slots that lie at the same place; of many slots it is a
-few ahead with what it sends, so that the link is busy while slots are added. Sums run in rank order in fp32. In two flights each rank sums a share of each program's slots and sends the sums to all, itself included.
+A thread sends 16 bytes to a slot of each peer (ops/device/marks.py), then polls the slots that lie at the same place; of many slots it is
+a few ahead with what it sends, so that the link is busy while slots are added. Sums run in rank order in fp32. In two flights each rank
+sums a share of each program's slots and sends the sums to all, itself included.
 
 Each program counts its own calls, and its slots are its own. Two sets of slots are used in turn: who has read a slot in call e puts the
 marks back before that call ends; a rank that writes there in call e + 2 has ended call e + 1, so it has received what every rank sent in it
@@ -84,8 +85,9 @@ def fly(
     FLIGHTS: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    """Sends this program's first `slots` of x. With two flights a rank has slots rank * share on, of which it sends the sums. Slots: two sets, of
-    each rank, of each program, and as many for sums behind each set; strides in 8 bytes. Gives the call's number, and where sums arrive."""
+    """Sends this program's first `slots` of x. With two flights a rank has slots rank * share on, of which it sends the sums. Slots: two
+    sets, of each rank, of each program, and as many for sums behind each set; strides in 8 bytes. Gives the call's number, and where sums
+    arrive."""
     rank = dl.rank()
     pid = tl.program_id(0)
     threads = num_warps() * 32

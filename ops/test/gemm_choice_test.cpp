@@ -248,10 +248,10 @@ TEST(Library, ServesRowsUpToWhatItsMemoryHolds) {
 
 TEST(Scattered, SumsOfManyRowsAreScatteredFirst) {
   auto scattered = [](int64_t m, const GemmConfig& given = {}, const GemmPlace& place = kGpu) {
-    GemmSizes sizes{m, 5376, 16384, 2, DType::BFloat16};
+    GemmSizes sizes{m, 8192, 28672, 2, DType::BFloat16};
     return choices(reduceModel(), given, sizes, place, kH200).front().config.scattered > 0;
   };
-  EXPECT_TRUE(scattered(8192));
+  EXPECT_TRUE(scattered(4096));
   EXPECT_FALSE(scattered(64));
   EXPECT_TRUE(scattered(64, {.scattered = 1}));
   EXPECT_FALSE(scattered(8192, {.scattered = 0}));

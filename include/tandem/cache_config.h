@@ -21,10 +21,10 @@ struct DecodeConfig {
 
 // What a call may have beside its operands; a tensor without an address is left out.
 struct DecodeMore {
-  Tensor sinks;   // [heads] fp32: a score of each head that takes weight and has no value
-  Tensor ends;    // [m] i32: where sequences end, counted from this rank's first key; else their lengths
-  Tensor scales;  // [2, kv_heads] fp32: of keys and of values, with `fp8Cache`
-  Tensor status;  // [2] i32: what was wrong (1: a page, 2: a length), and one more than the last sequence with which
+  Tensor sinks = {};   // [heads] fp32: a score of each head that takes weight and has no value
+  Tensor ends = {};    // [m] i32: where sequences end, counted from this rank's first key; else their lengths
+  Tensor scales = {};  // [2, kv_heads] fp32: of keys and of values, with `fp8Cache`
+  Tensor status = {};  // [2] i32: what was wrong (1: a page, 2: a length), one more than the last sequence with which
 };
 
 struct AppendConfig {

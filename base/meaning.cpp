@@ -1,4 +1,4 @@
-// The pieces of all runs of the process: reports are made by threads of their own.
+// One table has the pieces of all runs of the process, under a lock: reports are made by threads of their own.
 #include "base/meaning.h"
 #include <map>
 #include <mutex>

@@ -1,4 +1,4 @@
-// What pieces of memory are for, in words: reports of waits look it up by address.
+// Owners of memory say here in words what its pieces are for, and reports of waits look that up by address.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-// Holds as long as it lives. Addresses are those of the process, of host or device memory.
+// The words hold as long as the object lives. Addresses are those of the process, of host or device memory.
 class Meaning {
  public:
   // `owner` names who uses the memory; `words` says what is at an offset of it.

@@ -1,4 +1,4 @@
-// What a kernel's code gives up for registers of its threads.
+// A register plan says what a kernel's code gives up so that its threads have more registers.
 #pragma once
 #include "compiler/target/target_info.h"
 #include <algorithm>

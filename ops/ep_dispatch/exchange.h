@@ -42,7 +42,7 @@ const Operand& placementOperand();
 // Throws Error unless `placed_experts` and `copies` go together.
 void checkPlacement(const std::string& name, const ExchangeConfig& config);
 
-// Whether a call of such an operator has many tokens.
+// Returns true if a call of such an operator has many tokens.
 bool isThroughput(const ExchangeConfig& config, int64_t maxM);
 
 // m, and which half of a call: both unless one is told.

@@ -11,7 +11,7 @@ namespace {
 // Among the numbers of rows with equally many tiles the first asks for the most memory; a tile's rows are a multiple of
 // this.
 constexpr int kLeastTileRows = 16;
-constexpr int64_t kGroup = 8;  // row blocks
+constexpr int64_t kGroup = 8;  // row blocks of a group, where they are more than kMostTogether
 // Elements of rows that a program sends at once, and in how many chunks they are dealt where they are few.
 constexpr int64_t kLeastChunk = 1024, kMostChunk = 8192, kChunks = 128;
 

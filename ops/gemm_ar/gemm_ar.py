@@ -16,7 +16,10 @@ whose data is their flag (ops/device/marks.py): one flight, no fence, no signal.
 others. More of them are stored as tiles and signalled: one shot, on every rank, which sums all tiles for itself; two shots, on the tile's
 owner, which sums it and sends the sum to all.
 
-No program waits for sums, and for other parts of a tile, before it has multiplied all its tiles, so all that anybody waits for comes.
+With BEHIND a program sums while it multiplies: behind its product of a round it sums its tile of the round before, in one shot, or sends
+that sum if this rank owns the tile and takes the sum of the round before that, in two. So parts and sums travel under products. What it
+waits for is sent by the same program of another rank, at the end of an earlier round of that program or right behind one, and so comes.
+All other sums, and other programs' parts of a tile, are waited for when a program has multiplied all its tiles.
 
 Two sets of parts and packets are used in turn. Whoever has ended a call has heard of all ranks in it: of their parts in one shot, of
 an owner who has in two; in "scatter", where some ranks may have no rows, that they have begun it. So it knows that all have ended the call
@@ -89,6 +92,7 @@ def multiply(
 
 @tandem.jit
 def notify_all(signal_ptr, epoch, RANKS: tl.constexpr):
+    """As tell_all (ops/device/signals.py), by notifies: within the loop of products another warp sends these, and nobody waits for them."""
     for step in tl.static_range(1, RANKS + 1):
         dl.notify(signal_ptr, (dl.rank() + step) % RANKS, signal=epoch, sig_op="set", comm_scope="intra_node")
 
@@ -152,9 +156,23 @@ def owner_of(tile, RANKS: tl.constexpr):
 
 @tandem.jit
 def send_sum(
-    parts_ptr, sums_ptr, ready_ptr, done_ptr, tile, tiles, m, first_row, epoch, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr
+    parts_ptr,
+    sums_ptr,
+    ready_ptr,
+    done_ptr,
+    tile,
+    tiles,
+    m,
+    n,
+    rows,
+    epoch,
+    RANKS: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    GROUP: tl.constexpr,
 ):
-    """The sum of a tile of this rank's to all ranks."""
+    """The sum of a tile of this rank's to all ranks. `rows`: of tiles."""
+    first_row = place_of(tile, rows, tl.cdiv(n, BN), GROUP)[0] * BM
     inside = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
     mask = (first_row + tl.arange(0, BM) < m)[:, None] & (inside >= 0)
     total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN).to(sums_ptr.dtype.element_ty)
@@ -199,7 +217,7 @@ def store_sum(
 
 @tandem.jit
 def behind(jobs, rounds, flights, BEHIND: tl.constexpr):
-    """How many of a program's whole tiles are done with when it has multiplied all its tiles, so many rounds behind each."""
+    """How many of a program's whole tiles are summed when it has multiplied all its tiles, each `flights` rounds behind its product."""
     return tl.minimum(tl.maximum(jobs - flights, 0), rounds) if BEHIND else 0
 
 
@@ -348,8 +366,8 @@ def gemm_ar(
     share, but for "reduce". `share`: steps of the tiles left over for each program, of `tile_steps` of a tile, the
     last of which may be none. `set_elements`: of one rank's parts; `set_packets`: of all ranks' packets, in 8 bytes. Splits: [programs, BN,
     BM] in fp32, of this rank alone; `counted`: the call in which a program's is there; `ended`: a zero, which is a zero again in the end.
-    PACKETS: elements of a packet where such travel, else 0; ALIGNED: whole packets of
-    them can be stored. CHUNK: elements of rows that are gathered at once."""
+    GROUP: row blocks that share the columns they read, 0 for all of them. PACKETS: elements of a packet where such travel, else 0;
+    ALIGNED: whole packets of them can be stored. CHUNK: elements of rows that are gathered at once."""
     rank = dl.rank()
     pid = tl.program_id(0)
     programs = tl.num_programs(0)
@@ -451,8 +469,7 @@ def gemm_ar(
             if not ONE_SHOT:
                 sent = pid + (nth - 1) * programs
                 if (nth >= 1) & (nth <= rounds) & (owner_of(sent, RANKS) == rank):
-                    first_row = place_of(sent, rows, tl.cdiv(n, BN), GROUP)[0] * BM
-                    send_sum(parts_ptr, sums_ptr, ready_ptr, done_ptr, sent, tiles, m, first_row, epoch, RANKS, BM, BN)
+                    send_sum(parts_ptr, sums_ptr, ready_ptr, done_ptr, sent, tiles, m, n, rows, epoch, RANKS, BM, BN, GROUP)
             if (nth >= FLIGHTS) & (nth < rounds + FLIGHTS):
                 summed = pid + (nth - FLIGHTS) * programs
                 store_sum(parts_ptr, sums_ptr, c_ptr, ready_ptr, done_ptr, summed, tiles, m, n, rows, epoch, RANKS, BM, BN, ONE_SHOT, GROUP)
@@ -469,8 +486,7 @@ def gemm_ar(
             if not ONE_SHOT:
                 for tile in range(pid + behind(jobs, rounds, 1, BEHIND) * programs, tiles, programs):
                     if owner_of(tile, RANKS) == rank:
-                        first_row = place_of(tile, rows, tl.cdiv(n, BN), GROUP)[0] * BM
-                        send_sum(parts_ptr, sums_ptr, ready_ptr, done_ptr, tile, tiles, m, first_row, epoch, RANKS, BM, BN)
+                        send_sum(parts_ptr, sums_ptr, ready_ptr, done_ptr, tile, tiles, m, n, rows, epoch, RANKS, BM, BN, GROUP)
             for tile in range(pid + behind(jobs, rounds, FLIGHTS, BEHIND) * programs, tiles, programs):
                 store_sum(parts_ptr, sums_ptr, c_ptr, ready_ptr, done_ptr, tile, tiles, m, n, rows, epoch, RANKS, BM, BN, ONE_SHOT, GROUP)
     if RANKS > 1 and KIND == "scatter":

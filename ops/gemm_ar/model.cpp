@@ -103,8 +103,6 @@ std::vector<GemmChoice> ofReduce(const GemmConfig& given, const GemmSizes& sizes
     way.microseconds = withSumsUs(way.microseconds, isOneShot ? link : 2 * link / sizes.ranks, way.config, sizes) +
                        (isOneShot ? 1 : 2) * (flight + machine.signalFenceUs);
   }
-  std::stable_sort(ways.begin(), ways.end(),
-                   [](const GemmChoice& a, const GemmChoice& b) { return a.microseconds < b.microseconds; });
   return ways;
 }
 

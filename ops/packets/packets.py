@@ -17,7 +17,7 @@ from ops.device.packets import end_call, load_elements, store_elements
 from tandem.simt import __syncthreads, ld, num_warps, st_vector, tid
 
 
-AHEAD = tl.constexpr(3)  # slots of a thread
+AHEAD = tl.constexpr(3)  # slots of a thread that are sent before it adds the first
 
 
 @tandem.jit
@@ -176,6 +176,17 @@ def part_of(x_ptr, n, shard, owner, at, ELEMENTS: tl.constexpr, ALIGNED: tl.cons
 
 
 @tandem.jit
+def send_parts(values, slot_ptr, x_ptr, n, shard, following, ELEMENTS: tl.constexpr, ALIGNED: tl.constexpr, RANKS: tl.constexpr):
+    """Sends each peer its values, and gives those from `following` on in its shard, which are under way meanwhile."""
+    loaded = ()
+    for step in tl.static_range(1, RANKS):
+        peer = (dl.rank() + step) % RANKS
+        st_vector(dl.symm_at(slot_ptr, peer), without_marks(values[step - 1]), "sys", "relaxed")
+        loaded += (part_of(x_ptr, n, shard, peer, following, ELEMENTS, ALIGNED),)
+    return loaded
+
+
+@tandem.jit
 def reduce_scatter(
     x_ptr,
     out_ptr,
@@ -207,23 +218,15 @@ def reduce_scatter(
     parts_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
     mine_ptr = parts_ptr + rank.to(tl.int64) * source_stride
     while i < tl.minimum(packets_each, AHEAD * threads):
-        following = ()
-        for step in tl.static_range(1, RANKS):
-            peer = (rank + step) % RANKS
-            st_vector(dl.symm_at(mine_ptr + 2 * i, peer), without_marks(values[step - 1]), "sys", "relaxed")
-            following += (part_of(x_ptr, n, shard, peer, (begin + i + threads) * ELEMENTS, ELEMENTS, ALIGNED),)
-        values = following
+        values = send_parts(values, mine_ptr + 2 * i, x_ptr, n, shard, (begin + i + threads) * ELEMENTS, ELEMENTS, ALIGNED, RANKS)
         i += threads
     count = tl.maximum(tl.minimum(shard, n - rank * shard), 0).to(tl.int64)
     for i in range(tid(0), packets_each, threads):
         ahead = i + AHEAD * threads
         if ahead < packets_each:
-            following = ()
-            for step in tl.static_range(1, RANKS):
-                peer = (rank + step) % RANKS
-                st_vector(dl.symm_at(mine_ptr + 2 * ahead, peer), without_marks(values[step - 1]), "sys", "relaxed")
-                following += (part_of(x_ptr, n, shard, peer, (begin + ahead + threads) * ELEMENTS, ELEMENTS, ALIGNED),)
-            values = following
+            values = send_parts(
+                values, mine_ptr + 2 * ahead, x_ptr, n, shard, (begin + ahead + threads) * ELEMENTS, ELEMENTS, ALIGNED, RANKS
+            )
         at = (begin + i) * ELEMENTS
         own = part_of(x_ptr, n, shard, rank, at, ELEMENTS, ALIGNED)
         parts = take(slots_of_others(parts_ptr + 2 * i, rank, source_stride, RANKS), POLLS)

@@ -1,4 +1,4 @@
-// What reports of waits say of the memory of dispatch and combine.
+// These tests read what reports of waits say of the memory of dispatch and combine.
 #include "ops/ep_dispatch/exchange.h"
 #include <gtest/gtest.h>
 

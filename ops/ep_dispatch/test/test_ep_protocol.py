@@ -120,7 +120,7 @@ def test_more_calls_than_packets_count(kernels, made, beside):
 AWAITED = 'token = dl.wait(routed_ptr, 1, "gpu", "acquire", waitValue=epoch, compare="ge")'
 TELLS = '            if PLACES:\n                dl.notify(routed_ptr, rank, signal=epoch, sig_op="set", comm_scope="gpu")\n'
 GATHERED = "            if ROUTES:\n                __syncthreads()\n"
-# Of rows that come by expert.
+# These errors are planted where rows come by expert.
 PLANTED_BY_EXPERT = {
     "the route not awaited": ((DISPATCH, AWAITED, AWAITED.replace("waitValue=epoch", "waitValue=0")), "race|uninitialised"),
     "the route of the call before": ((DISPATCH, AWAITED, AWAITED.replace("waitValue=epoch", "waitValue=epoch - 1")), "race|uninitialised"),
@@ -164,7 +164,7 @@ BEGUN = 'dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="g
 ARRIVED = 'dl.wait(arrived_ptr + pid * RANKS, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")'
 TOLD = "        if DIRECT:\n            tell_all(arrived_ptr + pid * RANKS + rank, epoch, RANKS)\n"
 SENDS = "        if sends:\n            send_rows("
-# Of rows that go to where they belong.
+# These errors are planted where rows go to where they belong.
 PLANTED_DIRECT = {
     "sent before the call has begun there": ((DISPATCH, BEGUN, BEGUN.replace("=epoch", "=0")), "race"),
     "sent when the call before has begun": ((DISPATCH, BEGUN, BEGUN.replace("=epoch", "=epoch - 1")), "race"),

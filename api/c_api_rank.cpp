@@ -155,7 +155,7 @@ int td_multiply(td_session* s, int rank, int stream, const td_product* product) 
     sessionOf(s, rank, stream)
         .multiply(rank, StreamId(stream),
                   {p.a, p.b, p.out, p.m, p.n, p.k, p.is_bfloat16 != 0, p.b_transposed != 0, p.workspace,
-                   p.workspace_bytes, p.is_added != 0});
+                   p.workspace_bytes, p.added});
   });
 }
 int td_copy(td_session* s, int rank, int stream, uint64_t dest, uint64_t source, uint64_t bytes) {

@@ -114,7 +114,7 @@ struct Product {
   bool bTransposed = false;
   Address workspace = 0;  // of this product alone while it runs
   uint64_t workspaceBytes = 0;
-  bool isAdded = false;  // to what `out` holds
+  Address added = 0;  // a matrix like `out`, or `out` itself, to which the product is added; 0: none
 };
 
 // Every call names the rank that makes it and is made by that rank's host thread between enter() and leave(). Calls

@@ -20,7 +20,7 @@ struct GemmConfig {
   int pieces = 0;
   bool bTransposed = false;  // b is [n, k]
   // GemmReduceScatter: in how many copies parts travel to each peer; 0: programs store them there; -1: its choice.
-  // AllGatherGemm: the same of shards, with `library` only. With `library` at most 8.
+  // AllGatherGemm and GemmAllReduce: the same of shards, with `library` only. With `library` at most 8.
   int chunks = -1;
   // AllGatherGemm and GemmReduceScatter: 1: as a product of few rows, gathered first or summed at the end; 0: not; -1:
   // its choice.

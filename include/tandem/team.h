@@ -63,10 +63,10 @@ class TANDEM_API Team {
   // The vendor's library that multiplies (cuBLAS): true where this rank's GPU has it.
   bool hasProducts() const;
   // out[m, n] = a[m, k] · b[k, n] by that library, of contiguous matrices, all fp16 or all bf16, summed in fp32;
-  // `bTransposed`: b is [n, k]; `isAdded`: to what `out` holds, and rounded once. `workspace` is the product's alone
-  // while it runs.
+  // `bTransposed`: b is [n, k]; `added`, where it has an address: a matrix like `out`, or `out` itself, to which the
+  // product is added before it is rounded. `workspace` is the product's alone while it runs.
   void multiply(const Tensor& out, const Tensor& a, const Tensor& b, bool bTransposed, const Tensor& workspace,
-                int stream = 0, bool isAdded = false);
+                int stream = 0, const Tensor& added = {});
 
   int newStream();
   // Returns the stream for copies and signals that go on while a kernel on `stream` waits for them: the same stream

@@ -35,13 +35,6 @@ std::array<int64_t, kWidthParts> powersOfTwo(int width) {
   return out;
 }
 
-void checkChunks(const GemmConfig& config) {
-  if (config.chunks >= 0 && config.library < 1)
-    throw Error("`ag_gemm`: `chunks` is " + std::to_string(config.chunks) +
-                ", but `library` is not 1: shards travel in " +
-                "`chunks` parts between the library's products, else as `bands`, `slices` and `copies` say");
-}
-
 void checkWidth(const GemmConfig& config) {
   std::string seen = "`ag_gemm`: `block_n` is " + std::to_string(config.blockN);
   if (!config.blockN) return;
@@ -78,7 +71,7 @@ const Table& ag_gemm() {
     t.checkMore = [](const void* given) {
       const auto& config = *static_cast<const GemmConfig*>(given);
       checkWidth(config);
-      checkChunks(config);
+      checkLibraryChunks("ag_gemm", config);
     };
     t.make = maker<AllGatherGemm, GemmConfig, 3>(ag_gemm);
     t.choices = [](const nlohmann::json& request) { return gemmChoices(ag_gemm(), gatherModel(), request); };

@@ -17,7 +17,9 @@ const Table& gemm_ar() {
   static const Table table = [] {
     Table t = gemmTable("gemm_ar", "GemmAllReduce",
                         "out[m, n] = the sum over ranks of a[m, k] @ b[k, n], on every rank: for few rows.", "m", "m");
-    t.options = gemmOptions<GemmConfig>({"pieces", "library", "scattered", "one_shot_bytes", "packets_bytes"});
+    t.options =
+        gemmOptions<GemmConfig>({"pieces", "chunks", "library", "scattered", "one_shot_bytes", "packets_bytes"});
+    t.checkMore = [](const void* given) { checkLibraryChunks("gemm_ar", *static_cast<const GemmConfig*>(given)); };
     t.tunes = true;
     t.linear = {"RowParallelLinear", false, false, "all of y comes out on every rank (GEMM + AllReduce)"};
     t.make = maker<GemmAllReduce, GemmConfig, 3>(gemm_ar);
@@ -34,9 +36,9 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
     : Operator(tables::gemm_ar(), team, {maxM, n, k}, dtype, &config), bTransposed_(config.bTransposed),
       chooser_(std::make_unique<GemmChooser>(team, table_, reduceModel(), n, k, dtype, config)),
       product_(std::make_unique<FewRows>(team, memory_, FewRows::Kind::Reduce, *chooser_, maxM, n, k, dtype, config)) {
-  if (int64_t most = std::min(maxM, mostLibraryRows(config, dtype, n, chooser_->hasProducts())))
-    library_ = std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Reduce, LibraryWay::Rows{0, most}, n, k,
-                                            dtype, bTransposed_);
+  LibraryWay::Rows those = LibraryWay::rowsFor(config, dtype, maxM, n, chooser_->hasProducts(), kMostReducedBytes);
+  if (those.most || those.mostWhole)
+    library_ = std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Reduce, those, n, k, dtype, bTransposed_);
   if (team.size() > 1 && maxM >= leastScattered(config, team.target()))
     scattered_ = std::make_unique<Scattered>(team, memory_, maxM, n, k, dtype, bTransposed_);
 }
@@ -49,7 +51,7 @@ void GemmAllReduce::queue(const Call& call) {
   const Tensor& out = call.tensors[2];
   int64_t m = call.numbers[0];
   const GemmConfig& config = chooser_->choose(m, fits, out.dtype).config;
-  if (config.library > 0) return library_->run(a, b, out, m, 0, call.stream);
+  if (config.library > 0) return library_->run(a, b, out, m, config.chunks, call.stream);
   if (scattered_ && config.scattered > 0) return scattered_->run(a, b, out, m, call.stream);
   product_->run(a, b, out, m, config, call.stream);
 }

@@ -18,6 +18,8 @@ constexpr int64_t kMostTogether = 16;
 // The least rows of a call of GEMM + AllReduce that scatters its sums first.
 constexpr int64_t kLeastScattered = 512;
 int64_t leastScattered(const GemmConfig& given, const std::string& target);
+// Its GEMM + ReduceScatter multiplies by tiles: the library in parts gathers its sums earlier.
+inline GemmConfig configOfScatter(bool bTransposed) { return {.bTransposed = bTransposed, .library = 0}; }
 // The results up to so many bytes that it then gathers in packets.
 constexpr int64_t kMostGatheredPackets = 64 << 20;
 

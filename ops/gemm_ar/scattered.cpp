@@ -8,7 +8,7 @@ namespace tandem::ops {
 
 Scattered::Scattered(Team& team, Memory& memory, int64_t maxM, int64_t n, int64_t k, DType dtype, bool bTransposed)
     : team_(team),
-      scatter_(std::make_unique<GemmReduceScatter>(team, maxM, n, k, dtype, GemmConfig{.bTransposed = bTransposed})) {
+      scatter_(std::make_unique<GemmReduceScatter>(team, maxM, n, k, dtype, configOfScatter(bTransposed))) {
   AllGatherConfig config;
   config.packetsBytes = kMostGatheredPackets;
   gather_ = std::make_unique<AllGather>(team, maxM, n, partType(dtype), config);

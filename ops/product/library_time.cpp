@@ -1,6 +1,6 @@
 // The library's choices are not known. It takes the best of some tiles and of some divisions of K, each as quick as tiles
-// of that size can be: with these constants 215 products, timed on H200s, are off by 3% in the median, and nine of ten by
-// less than 7%; the 72 that were not fitted to by 3% and 8%.
+// of that size can be. The constants are fitted to a half of 450 products of drawn shapes, timed on H200s; the other half
+// are off by 3% in the median, and nine of ten by less than 9%.
 #include "ops/product/library_time.h"
 #include "ops/product_time.h"
 #include <algorithm>
@@ -12,24 +12,23 @@ namespace {
 
 using model::Machine;
 
-// What travels, over all ranks: larger products hide their transfers, and memory is spent on both.
-constexpr double kMostBytes = 32 << 20;
-
 // Tiles have one side of kSides and one that is a multiple of kStep, and an area of at most kMostTile.
 constexpr int64_t kSides[] = {64, 128, 192, 256}, kStep = 16;
 constexpr int64_t kMostTile = 128 * 256;
 constexpr int64_t kParts[] = {1, 2, 3, 4, 6, 8};  // of K
 constexpr int64_t kLeastPart = 256;
 // Beside the launch: begin and end.
-constexpr double kEndsUs = 3.7;
+constexpr double kEndsUs = 3.4;
 // Of the machine's rates. Tiles are quicker the fewer bytes they read for an operation, to this power.
-constexpr double kMemoryRate = .942, kProductRate = 1.049, kIntensity = .106;
+constexpr double kMemoryRate = 1, kProductRate = 1.065, kIntensity = .02;
 // Where memory and products take as long, neither hides the other wholly.
-constexpr double kHiding = 3.5;
+constexpr double kHiding = 3;
+// A tile's begin and end, which the next one's products do not hide.
+constexpr double kRoundUs = 1.33;
 // Memory's rate comes with time: so much is lost in all, half of it by the first bytes.
-constexpr double kRampUs = 4.4, kRampBytes = 24.4e6;
+constexpr double kRampUs = 10, kRampBytes = 51e6;
 // Parts of sums are written and read again.
-constexpr double kPartsUs = 1.3, kPartsRate = .061;
+constexpr double kPartsUs = .23, kPartsRate = .035;
 // A collective's: half of what slower begins cost is lost by the first bytes.
 constexpr double kCollectiveUs = 1.9, kCollectiveRampUs = 8, kCollectiveRampBytes = 512 << 10;
 
@@ -84,7 +83,9 @@ struct InParts {
       }
     return now + kEndsUs;
   }
-  double scattered() {
+  double scattered() { return sums(false); }
+  double reduced() { return sums(true); }
+  double sums(bool isGathered) {
     double now = machine.launchUs;
     std::vector<double> summed;
     for (int nth = 0; nth < parts; ++nth) {
@@ -92,13 +93,18 @@ struct InParts {
         now += product(rows(nth)) + beside(2 * bytes(rows(nth), sizes.n));
         send(now, rows(nth), sizes.n);
       }
-      // The others' parts are read and their sum is written, where a copy reads and writes one.
-      link += bytes(rows(nth), sizes.n) * sizes.ranks / 2 / (machine.localCopyGbps * kBytesOfGb);
+      // Several others' parts are read and their sum is written, where a copy reads and writes one.
+      if (sizes.ranks > 2) link += bytes(rows(nth), sizes.n) * sizes.ranks / 2 / (machine.localCopyGbps * kBytesOfGb);
       summed.push_back(link + kArrivalUs);
     }
-    for (int nth = 0; nth < parts; ++nth)
-      now = std::max(now, summed[size_t(nth)]) + product(rows(nth)) + beside(3 * bytes(rows(nth), sizes.n));
-    return now + kEndsUs;
+    for (int nth = 0; nth < parts; ++nth) {
+      now = std::max(now, summed[size_t(nth)]) + product(rows(nth)) + beside(2 * bytes(rows(nth), sizes.n));
+      if (isGathered)
+        for (int peer = 1; peer < sizes.ranks; ++peer) send(now, rows(nth), sizes.n);
+    }
+    // The last results lie where the peers brought them, and are copied once more.
+    double last = bytes(rows(parts - 1), sizes.n) / (machine.localCopyGbps * kBytesOfGb) + machine.copyUs;
+    return (isGathered ? std::max(now, link + kArrivalUs + last) : now) + kEndsUs;
   }
 };
 
@@ -120,10 +126,10 @@ std::vector<GemmChoice> inParts(const GemmConfig& given, const GemmSizes& sizes,
 
 }  // namespace
 
-int64_t mostLibraryRows(const GemmConfig& given, DType dtype, int64_t columns, bool isThere) {
+int64_t mostLibraryRows(const GemmConfig& given, DType dtype, int64_t columns, bool isThere, int64_t mostBytes) {
   if (!mayTake(given, dtype, isThere) || given.chunks > 0) return 0;
   if (given.library == 1) return std::numeric_limits<int64_t>::max();
-  return int64_t(kMostBytes) / (columns * byteSize(dtype));
+  return mostBytes / (columns * byteSize(dtype));
 }
 
 bool mayBeInParts(const GemmConfig& given, DType dtype, bool isThere) {
@@ -143,6 +149,12 @@ void checkLibrary(const GemmConfig& given, DType dtype) {
                 std::to_string(kMostLibraryParts) + " are possible");
 }
 
+void checkLibraryChunks(const std::string& op, const GemmConfig& given) {
+  if (given.chunks >= 0 && given.library < 1)
+    throw Error("`" + op + "`: `chunks` is " + std::to_string(given.chunks) +
+                ", but `library` is not 1: shards travel in `chunks` parts between the library's products alone");
+}
+
 double libraryProductUs(const GemmSizes& s, const Machine& machine) {
   double m = double(s.m), n = double(s.n), k = double(s.k);
   double bytes = (k * n + m * k + m * n) * double(byteSize(s.dtype));
@@ -158,7 +170,7 @@ double libraryProductUs(const GemmSizes& s, const Machine& machine) {
     for (int64_t parts : kParts) {
       if (parts > 1 && s.k < parts * kLeastPart) break;
       double rounds = std::ceil(double(tiles * parts) / machine.multiprocessors);
-      double product = rounds * 2 * double(rows * columns) * k / double(parts) / tileRate;
+      double product = rounds * (2 * double(rows * columns) * k / double(parts) / tileRate + kRoundUs);
       double time = std::pow(std::pow(product, kHiding) + std::pow(memory, kHiding), 1 / kHiding);
       if (parts > 1) time += kPartsUs + 8 * double(parts) * m * n / (memoryRate * kPartsRate);
       best = std::min(best, time);
@@ -178,10 +190,10 @@ double packetsUs(double bytes, const Machine& machine) {
 }
 
 std::vector<GemmChoice> byLibrary(const GemmConfig& given, const GemmSizes& sizes, int64_t columns,
-                                  const GemmPlace& place, const Machine& machine, double aroundUs) {
+                                  const GemmPlace& place, const Machine& machine, double aroundUs, int64_t mostBytes) {
   // Where the model chooses, rows are whole numbers of 16 bytes: others are slow.
   bool isThere = place.products && place.blocks && place.isOwnType;
-  if (sizes.m > mostLibraryRows(given, sizes.dtype, columns, isThere)) return {};
+  if (sizes.m > mostLibraryRows(given, sizes.dtype, columns, isThere, mostBytes)) return {};
   GemmChoice choice{given};
   choice.config.library = 1;
   choice.config.chunks = 0;
@@ -197,6 +209,11 @@ std::vector<GemmChoice> byGatheredParts(const GemmConfig& given, const GemmSizes
 std::vector<GemmChoice> byScatteredParts(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                          const Machine& machine) {
   return inParts(given, sizes, place, machine, &InParts::scattered);
+}
+
+std::vector<GemmChoice> byReducedParts(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                       const Machine& machine) {
+  return inParts(given, sizes, place, machine, &InParts::reduced);
 }
 
 }  // namespace tandem::ops

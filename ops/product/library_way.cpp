@@ -23,10 +23,10 @@ Tensor rowsOf(const Tensor& t, int64_t first, int64_t count) {
 
 }  // namespace
 
-LibraryWay::Rows LibraryWay::rowsFor(const GemmConfig& given, DType dtype, int64_t maxM, int64_t columns,
-                                     bool isThere) {
+LibraryWay::Rows LibraryWay::rowsFor(const GemmConfig& given, DType dtype, int64_t maxM, int64_t columns, bool isThere,
+                                     int64_t mostBytes) {
   return {mayBeInParts(given, dtype, isThere) ? maxM : 0,
-          std::min(maxM, mostLibraryRows(given, dtype, columns, isThere))};
+          std::min(maxM, mostLibraryRows(given, dtype, columns, isThere, mostBytes))};
 }
 
 LibraryWay::LibraryWay(Team& team, Memory& memory, Kind kind, const Rows& rows, int64_t n, int64_t k, DType dtype,
@@ -35,7 +35,11 @@ LibraryWay::LibraryWay(Team& team, Memory& memory, Kind kind, const Rows& rows, 
   if (hasProducts_) workspace_ = memory.localZeros({kWorkspaceBytes}, DType::Int8, "library workspace");
   if (team.size() == 1) return;
   int64_t most = std::max(rows.most, rows.mostWhole), shard = shardRows(rows.most, team.size());
-  if (rows.most) copies_ = std::make_unique<PeerCopies>(team, memory, kMostLibraryParts);
+  if (rows.most)
+    copies_ = std::make_unique<PeerCopies>(team, memory, kMostLibraryParts * (kind == Kind::Reduce ? 2 : 1));
+  if (kind != Kind::Gather) between_ = memory.localZeros({most, n}, dtype, "library sums");
+  if (kind != Kind::Gather && rows.most)
+    arriving_ = memory.symmetricEmpty({(team.size() - 1) * shard, n}, dtype, "library parts");
   switch (kind) {
     case Kind::Gather: {
       between_ = memory.symmetricEmpty({most, k}, dtype, "library rows");
@@ -46,15 +50,15 @@ LibraryWay::LibraryWay(Team& team, Memory& memory, Kind kind, const Rows& rows, 
       return;
     }
     case Kind::Scatter: {
-      between_ = memory.localZeros({most, n}, dtype, "library sums");
-      if (rows.most) arriving_ = memory.symmetricEmpty({(team.size() - 1) * shard, n}, dtype, "library parts");
       if (!rows.mostWhole) return;
       ReduceScatterConfig config;
       config.packetsBytes = shardRows(rows.mostWhole, team.size()) * n * byteSize(dtype);
       collective_ = std::make_unique<ReduceScatter>(team, rows.mostWhole, n, dtype, config);
       return;
     }
-    case Kind::Reduce: collective_ = std::make_unique<AllReduce>(team, most * n, dtype);
+    case Kind::Reduce:
+      if (rows.most) gathered_ = memory.symmetricEmpty({most, n}, dtype, "library results");
+      if (rows.mostWhole) collective_ = std::make_unique<AllReduce>(team, rows.mostWhole * n, dtype);
   }
 }
 
@@ -65,17 +69,17 @@ LibraryWay::Part LibraryWay::partOf(int rank, int64_t m, int parts, int nth) con
   return {first, std::clamp<int64_t>(rowsOfRank(m, team_.size(), rank) - first, 0, rows)};
 }
 
-void LibraryWay::multiply(const Tensor& a, const Tensor& b, const Tensor& out, int stream, bool isAdded) {
+void LibraryWay::multiply(const Tensor& a, const Tensor& b, const Tensor& out, int stream, const Tensor& added) {
   if (!out.shape[0]) return;
-  if (hasProducts_) return team_.multiply(out, a, b, bTransposed_, workspace_, stream, isAdded);
+  if (hasProducts_) return team_.multiply(out, a, b, bTransposed_, workspace_, stream, added);
   int64_t programs = std::min<int64_t>(kSimulatedPrograms, team_.residentPrograms());
   team_.launch(kernelOf("ops/product/product.py", "product"), {.grid = {int(programs), 1, 1}, .stream = stream},
-               {a, b, out, out.shape[0], out.shape[1], a.shape[1]},
+               {a, b, out, added.address ? added : out, out.shape[0], out.shape[1], a.shape[1]},
                {{"BLOCK", kBlock},
                 {"BLOCK_K", kBlock},
                 {"PROGRAMS", programs},
                 {"B_TRANSPOSED", bTransposed_},
-                {"IS_ADDED", isAdded}});
+                {"IS_ADDED", added.address != 0}});
 }
 
 // The own shard needs no copy: its product comes first, under the first copies.
@@ -94,11 +98,10 @@ void LibraryWay::gather(const Tensor& a, const Tensor& b, const Tensor& out, int
       int64_t first = from * shard + theirs.first;
       multiply(rowsOf(between_, first, theirs.rows), b, rowsOf(out, first, theirs.rows), stream);
     }
-  copies_->end();
 }
 
-// The own shard's products come last and add what has arrived.
-void LibraryWay::scatter(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int parts, int stream) {
+// The own shard's products come last and add what has arrived. `own` takes the sums, `between_` what travels.
+void LibraryWay::scatter(const Tensor& a, const Tensor& b, const Tensor& own, int64_t m, int parts, int stream) {
   int ranks = team_.size(), me = team_.rank();
   int64_t shard = shardRows(m, ranks);
   int beside = copies_->begin(stream);
@@ -113,23 +116,45 @@ void LibraryWay::scatter(const Tensor& a, const Tensor& b, const Tensor& out, in
       copies_->send(to, rowsOf(arriving_, (me - (me > to)) * shard + part.first, part.rows), product, nth);
       copies_->receive(from, nth);
     }
-    sum(out, shard, partOf(me, m, parts, nth), beside);
+    if (ranks > 2) sum(own, shard, partOf(me, m, parts, nth), beside);
     summed.push_back(team_.recordEvent(beside));
   }
   for (int nth = 0; nth < parts; ++nth) {
     Part part = partOf(me, m, parts, nth);
+    Tensor sums = rowsOf(own, part.first, part.rows);
     team_.waitEvent(summed[size_t(nth)], stream);
-    multiply(rowsOf(a, me * shard + part.first, part.rows), b, rowsOf(out, part.first, part.rows), stream, true);
+    multiply(rowsOf(a, me * shard + part.first, part.rows), b, sums, stream,
+             ranks > 2 ? sums : rowsOf(arriving_, part.first, part.rows));
+    if (kind_ == Kind::Reduce) {
+      team_.waitEvent(team_.recordEvent(stream), beside);
+      for (int to : copies_->peers())
+        copies_->send(to, rowsOf(gathered_, me * shard + part.first, part.rows), sums, kMostLibraryParts + nth);
+    }
   }
-  copies_->end();
 }
 
-// One other rank's part needs no programs, which the products would miss.
+// All ranks' sums: each shard's parts go to the other ranks under the products of the following ones.
+void LibraryWay::reduce(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int parts, int stream) {
+  int ranks = team_.size(), me = team_.rank();
+  int64_t shard = shardRows(m, ranks);
+  scatter(a, b, rowsOf(out, me * shard, rowsOfRank(m, ranks, me)), m, parts, stream);
+  int beside = team_.streamBeside(stream);
+  for (int nth = 0; nth < parts; ++nth)
+    for (int to : copies_->peers()) {
+      int from = (2 * me - to + ranks) % ranks;
+      Part part = partOf(from, m, parts, nth);
+      copies_->receive(from, kMostLibraryParts + nth);
+      if (part.rows)
+        team_.copy(rowsOf(out, from * shard + part.first, part.rows),
+                   rowsOf(gathered_, from * shard + part.first, part.rows), beside);
+    }
+}
+
+// out = the sum of the parts that have arrived.
 void LibraryWay::sum(const Tensor& out, int64_t shard, const Part& part, int stream) {
   if (!part.rows) return;
   int64_t n = out.shape[1], count = part.rows * n;
   Tensor sums = rowsOf(out, part.first, part.rows), first = rowsOf(arriving_, part.first, part.rows);
-  if (team_.size() == 2) return team_.copy(sums, first, stream);
   team_.launch(kernelOf("ops/product/product.py", "sum_of_parts"),
                {.grid = {int(cdiv(count, kSummed)), 1, 1}, .stream = stream}, {first, sums, count, shard * n},
                {{"PARTS", int64_t(team_.size() - 1)}, {"BLOCK", kSummed}});
@@ -140,8 +165,14 @@ void LibraryWay::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_
     throw Error(std::string("`library` is 1, but its result has the type of `a`, ") + name(a.dtype) + ": `out` is " +
                 name(out.dtype));
   if (team_.size() == 1) return multiply(a, b, out, stream);
-  if (parts > 0)
-    return kind_ == Kind::Gather ? gather(a, b, out, m, parts, stream) : scatter(a, b, out, m, parts, stream);
+  if (parts > 0) {
+    switch (kind_) {
+      case Kind::Gather: gather(a, b, out, m, parts, stream); break;
+      case Kind::Scatter: scatter(a, b, out, m, parts, stream); break;
+      case Kind::Reduce: reduce(a, b, out, m, parts, stream); break;
+    }
+    return copies_->end();
+  }
   Tensor between{between_.address, {m, between_.shape.empty() ? 0 : between_.shape[1]}, out.dtype};
   switch (kind_) {
     case Kind::Gather:

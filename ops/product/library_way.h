@@ -5,7 +5,7 @@
 // to. Or, of many rows, in parts of the ranks' shards, which copy engines bring to where they are multiplied, or to where
 // they are summed, under the products of other parts.
 #pragma once
-#include "ops/gemm_choice.h"
+#include "ops/product/library_time.h"
 #include "tandem/operator.h"
 
 namespace tandem::ops {
@@ -20,7 +20,8 @@ class LibraryWay {
   };
   // Returns the rows of an operator that may go both ways; `columns`: of the rows that travel. `isThere`: every rank has the
   // library.
-  static Rows rowsFor(const GemmConfig& given, DType dtype, int64_t maxM, int64_t columns, bool isThere);
+  static Rows rowsFor(const GemmConfig& given, DType dtype, int64_t maxM, int64_t columns, bool isThere,
+                      int64_t mostBytes = kMostLibraryBytes);
   // [collective] For calls of up to so many rows that go this way.
   LibraryWay(Team& team, Memory& memory, Kind kind, const Rows& rows, int64_t n, int64_t k, DType dtype,
              bool bTransposed);
@@ -35,9 +36,10 @@ class LibraryWay {
     int64_t first, rows;
   };
   Part partOf(int rank, int64_t m, int parts, int nth) const;
-  void multiply(const Tensor& a, const Tensor& b, const Tensor& out, int stream, bool isAdded = false);
+  void multiply(const Tensor& a, const Tensor& b, const Tensor& out, int stream, const Tensor& added = {});
   void gather(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int parts, int stream);
-  void scatter(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int parts, int stream);
+  void scatter(const Tensor& a, const Tensor& b, const Tensor& own, int64_t m, int parts, int stream);
+  void reduce(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int parts, int stream);
   void sum(const Tensor& out, int64_t shard, const Part& part, int stream);
 
   Team& team_;
@@ -47,6 +49,7 @@ class LibraryWay {
   std::unique_ptr<PeerCopies> copies_;
   Tensor between_;   // [rows, k] gathered, or [rows, n] of products that travel
   Tensor arriving_;  // [ranks - 1, rows of a shard, n]: the others' sums, one after the other
+  Tensor gathered_;  // [rows, n]: all ranks' sums
   Tensor workspace_;
 };
 

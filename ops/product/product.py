@@ -10,6 +10,7 @@ def product(
     a_ptr,
     b_ptr,
     c_ptr,
+    added_ptr,
     m,
     n,
     k,
@@ -24,14 +25,14 @@ def product(
     for tile in range(tl.program_id(0), tl.cdiv(m, BLOCK) * columns, PROGRAMS):
         row = tile // columns * BLOCK
         column = tile % columns * BLOCK
-        out_ptrs = c_ptr + (row + in_block)[:, None].to(tl.int64) * n + (column + in_block)[None, :]
+        offsets = (row + in_block)[:, None].to(tl.int64) * n + (column + in_block)[None, :]
         is_inside = (row + in_block < m)[:, None] & (column + in_block < n)[None, :]
         acc = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
         if IS_ADDED:
-            acc += tl.load(out_ptrs, mask=is_inside, other=0.0)
+            acc += tl.load(added_ptr + offsets, mask=is_inside, other=0.0)
         b_pitch = k if B_TRANSPOSED else n
         acc = product_by_pointers(acc, a_ptr, row, m - row, k, b_ptr, column, n, b_pitch, k, 0, tl.cdiv(k, BLOCK_K), BLOCK_K, B_TRANSPOSED)
-        tl.store(out_ptrs, acc.to(c_ptr.dtype.element_ty), mask=is_inside)
+        tl.store(c_ptr + offsets, acc.to(c_ptr.dtype.element_ty), mask=is_inside)
 
 
 @tandem.jit

@@ -38,6 +38,8 @@ def clashes(sources):
 
 
 def main():
+    if len(sys.argv) != 2:
+        raise SystemExit("usage: python3 test/unity.py build/unity.txt, which CMake writes: what is compiled together, a line a folder")
     problems, count = [], 0
     for line in pathlib.Path(sys.argv[1]).read_text().splitlines():
         folder, sources, alone = line.split("|")

@@ -4,7 +4,6 @@ makes what the fake driver loads.
 
 import ctypes
 import json
-import os
 import pathlib
 import sys
 
@@ -15,7 +14,6 @@ from tandem import _tandem
 from tandem.gpu import launcher
 
 LIBRARY = pathlib.Path(_tandem.__file__).parents[2] / "test" / "libtandem_fake_cuda.so"
-os.environ["TANDEM_CUDA_DRIVER"] = str(LIBRARY)
 
 needs_fake = pytest.mark.skipif(not LIBRARY.exists(), reason="the fake driver is not built")
 

@@ -171,6 +171,7 @@ class Checker : public AccessObserver {
   static void learnEarly(ProgramState& p, const MemoryAccess& a, const Release& r);
   bool knowsRelease(const ProgramState& p, const MemoryAccess& a, const Release& r) const;
   void learnFenced(Clock& known, const Clock& pending, Scope scope, int rank) const;
+  void learnSequential(ProgramState& p, const Run& run, Scope scope);
   static bool isWhole(const MemoryAccess& a) { return a.lane >= kFirstPut; }
 
   // --- meetings of ranks (meetings.cpp) ---
@@ -254,8 +255,9 @@ class Checker : public AccessObserver {
   std::unordered_map<uint32_t, std::pair<Missed, Clock>> ended_;  // of programs that have ended, for explanations
   std::deque<Serial> hosts_, streams_;                            // streams by Task::observed - 1
   std::unordered_map<const Collective*, Meeting> meetings_;
-  std::map<std::pair<int, int64_t>, TeamCall> teamCalls_;  // by rank and team
-  std::unordered_map<uint32_t, Clock> gridMeetings_;       // by grid
+  std::map<std::pair<int, int64_t>, TeamCall> teamCalls_;   // by rank and team
+  std::unordered_map<uint32_t, Clock> gridMeetings_;        // by grid
+  std::map<std::pair<Scope, uint32_t>, Clock> sequential_;  // what `sc` fences have ordered: of a program, a rank, all
   std::unordered_map<EventId, Clock> events_;
   std::map<uint64_t, Clock> allocations_;
   std::vector<Site> sites_{1};

@@ -100,38 +100,56 @@ void Checker::namedBarrierLeaves(const Run& run, int64_t id) {
   learnByCaller(p, run, p.named[id].done);
 }
 
+// Of two `sc` fences the later one comes after the earlier one, when each one's scope includes the other's thread.
+void Checker::learnSequential(ProgramState& p, const Run& run, Scope scope) {
+  std::vector<Clock*> orders{&sequential_[{Scope::Cta, p.actor}]};
+  if (scope >= Scope::Gpu) orders.push_back(&sequential_[{Scope::Gpu, uint32_t(p.rank)}]);
+  if (scope == Scope::Sys) orders.push_back(&sequential_[{Scope::Sys, 0}]);
+  Clock known;
+  for (const Clock* c : orders) known.join(*c);
+  Clock mine = known;
+  if (run.mask.all) {
+    p.learn(known);
+    mine.join(p.wholeClock());
+  } else {
+    for (uint32_t lane = 0; lane < run.lanes; ++lane)
+      if (run.laneActive(lane)) {
+        p.addExtra(lane, run.lanes, known);
+        mine.join(p.threadClock(Part(lane)));
+      }
+  }
+  for (Clock* c : orders) c->join(mine);
+}
+
 void Checker::threadFence(const Run& run, Semantic semantic, Scope scope) {
   flush();
   ProgramState& p = stateOf(run);
   bool acquires = semantic != Semantic::Release && semantic != Semantic::Relaxed;
-  if (run.mask.all) {
-    if (acquires) {
-      Clock known;
-      learnFenced(known, p.pending, scope, p.rank);
-      p.learn(known);
-      for (uint32_t lane = 0; lane < p.threads.size(); ++lane) {
-        Clock own;
-        learnFenced(own, p.threads[lane].pending, scope, p.rank);
-        p.addExtra(lane, run.lanes, own);
-      }
+  if (acquires) {
+    Clock ofAll;
+    learnFenced(ofAll, p.pending, scope, p.rank);
+    if (run.mask.all) p.learn(ofAll);
+    uint32_t lanes = run.mask.all ? uint32_t(p.threads.size()) : run.lanes;
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+      if (!run.laneActive(lane)) continue;
+      Clock known = run.mask.all ? Clock() : ofAll;
+      learnFenced(known, p.thread(lane, run.lanes).pending, scope, p.rank);
+      p.addExtra(lane, run.lanes, known);
     }
+  }
+  if (semantic == Semantic::SeqCst) learnSequential(p, run, scope);
+  if (run.mask.all) {
     p.fence = {p.common, Clock(), p.barrierTime, p.time, transfers_, scope, true, {}};
     // Knowledge of single threads is theirs to pass on.
     if (p.anyExtra)
       for (ThreadState& t : p.threads)
         t.fence = {p.common, t.extra, p.barrierTime, p.time, transfers_, scope, true, {}};
   } else {
-    for (uint32_t lane = 0; lane < run.lanes; ++lane) {
-      if (!run.laneActive(lane)) continue;
-      ThreadState& t = p.thread(lane, run.lanes);
-      if (acquires) {
-        Clock known;
-        learnFenced(known, p.pending, scope, p.rank);
-        learnFenced(known, t.pending, scope, p.rank);
-        p.addExtra(lane, run.lanes, known);
+    for (uint32_t lane = 0; lane < run.lanes; ++lane)
+      if (run.laneActive(lane)) {
+        ThreadState& t = p.thread(lane, run.lanes);
+        t.fence = {p.common, t.extra, p.barrierTime, p.time, transfers_, scope, false, {}};
       }
-      t.fence = {p.common, t.extra, p.barrierTime, p.time, transfers_, scope, false, {}};
-    }
   }
   ++p.time;
 }

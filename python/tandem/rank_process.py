@@ -18,10 +18,12 @@ from .session import init
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
-def run_script(script, call_main):
+def run_script(script, call_main, in_compat):
     """Runs the script as this process's rank; returns the exit code. Errors go to stderr."""
     place = process.place_in(os.environ)
     try:
+        if in_compat:
+            compat.give_host_side_on_gpu(script)
         if call_main:
             script.main()(init())
         else:
@@ -99,7 +101,7 @@ def main():
         print(error, file=sys.stderr)
         return 1
     script.install()
-    return run_script(script, options.main)
+    return run_script(script, options.main, options.compat)
 
 
 if __name__ == "__main__":

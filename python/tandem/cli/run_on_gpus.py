@@ -56,7 +56,7 @@ def _run_ranks_on_gpus(options, script):
         except RuntimeError as error:
             print(error, file=sys.stderr)
             return 1
-        return run_script(script, options.main)
+        return run_script(script, options.main, options.compat)
     try:
         check_devices(options.ranks)
     except RuntimeError as error:

@@ -177,6 +177,14 @@ def hint(error):
     return f"with `--compat`, `import {name}` means Tandem" if known else ""
 
 
+def give_host_side_on_gpu(script):
+    """Gives a script whose process is a rank on a GPU NVSHMEM's host API and Triton-distributed's host modules, if it uses them."""
+    if script.imports("triton_dist", "nvshmem") and importlib.util.find_spec("torch"):
+        from . import ranks
+
+        ranks.install_on_gpu(_register, sys.modules["triton_dist"])
+
+
 def give_host_side(script):
     """Gives a script that runs on simulated ranks the host API of scripts for several GPUs, if it uses one and PyTorch is here:
     `torch.cuda`, `torch.distributed`, `nvshmem.core`, `cuda.bindings`, Triton-distributed's host modules."""

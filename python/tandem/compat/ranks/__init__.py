@@ -1,5 +1,5 @@
-"""The host side of scripts for several GPUs, over simulated ranks: what `tandem run --compat` gives a script that uses PyTorch,
-torch.distributed, NVSHMEM's host API and Triton-distributed's host modules."""
+"""The host side of scripts for several GPUs: what `tandem run --compat` gives a script that uses PyTorch, torch.distributed, NVSHMEM's host
+API and Triton-distributed's host modules. Simulated ranks have all of it; on GPUs PyTorch's own stays."""
 
 import contextlib
 import sys
@@ -13,20 +13,12 @@ def _module(name, **members):
     return module
 
 
-def install(register, package):
-    """Makes PyTorch's `cuda` and `distributed` speak of simulated ranks, and registers the modules by `register(modules)`. `package` is
-    the module `triton_dist`. Returns what each rank's thread enters, a context manager of its team."""
-    import torch
-    import torch.distributed
-    import torch.profiler
+def _add_modules(register, package, driver, runtime, others=()):
+    """Registers the modules that a rank has anywhere; `driver` and `runtime` are what `cuda.bindings` holds."""
+    from . import distributed, nvshmem
 
-    from . import collectives, cuda_bindings, distributed, environment, measuring, nvshmem, rank, streams, tensors
-
-    modules = [*cuda_bindings.modules(_module), *nvshmem.modules(_module), *distributed.modules(_module, package)]
-    found = {module.__name__: module for module in modules}
+    found = {m.__name__: m for m in [*others, *nvshmem.modules(_module), *distributed.modules(_module, package, driver, runtime)]}
     distributed.finish({**found, "triton_dist": package})
-    if "cuda" in sys.modules:  # a namespace that other packages share
-        del found["cuda"]
     for name in found:
         sys.modules.pop(name, None)
     register(found)
@@ -34,6 +26,33 @@ def install(register, package):
         parent, _, last = name.rpartition(".")
         if parent:
             vars(sys.modules[parent]).setdefault(last, made)
+
+
+def install_on_gpu(register, package):
+    """Registers the modules for this process, which is a rank on a GPU once it calls one of them."""
+    try:
+        from cuda.bindings import driver, runtime
+    except ImportError as error:
+        raise ImportError(f"{error}: Triton-distributed's host side needs cuda-python (`pip install cuda-bindings`)") from None
+    from . import gpus, rank
+
+    _add_modules(register, package, driver, runtime)
+    rank.is_process(gpus.begin)
+
+
+def install(register, package):
+    """Makes PyTorch's `cuda` and `distributed` speak of simulated ranks, and registers the modules by `register(modules)`. `package` is
+    the module `triton_dist`. Returns what each rank's thread enters, a context manager of its team."""
+    import torch
+    import torch.distributed
+    import torch.profiler
+
+    from . import collectives, cuda_bindings, environment, measuring, rank, streams, tensors
+
+    shared = "cuda" in sys.modules  # a namespace that other packages share
+    bindings = {module.__name__: module for module in cuda_bindings.modules(_module) if not (shared and module.__name__ == "cuda")}
+    driver, runtime = bindings["cuda.bindings.driver"], bindings["cuda.bindings.runtime"]
+    _add_modules(register, package, driver, runtime, bindings.values())
     streams.install(torch)
     tensors.install()
     collectives.install()

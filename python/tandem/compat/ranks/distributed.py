@@ -1,4 +1,4 @@
-"""Triton-distributed's host modules for simulated ranks: `triton_dist.utils`, `profiler_utils`, `tune`, `autotuner`, `jit`, `nv_utils`,
+"""Triton-distributed's host modules: `triton_dist.utils`, `profiler_utils`, `tune`, `autotuner`, `jit`, `nv_utils`,
 `tools`. The library's other parts (`kernels`, `layers`, `models`) are its own, from where Python finds it."""
 
 import contextlib
@@ -11,9 +11,8 @@ import sys
 import numpy as np
 import torch
 
-from ...host.simulated_gpu import SIMULATED_GPU
 from ...jit import JITFunction, jit
-from . import cuda_bindings, lazy_tensors, measuring, nvshmem, streams
+from . import lazy_tensors, measuring, nvshmem
 from .lazy_tensors import LazyAllocator, get_underlying_tensor
 from .rank import state
 
@@ -26,8 +25,9 @@ NVSHMEM_SIGNAL_DTYPE = torch.int64
 def initialize_distributed(seed=None, initialize_shmem=True):
     """The group of all ranks, with random numbers seeded by rank or by `seed` [collective]."""
     me = state()
-    if me.world is None:
-        torch.distributed.init_process_group()
+    if not torch.distributed.is_initialized():
+        torch.distributed.init_process_group("cpu:gloo,cuda:nccl")
+    me.world = torch.distributed.group.WORLD
     init_seed(me.team.rank if seed is None else seed)
     me.shmem_group = me.world if initialize_shmem else None
     return me.world
@@ -130,9 +130,9 @@ def with_torch_deterministic(mode, warn_only=True):
 def rand_tensor(shape, dtype, device="cuda"):
     """Floats from [-1, 1), integers from all of their type."""
     if dtype.is_floating_point:
-        return (torch.rand(shape, dtype=torch.float32) * 2 - 1).to(dtype)
+        return (torch.rand(shape, dtype=torch.float32, device=device) * 2 - 1).to(dtype)
     limits = torch.iinfo(dtype)
-    return torch.randint(limits.min, limits.max, shape, dtype=torch.int64).to(dtype)
+    return torch.randint(limits.min, limits.max, shape, dtype=torch.int64, device=device).to(dtype)
 
 
 def _make_tensor(shape, dtype, init_args, device="cuda"):
@@ -140,8 +140,8 @@ def _make_tensor(shape, dtype, init_args, device="cuda"):
     shape = shape() if callable(shape) else shape
     shape = (shape,) if isinstance(shape, int) else tuple(size() if callable(size) else size for size in shape)
     if dtype.is_floating_point:
-        return ((torch.rand(shape, dtype=torch.float32) * 2 - 1) * scale + bias).to(dtype)
-    return torch.randint(-scale, scale, shape, dtype=dtype) + bias
+        return ((torch.rand(shape, dtype=torch.float32, device=device) * 2 - 1) * scale + bias).to(dtype)
+    return torch.randint(-scale, scale, shape, dtype=dtype, device=device) + bias
 
 
 def generate_data(configs):
@@ -177,7 +177,7 @@ def requires_p2p_native_atomic(function):
 
 
 def get_device_max_shared_memory_size(device=0):
-    return streams.properties().shared_memory_per_block_optin
+    return torch.cuda.get_device_properties().shared_memory_per_block_optin
 
 
 def sleep_async(duration_ms):
@@ -224,11 +224,11 @@ _ANSWERS = {
     "get_numa_node": lambda device=0: 0,
     "get_numa_node_count_in_group": lambda group: 1,
     "get_group_numa_world_size": lambda group: group.size(),
-    "get_device_property": lambda device=0: streams.properties(),
-    "get_max_gpu_clock_rate_in_khz": lambda device=0: SIMULATED_GPU["clock_khz"],
-    "get_current_gpu_clock_rate_in_khz": lambda device=0: SIMULATED_GPU["clock_khz"],
+    "get_device_property": lambda device=None: torch.cuda.get_device_properties(device),
+    "get_max_gpu_clock_rate_in_khz": lambda device=None: torch.cuda.get_device_properties(device).clock_rate,
+    "get_current_gpu_clock_rate_in_khz": lambda device=None: torch.cuda.get_device_properties(device).clock_rate,
     "get_intranode_max_speed_gbps": lambda device=0, with_scale=False: 450.0,
-    "get_device_name": lambda device=0: SIMULATED_GPU["name"],
+    "get_device_name": lambda device=None: torch.cuda.get_device_name(device),
     "torch_stream_max_priority": lambda: -1,
     "wait_until_max_gpu_clock_or_warning": _nothing,
     "warn_if_cuda_launch_blocking": _nothing,
@@ -251,11 +251,9 @@ def _own(words):
     return {word: here[word] for word in words.split()}
 
 
-def modules(module, package):
-    """The modules, made by `module(name, **members)`; `package` is the `triton_dist` that they belong to."""
-    driver, runtime = (type(sys)(f"cuda.bindings.{name}") for name in ("driver", "runtime"))
-    driver.__dict__.update(cuda_bindings._driver())
-    runtime.__dict__.update(cuda_bindings._runtime())
+def modules(module, package, driver, runtime):
+    """The modules, made by `module(name, **members)`; `package` is the `triton_dist` that they belong to, `driver` and `runtime` are what
+    `cuda.bindings` holds."""
     utils = _own(
         "NVSHMEM_SIGNAL_DTYPE initialize_distributed init_nvshmem_by_torch_process_group init_seed is_shmem_initialized "
         "finalize_distributed get_triton_dist_world get_triton_dist_local_world_size nvshmem_create_tensor nvshmem_create_tensors "

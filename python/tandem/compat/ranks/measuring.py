@@ -5,6 +5,8 @@ import functools
 
 import torch
 
+from .rank import state
+
 _TIMED_CALLS = 2  # a simulated run gives the same result again, and has no time to measure
 
 
@@ -13,8 +15,11 @@ _TIMED_CALLS = 2  # a simulated run gives the same result again, and has no time
 
 def perf_func(func, iters, warmup_iters):
     """(the last result, milliseconds of a call). Simulated ranks make few calls; the time is what the simulation took."""
+    on_gpu = state().on_gpu
+    for _ in range(warmup_iters if on_gpu else 0):
+        func()
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    calls = max(1, min(iters, _TIMED_CALLS))
+    calls = max(1, iters if on_gpu else min(iters, _TIMED_CALLS))
     torch.cuda.synchronize()
     begin.record()
     for _ in range(calls):

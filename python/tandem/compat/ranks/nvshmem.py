@@ -1,4 +1,4 @@
-"""The host API of NVSHMEM in Python (`nvshmem.core`, `nvshmem.bindings`) over simulated ranks: allocation, teams, barriers, and puts, gets
+"""The host API of NVSHMEM in Python (`nvshmem.core`, `nvshmem.bindings`) over a team: allocation, teams, barriers, and puts, gets
 and signals on streams."""
 
 import enum

@@ -1,4 +1,5 @@
-"""What a script's rank knows of itself: its team, its streams, the state of random numbers. Each rank is a thread."""
+"""What a script's rank knows of itself: its team, its streams, the state of random numbers. Each simulated rank is a thread; one on a GPU
+is its process."""
 
 import random
 import threading
@@ -9,11 +10,13 @@ import torch
 from ... import _tandem
 from ...host.current import rank_team
 from ...host.frames import host_place
+from ...host.layout import Memory
 from ...host.shown import shown_at
 
 
 class _Ranks(threading.local):
     state = None
+    begin_process = None  # makes this process a rank, and returns its state
 
 
 _ranks = _Ranks()
@@ -31,6 +34,8 @@ class RankState:
         self.world = None  # its process group
         self.numbers = None  # the state of its random numbers while another rank runs
 
+    on_gpu = False
+
     def stream(self, handle):
         """The stream of a handle; 0 and None are the default stream."""
         return self.streams[int(handle or 0)]
@@ -39,12 +44,28 @@ class RankState:
         self.current = stream
         self.team.queue = stream.queue
 
+    def synchronize(self):
+        self.team.synchronize()
+        for each in self.streams.values():
+            each.queue.pending = False
+
+    def bytes_at(self, address, count, owner):
+        """Memory of the team as a tensor of bytes."""
+        return torch.from_numpy(np.asarray(Memory(address, (count,), (1,), np.dtype(np.uint8), True, owner)))
+
 
 def state():
     """The calling rank's state."""
+    if _ranks.state is None and _Ranks.begin_process is not None:
+        _Ranks.state = _Ranks.begin_process()
     if _ranks.state is None:
         raise RuntimeError("the host API of several GPUs is for ranks: run the script by `tandem run --compat --ranks N script.py`")
     return _ranks.state
+
+
+def is_process(begin):
+    """From now on this process is a rank, once it asks: `begin()` makes its state."""
+    _Ranks.begin_process = staticmethod(begin)
 
 
 def is_rank():
@@ -71,7 +92,7 @@ class mapped:
         self.lent = None
 
     def __enter__(self):
-        if shown_at(self.address) is not None:
+        if state().on_gpu or shown_at(self.address) is not None:
             return self.address
         self.lent = state().team._call(_tandem.map_host, self.address, self.count, "host tensor", *host_place())
         return self.lent

@@ -143,10 +143,7 @@ def begin(me):
 
 
 def synchronize(device=None):
-    me = state()
-    me.team.synchronize()
-    for each in me.streams.values():
-        each.queue.pending = False
+    state().synchronize()
 
 
 def properties(device=None):

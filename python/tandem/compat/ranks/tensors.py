@@ -1,5 +1,5 @@
-"""CUDA tensors where PyTorch has only a CPU: tensors that a script asks for on a GPU lie in the host's memory, and what PyTorch does with
-them takes its place in the order of the rank's current stream."""
+"""Symmetric memory as tensors; and CUDA tensors of simulated ranks: tensors that a script asks for on a GPU lie in the host's memory, and
+what PyTorch does with them takes its place in the order of the rank's current stream."""
 
 import numpy as np
 import torch
@@ -35,8 +35,7 @@ def over(address, shape, strides, dtype, owner):
     """A tensor over device memory; strides are in elements."""
     size = dtype.itemsize
     reach = 1 + sum((n - 1) * s for n, s in zip(shape, strides)) if 0 not in shape else 0
-    raw = torch.from_numpy(np.asarray(Memory(address, (reach * size,), (1,), np.dtype(np.uint8), True, owner)))
-    return raw.view(dtype).as_strided(tuple(shape), tuple(strides))
+    return state().bytes_at(address, reach * size, owner).view(dtype).as_strided(tuple(shape), tuple(strides))
 
 
 def symmetric(shape, dtype):
@@ -121,7 +120,7 @@ def copy_async(to, source, count, stream):
     me = state()
     index = stream.queue.index
     ends = shown_at(to), shown_at(source)
-    if all(ends):
+    if me.on_gpu or all(ends):
         me.team._call(_tandem.copy, index, to, source, count)
     elif ends[0]:
         me.team._call(_tandem.copy_from_host, index, to, source, count)

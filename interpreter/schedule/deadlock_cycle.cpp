@@ -4,6 +4,7 @@
 #include "interpreter/schedule/spinning.h"
 #include "interpreter/schedule/stream.h"
 #include "interpreter/vm/fail.h"
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -75,11 +76,15 @@ bool concerns(Machine& m, const Run& run, const Prepared& i, const Buffers& awai
   return true;
 }
 
-// The first instruction after the wait that another could wait for.
+// The first instruction after the wait that another could wait for; not one that another turn of a loop would come to.
 const Prepared* behind(Machine& m, const Run& run, const Buffers& awaited) {
   const auto& code = run.prepared->code;
-  for (size_t pc = (run.blocked == Blocked::Spin ? endOfSpin(run) : run.pc) + 1; pc < code.size(); ++pc)
-    if (mayEndAWait(code[pc].op) && concerns(m, run, code[pc], awaited)) return &code[pc];
+  size_t pc = (run.blocked == Blocked::Spin ? endOfSpin(run) : run.pc) + 1;
+  while (pc < code.size()) {
+    const Prepared& i = code[pc++];
+    if (mayEndAWait(i.op) && concerns(m, run, i, awaited)) return &i;
+    if (i.op == Op::Jump) pc = std::max(pc, size_t(i.as<imm::Jump>().target));  // over the other branch
+  }
   return nullptr;
 }
 

@@ -54,6 +54,36 @@ def test_a_spin_names_its_words_and_their_writer():
 
 
 @tandem.jit
+def tree_of_sums(x_ptr, box_ptr, flag_ptr, N: tl.constexpr):
+    """A rank waits for a child that there is not; it signals in other turns of the loop alone, if at all."""
+    me, n = dl.rank(), dl.num_ranks()
+    at = tl.arange(0, N)
+    total = tl.load(x_ptr + at)
+    step = 1
+    while step < n:
+        if me % (2 * step) == 0:
+            if me + step <= n:
+                token = dl.wait(flag_ptr + step, 1, "sys", "acquire", waitValue=1)
+                total += tl.load(dl.consume_token(box_ptr, token) + step * N + at)
+        elif me % (2 * step) == step:
+            tl.store(dl.symm_at(box_ptr, me - step) + step * N + at, total)
+            dl.notify(flag_ptr + step, me - step, signal=1, sig_op="set")
+        step *= 2
+    tl.store(x_ptr + at, total)
+
+
+def test_a_signal_in_the_other_branch_is_not_behind_a_wait():
+    def main(team):
+        box, flag = team.zeros((4, 8), "int32", name="box"), team.zeros(4, "int64", name="flag")
+        tree_of_sums[(1,)](team.zeros(8, "int32"), box, flag, 8)
+        team.synchronize()
+
+    text = report_of(main, 3)["text"]
+    assert "expects `flag` + 8 of rank 2 == 1, sees 0; never written" in text, text
+    assert "wait for each other" not in text, text
+
+
+@tandem.jit
 def take(flag_ptr):
     dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
 

@@ -10,7 +10,6 @@ import pytest
 from gpu_fake import LIBRARY, assembler, needs_fake  # noqa: F401
 
 pytest.importorskip("torch")
-pytest.importorskip("cuda.bindings")
 
 import tandem
 
@@ -35,11 +34,17 @@ from triton_dist.utils import (CUDA_CHECK, NVSHMEM_SIGNAL_DTYPE, cuda, dist_prin
 """
 
 
-def run(folder, assembler, script, ranks=2):
+def run(folder, assembler, script, ranks=2, bindings=True):
     path = folder / "script.py"
     path.write_text(HEAD + script)
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME")}
-    environment = {**kept, **assembler, "PYTHONPATH": str(PACKAGES), "TANDEM_CUDA_DRIVER": str(LIBRARY)}
+    environment = {**kept, **assembler, "PYTHONPATH": f"{PACKAGES}:{folder}", "TANDEM_CUDA_DRIVER": str(LIBRARY)}
+    (folder / "cuda").mkdir()  # cuda-python, or what is left where it is not installed
+    (folder / "cuda" / "__init__.py").touch()
+    if bindings:
+        (folder / "cuda" / "bindings").mkdir()
+        for name in ("__init__", "driver", "runtime"):
+            (folder / "cuda" / "bindings" / f"{name}.py").touch()
     command = [sys.executable, "-m", "tandem", "run", "--target", "cuda", "--compat", "--ranks", str(ranks), str(path)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
 
@@ -75,6 +80,11 @@ finalize_distributed()
     )
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.split("\n")[:2]) == ["rank 0", "rank 1"]
+
+
+def test_without_cuda_python(tmp_path, assembler):
+    done = run(tmp_path, assembler, "initialize_distributed()\ncuda.cuInit(0)\n", bindings=False)
+    assert done.returncode == 1 and "`cuInit` is cuda-python's, which is not installed: `pip install cuda-bindings`" in done.stderr
 
 
 def test_a_tensor_that_is_not_symmetric(tmp_path, assembler):

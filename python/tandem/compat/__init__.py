@@ -179,7 +179,7 @@ def hint(error):
 
 def give_host_side_on_gpu(script):
     """Gives a script whose process is a rank on a GPU NVSHMEM's host API and Triton-distributed's host modules, if it uses them."""
-    if script.imports("triton_dist", "nvshmem") and importlib.util.find_spec("torch"):
+    if script.imports("torch") and script.imports("triton_dist", "nvshmem"):
         from . import ranks
 
         ranks.install_on_gpu(_register, sys.modules["triton_dist"])

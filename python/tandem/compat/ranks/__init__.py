@@ -28,12 +28,19 @@ def _add_modules(register, package, driver, runtime, others=()):
             vars(sys.modules[parent]).setdefault(last, made)
 
 
+class _NotInstalled(types.ModuleType):
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise ImportError(f"`{name}` is cuda-python's, which is not installed: `pip install cuda-bindings`")
+
+
 def install_on_gpu(register, package):
     """Registers the modules for this process, which is a rank on a GPU once it calls one of them."""
     try:
         from cuda.bindings import driver, runtime
-    except ImportError as error:
-        raise ImportError(f"{error}: Triton-distributed's host side needs cuda-python (`pip install cuda-bindings`)") from None
+    except ImportError:
+        driver = runtime = _NotInstalled("cuda.bindings")
     from . import gpus, rank
 
     _add_modules(register, package, driver, runtime)

@@ -86,6 +86,15 @@ def test_clean(folder):
     assert (status, out, errors) == (0, "0 findings, 0 suppressed; ranks 2, 4 schedules each; results are equal\n", "")
 
 
+def test_the_scripts_own_number_of_ranks_is_tried_too(folder):
+    main = "import tandem\ndef main(team):\n    assert team.size != 3\n    team.barrier()\n"
+    (folder / "of_three.py").write_text(main + "if __name__ == '__main__':\n    tandem.launch(main, ranks=3)\n")
+    _, out, errors = check(folder, "of_three.py")
+    assert "raised on rank 0 of 3" in errors and "ranks 2, 3, 4, 4 schedules each" in out
+    _, out, errors = check(folder, "of_three.py", "--ranks", "2")
+    assert not errors and "ranks 2, 4 schedules each" in out
+
+
 def test_a_warning_of_the_script_is_told_once(folder):
     status, out, errors = check(folder, "--ranks", "2,4", "--html", "out.html", "warns.py")
     assert status == 0 and "it is old" not in out

@@ -22,6 +22,7 @@ from .sarif import sarif
 
 CLEAN, FOUND, BROKEN = 0, 1, 2  # FOUND and BROKEN: 3
 DEFAULT_RUNS = 20
+DEFAULT_RANKS = 2, 4
 DEFAULT_LIMITS = {"max_steps": 1_000_000_000, "timeout": 300.0}  # of each run
 
 
@@ -267,7 +268,8 @@ def check_script(options, prepare):
     seed, runs = options.seed or 0, options.explore or DEFAULT_RUNS
     limits = {"max_steps": options.max_steps or DEFAULT_LIMITS["max_steps"], "timeout": options.timeout or DEFAULT_LIMITS["timeout"]}
     kinds = {"scope": options.scope, "portability": options.portability}
-    check, broken = Check(script, options.ranks, range(seed, seed + runs), limit, limits, options.compat, kinds), None
+    ranks = options.ranks or sorted({*DEFAULT_RANKS, *([] if options.exhaustive else script.launched_ranks())})
+    check, broken = Check(script, ranks, range(seed, seed + runs), limit, limits, options.compat, kinds), None
     try:
         with silence(), counted_warnings(check.warnings):
             check.run()

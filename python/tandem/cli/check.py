@@ -29,7 +29,7 @@ exit code: 0 nothing found (or all of it suppressed), 1 findings, 2 a wrong comm
   3 findings and exceptions of the script
 
 examples:
-  tandem check script.py                                2 and 4 ranks, 20 schedules each
+  tandem check script.py                                2 and 4 ranks and the script's own number, 20 schedules each
   tandem check --ranks 2,4,8 --explore 100 script.py    more of both
   tandem check script.py size=64 --seed 20              other schedules: seeds 20 to 39; the script gets size=64
   tandem check --ranks 4 script.py -- --size 64         after `--`, options are the script's
@@ -47,7 +47,9 @@ def add(commands):
         description="Look for races, misused signals and results that depend on the schedule.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    check.add_argument("--ranks", type=rank_counts, default=[2, 4], metavar="R,R,...", help="rank counts (default 2,4)")
+    check.add_argument(
+        "--ranks", type=rank_counts, metavar="R,R,...", help="rank counts (default 2, 4 and what the script itself gives `tandem.launch`)"
+    )
     check.add_argument("--explore", type=run_count, metavar="N", help=f"schedules for each rank count (default {DEFAULT_RUNS})")
     check.add_argument("--seed", type=seed, help="the first schedule's seed (default 0)")
     check.add_argument("--json", type=file, metavar="FILE", help="also write the findings as JSON")

@@ -82,6 +82,14 @@ class Script:
         found += [n.module or "" for n in ast.walk(self._tree) if isinstance(n, ast.ImportFrom)]
         return any(name.split(".")[0] in packages for name in found)
 
+    def launched_ranks(self):
+        """The constants that it gives `launch` as `ranks=`."""
+        calls = [
+            n for n in ast.walk(self._tree) if isinstance(n, ast.Call) and getattr(n.func, "attr", getattr(n.func, "id", "")) == "launch"
+        ]
+        given = [k.value for call in calls for k in call.keywords if k.arg == "ranks"]
+        return {n.value for n in given if isinstance(n, ast.Constant) and type(n.value) is int and n.value > 0}
+
     def offers_main(self):
         """Returns true if it has a `main(team)` of its own to call: one that takes the team, in a script that never
         asks for one."""

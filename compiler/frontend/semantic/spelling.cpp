@@ -19,12 +19,24 @@ size_t editDistance(const std::string& a, const std::string& b) {
   return d[a.size()][b.size()];
 }
 
+// What others call an element type, and how it is called here.
+constexpr std::pair<const char*, const char*> kOthersNames[] = {{"float8e4m3", "float8e4nv"},
+                                                                {"float8_e4m3", "float8e4nv"},
+                                                                {"float8e4m3fn", "float8e4nv"},
+                                                                {"float8_e4m3fn", "float8e4nv"},
+                                                                {"float8e5m2", "float8e5"},
+                                                                {"float8_e5m2", "float8e5"},
+                                                                {"half", "float16"},
+                                                                {"double", "float64"}};
+
 }  // namespace
 
 std::string didYouMean(const std::string& near) { return near.empty() ? "" : "did you mean `" + near + "`?"; }
 
 std::string closestName(const std::string& name, const std::vector<std::string>& candidates) {
   if (name.size() > 100) return "";
+  for (auto [others, ours] : kOthersNames)
+    if (name == others && std::find(candidates.begin(), candidates.end(), ours) != candidates.end()) return ours;
   size_t best = name.size() <= 3 ? 2 : std::min<size_t>(3, name.size() / 3 + 1);
   std::string found;
   for (const std::string& c : candidates) {

@@ -16,6 +16,8 @@ TEST(Error, UnknownMember) {
   Result r = emitText("def k(p):\n    tl.lod(p)\n");
   EXPECT_EQ(r.error, "4:5 unknown-name: module `tl` has no `lod`");
   EXPECT_HAS(r.notes, "did you mean `load`?");
+  for (std::string name : {"float8e4m3", "float8_e4m3fn"})  // PyTorch's words
+    EXPECT_HAS(emitText("def k(p):\n    p.to(tl." + name + ")\n").notes, "did you mean `float8e4nv`?");
   EXPECT_EQ(errorOf("def k(p):\n    x = tl.load(p).colour\n"), "4:9 unknown-name: `fp32` tensor has no `colour`");
 }
 TEST(Error, HostNames) {

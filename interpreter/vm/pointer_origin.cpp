@@ -1,6 +1,7 @@
 // Walks a pointer's register back to the arguments, through whatever moves pointers or adds to them.
 #include "interpreter/vm/pointer_origin.h"
 #include "interpreter/schedule/stream.h"
+#include "interpreter/vm/registers.h"
 #include <algorithm>
 #include <optional>
 
@@ -59,18 +60,33 @@ std::optional<size_t> argumentOf(const Program& program, Register from) {
   return found;
 }
 
+// The shape and the strides that a block access was told its tensor has.
+std::string tensorOfBlock(const Accessor& who, const Prepared& i) {
+  if (i.op != Op::BlockLoad && i.op != Op::BlockStore) return "";
+  size_t shape = i.op == Op::BlockLoad ? 1 : 2, rank = size_t(i.as<imm::BlockLoad>().rank);
+  auto listed = [&](size_t first) {
+    std::string text;
+    for (size_t d = 0; d < rank; ++d)
+      text += (d ? ", " : "") + std::to_string(integer(who.m, *who.run, i.operands[first + d]));
+    return "[" + text + "]";
+  };
+  return "; its block is of a tensor of shape " + listed(shape) + " and strides " + listed(shape + rank);
+}
+
 }  // namespace
 
 std::string pointerOrigin(const Accessor& who, bool write) {
   if (!who.run) return "";
   const Prepared& i = who.run->prepared->code[who.run->pc];
+  std::string tensor = tensorOfBlock(who, i);
   bool isTransfer = i.op == Op::Put || i.op == Op::PutSignal || i.op == Op::Get;
   const Program& program = *who.run->prepared->program;
   std::optional<size_t> argument = argumentOf(program, isTransfer && !write ? i.b : i.a);
-  if (!argument) return "";
+  if (!argument) return tensor;
   std::string text = "; the pointer comes from argument `" + program.arguments[*argument].name + "`";
   const Allocation* a = who.m.arena.find(who.run->grid->launch.arguments[*argument].bits);
-  return a ? text + ", which is `" + a->name + "` of rank " + std::to_string(a->rank) : text;
+  if (a) text += ", which is `" + a->name + "` of rank " + std::to_string(a->rank);
+  return text + tensor;
 }
 
 }  // namespace tandem::interpreter

@@ -84,6 +84,22 @@ def test_a_signal_in_the_other_branch_is_not_behind_a_wait():
 
 
 @tandem.jit
+def store_a_block(x_ptr, B: tl.constexpr, PITCH: tl.constexpr):
+    there = tl.make_tensor_descriptor(x_ptr, shape=[B, B], strides=[PITCH, 1], block_shape=[B, B])
+    there.store([0, 0], tl.zeros([B, B], tl.float32))
+
+
+def test_a_block_beyond_its_memory_tells_its_tensor():
+    def main(team):
+        store_a_block[(1,)](team.empty((16, 16), "float32", name="x"), 16, 32)
+        team.synchronize()
+
+    text = report_of(main, 1)["text"]
+    assert "out-of-bounds: write of 64 bytes at byte offset 1024 of `x`" in text, text
+    assert "argument `x_ptr`, which is `x` of rank 0; its block is of a tensor of shape [16, 16] and strides [32, 1]" in text, text
+
+
+@tandem.jit
 def take(flag_ptr):
     dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
 

@@ -65,7 +65,12 @@ int td_report_kinds(char** text) {
     place = copyOut(rows.dump());
   });
 }
-void td_session_destroy(td_session* session) { delete session; }
+void td_session_destroy(td_session* session) {
+  if (!session) return;
+  td_session* run = session->whole ? session->whole : session;
+  if (session != run) delete session;
+  if (--run->users == 0) delete run;
+}
 int td_session_target(td_session* s, int rank, char** text) {
   return guarded([&] {
     auto& place = required(text, "text");

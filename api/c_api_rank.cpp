@@ -35,20 +35,26 @@ void checkLaunch(const runtime::KernelLaunch& launch) {
 
 void checkMembers(const std::vector<int>& members, int rank, int rankCount) {
   std::vector<bool> seen(static_cast<size_t>(rankCount));
+  std::string all;
   for (int m : members) {
-    if (m < 0 || m >= rankCount || seen[size_t(m)])
-      throw std::runtime_error("team member " + std::to_string(m) + " is out of range or named twice");
+    std::string text = std::to_string(m);
+    if (m < 0 || m >= rankCount)
+      throw std::invalid_argument("`members` has rank " + text + ", 0 to " + std::to_string(rankCount - 1) +
+                                  " are possible");
+    if (seen[size_t(m)]) throw std::invalid_argument("`members` has rank " + text + " twice");
     seen[size_t(m)] = true;
+    all += (all.empty() ? "" : ", ") + text;
   }
   if (!seen[size_t(rank)])
-    throw std::runtime_error("rank " + std::to_string(rank) + " is not a member of the team it creates");
+    throw std::invalid_argument("`members` is " + all + ": rank " + std::to_string(rank) +
+                                " is not a member of the team it creates");
 }
 
 void look(td_session& s, int rank) {
   std::vector<std::function<std::string()>> looks;
   {
-    std::lock_guard guard(s.looking);
-    for (const auto& [owner, look] : s.looks[rank]) looks.push_back(look);
+    std::lock_guard guard(lookingOf(s));
+    for (const auto& [owner, look] : looksOf(s, rank)) looks.push_back(look);
   }
   // All of them: what parts of one operator found is told at once, and never again.
   std::string all;
@@ -89,6 +95,19 @@ int td_create_team(td_session* s, int rank, const int* members, int count, int* 
     std::vector<int> list(&required(members, "members"), members + count);
     checkMembers(list, rank, session.rankCount());
     required(team, "team") = session.createTeam(rank, list);
+  });
+}
+int td_team_session(td_session* s, int rank, int team, td_session** session) {
+  return guarded([&] {
+    auto& place = required(session, "session");
+    sessionOf(s, rank);
+    if (!team) throw std::invalid_argument("team 0 is the session itself");
+    auto part = std::make_unique<td_session>();
+    part->whole = s->whole ? s->whole : s;
+    part->rankInWhole = s->whole ? s->rankInWhole : rank;
+    part->session = std::make_unique<runtime::PartSession>(*part->whole->session, part->rankInWhole, team);
+    ++part->whole->users;
+    place = part.release();
   });
 }
 int td_gather(td_session* s, int rank, int team, const char* text, char** texts) {

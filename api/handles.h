@@ -2,8 +2,9 @@
 #pragma once
 #include "api/required.h"
 #include "base/diagnostic.h"
-#include "runtime/session.h"
+#include "runtime/ranks/part_session.h"
 #include "tandem/c_api.h"
+#include <atomic>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -32,6 +33,9 @@ struct td_session {
   // Functions that td_synchronize calls when it has waited, by rank and by an address that is the owner's; it fails with
   // what they say, unless that is nothing.
   std::map<int, std::map<const volatile void*, std::function<std::string()>>> looks = {};
+  td_session* whole = nullptr;  // of a team's session: the run's, and the rank's number there
+  int rankInWhole = 0;
+  std::atomic<int> users = 1;  // of the run's session: its owner and the teams' sessions
 };
 
 namespace tandem {
@@ -48,6 +52,10 @@ inline runtime::Session& sessionOf(td_session* s, int rank) {
   checkIndex("rank", rank, sessionOf(s).rankCount());
   return *s->session;
 }
+
+// A rank of a team's session is looked at as one of the run.
+inline auto& looksOf(td_session& s, int rank) { return s.whole ? s.whole->looks[s.rankInWhole] : s.looks[rank]; }
+inline std::mutex& lookingOf(td_session& s) { return s.whole ? s.whole->looking : s.looking; }
 
 inline runtime::Session& sessionOf(td_session* s, int rank, int stream) {
   runtime::Session& session = sessionOf(s, rank);

@@ -2,6 +2,7 @@
 #include "tandem/team.h"
 #include "api/kernel.h"
 #include "api/reports.h"
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -72,6 +73,16 @@ void Team::check(int status) const {
   std::string why = td_last_error();
   throwErrors(reportsOf(session_));
   throw Error(why);
+}
+
+Team Team::split(const std::vector<int>& members) {
+  int team = 0;
+  check(td_create_team(session_, rank_, members.data(), int(members.size()), &team));
+  td_session* part = nullptr;
+  check(td_team_session(session_, rank_, team, &part));
+  Team out(part, int(std::ranges::find(members, rank_) - members.begin()), int(members.size()));
+  out.part_ = {part, td_session_destroy};
+  return out;
 }
 
 const std::string& Team::target() const {

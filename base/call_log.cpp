@@ -2,6 +2,7 @@
 // them.
 #include "base/call_log.h"
 #include <algorithm>
+#include <numeric>
 
 namespace tandem {
 namespace {
@@ -20,6 +21,16 @@ std::string numbered(uint64_t number) {
 constexpr const char* kRule = ": all ranks make the same operators in one order and call them alike";
 
 }  // namespace
+
+std::string differentMembers(int rank, const std::vector<int>& members, int other, const std::vector<int>& theirs) {
+  auto text = [](const std::vector<int>& ranks) {
+    std::string out;
+    for (int r : ranks) out += (out.empty() ? "" : ", ") + std::to_string(r);
+    return out;
+  };
+  return "rank " + std::to_string(rank) + " makes a team of `members` " + text(members) + ", rank " +
+         std::to_string(other) + " one of " + text(theirs) + ": the same on both, in one order";
+}
 
 // The same words on every rank.
 CallMismatch CallLog::mismatch(int rank, const OfRank& mine, const Run& here, int other, const OfRank& theirs,
@@ -44,22 +55,31 @@ std::optional<CallMismatch> CallLog::missing(int rank, const OfRank& mine, int l
 
 std::optional<CallMismatch> CallLog::leave(int rank) {
   left_[size_t(rank)] = true;
-  for (auto& [op, all] : operators_)
-    for (int other = 0; other < ranks_; ++other)
-      if (auto found = missing(other, all[size_t(other)], rank, all[size_t(rank)])) return found;
+  for (auto& [number, op] : operators_) {
+    if (std::ranges::find(op.ranks, rank) == op.ranks.end()) continue;
+    for (int other : op.ranks)
+      if (auto found = missing(other, op.calls[size_t(other)], rank, op.calls[size_t(rank)])) return found;
+  }
   return {};
 }
 
 std::optional<CallMismatch> CallLog::add(int rank, const OperatorCalls& calls) {
-  std::vector<OfRank>& all = operators_[calls.op];
+  auto& [ranks, all] = operators_[calls.op];
   all.resize(size_t(ranks_));
+  if (ranks.empty()) {
+    ranks = calls.made.ranks;
+    if (ranks.empty()) {
+      ranks.resize(size_t(ranks_));
+      std::iota(ranks.begin(), ranks.end(), 0);
+    }
+  }
   OfRank& mine = all[size_t(rank)];
   if (!mine.count) mine.name = calls.made;
   Run run{mine.count, calls};
   mine.count += calls.count;
   std::optional<CallMismatch> found;
   uint64_t made = mine.count;  // by all
-  for (int other = 0; other < ranks_; ++other) {
+  for (int other : ranks) {
     const OfRank& theirs = all[size_t(other)];
     made = std::min(made, theirs.count);
     if (other == rank) continue;
@@ -70,8 +90,8 @@ std::optional<CallMismatch> CallLog::add(int rank, const OperatorCalls& calls) {
         found = mismatch(rank, mine, run, other, theirs, *there);
   }
   mine.runs.push_back(std::move(run));
-  for (int other = 0; other < ranks_ && !found; ++other)
-    if (left_[size_t(other)]) found = missing(rank, mine, other, all[size_t(other)]);
+  for (size_t k = 0; k < ranks.size() && !found; ++k)
+    if (left_[size_t(ranks[k])]) found = missing(rank, mine, ranks[k], all[size_t(ranks[k])]);
   for (OfRank& of : all)
     while (!of.runs.empty() && of.runs.front().first + of.runs.front().calls.count <= made) of.runs.pop_front();
   return found;

@@ -2,24 +2,28 @@
 // them.
 #include "base/call_order.h"
 #include <algorithm>
+#include <numeric>
 
 namespace tandem {
 
 void CallOrder::add(int rank, OrderedCall call) {
-  if (operators_.size() <= call.op) operators_.resize(call.op + 1);
   Operator& op = operators_[call.op];
+  if (op.ranks.empty()) {
+    op.ranks.resize(streams_.size());
+    std::iota(op.ranks.begin(), op.ranks.end(), 0);
+  }
   op.made.resize(streams_.size());
   Call made{call.op, op.made[size_t(rank)]++};
   while (op.first + op.meetings.size() <= made.number)
-    op.meetings.push_back({.stream = std::vector<int64_t>(streams_.size(), kUnknown), .left = int(streams_.size())});
+    op.meetings.push_back({.stream = std::vector<int64_t>(streams_.size(), kUnknown), .left = int(op.ranks.size())});
   Meeting& meeting = meetingOf(made);
   meeting.stream[size_t(rank)] = call.stream == kNoStream ? kFree : int64_t(call.stream);
   ++meeting.known;
   std::vector<Node> news;
   if (call.stream == kNoStream) {
     meeting.free = true;
-    for (size_t r = 0; r < streams_.size(); ++r)
-      if (meeting.stream[r] >= 0) news.push_back({int(r), uint32_t(meeting.stream[r])});
+    for (int r : op.ranks)
+      if (int64_t stream = meeting.stream[size_t(r)]; stream >= 0) news.push_back({r, uint32_t(stream)});
     leave(rank, made);
   } else {
     auto& streams = streams_[size_t(rank)];
@@ -53,15 +57,15 @@ void CallOrder::settle(std::vector<Node> news) {
       continue;
     }
     news.pop_back();
-    if (meeting.known < int(streams_.size())) continue;
-    bool met = true;
-    for (size_t r = 0; r < streams_.size() && met; ++r) met = isFirst(int(r), head);
-    if (!met) continue;
+    const std::vector<int>& ranks = operators_[head.op].ranks;
+    if (meeting.known < int(ranks.size())) continue;
+    if (!std::ranges::all_of(ranks, [&](int r) { return isFirst(r, head); })) continue;
     std::vector<int64_t> where = meeting.stream;
-    for (size_t r = 0; r < streams_.size(); ++r) {
-      streams_[r][size_t(where[r])].pop_front();
-      news.push_back({int(r), uint32_t(where[r])});
-      leave(int(r), head);
+    for (int r : ranks) {
+      auto at = uint32_t(where[size_t(r)]);
+      streams_[size_t(r)][at].pop_front();
+      news.push_back({r, at});
+      leave(r, head);
     }
   }
 }

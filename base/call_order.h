@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,20 +14,23 @@ namespace tandem {
 constexpr uint32_t kNoStream = ~0u;
 
 struct OrderedCall {
-  uint32_t op = 0, stream = 0;
+  uint64_t op = 0;
+  uint32_t stream = 0;
 };
 
 class CallOrder {
  public:
   explicit CallOrder(int ranks) : streams_(size_t(ranks)) {}
 
+  // Only these ranks call the operator; without this, all do.
+  void open(uint64_t op, const std::vector<int>& ranks) { operators_[op].ranks = ranks; }
   // The next call of `rank`, last in its stream. The calls of one operator are numbered on each rank.
   void add(int rank, OrderedCall call);
 
   // A call that is first in the stream of its rank while `behind`, another rank, has it behind the next of the circle.
   struct Step {
     int rank = 0, behind = 0;
-    uint32_t op = 0;
+    uint64_t op = 0;
     uint64_t number = 0;  // from 1
   };
   // Steps that wait for one another, the last for the first. Empty: there are none among the calls so far.
@@ -34,7 +38,7 @@ class CallOrder {
 
  private:
   struct Call {
-    uint32_t op;
+    uint64_t op;
     uint64_t number;
   };
   // A call of one number: where each rank has it.
@@ -44,6 +48,7 @@ class CallOrder {
     bool free = false;  // on some rank it stands in no stream
   };
   struct Operator {
+    std::vector<int> ranks;
     std::vector<uint64_t> made;  // by rank
     uint64_t first = 0;          // the number of meetings.front()
     std::deque<Meeting> meetings;
@@ -54,14 +59,17 @@ class CallOrder {
   };
   static constexpr int64_t kUnknown = -1, kFree = -2;
 
-  Meeting& meetingOf(Call call) { return operators_[call.op].meetings[call.number - operators_[call.op].first]; }
+  Meeting& meetingOf(Call call) {
+    Operator& op = operators_[call.op];
+    return op.meetings[call.number - op.first];
+  }
   const Meeting& meetingOf(Call call) const { return const_cast<CallOrder*>(this)->meetingOf(call); }
   bool isFirst(int rank, Call call) const;
   void settle(std::vector<Node> news);
   void leave(int rank, Call call);
 
   std::vector<std::vector<std::deque<Call>>> streams_;  // by rank and stream: the calls that have not met
-  std::vector<Operator> operators_;
+  std::map<uint64_t, Operator> operators_;
 };
 
 }  // namespace tandem

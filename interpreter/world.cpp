@@ -21,16 +21,19 @@ void hostReport(Machine& m, int rank, ReportKind kind, std::string message, cons
 
 }  // namespace
 
+// The number of a team's n-th symmetric allocation among those of all teams.
+static uint64_t meetingOf(int team, uint64_t n) { return uint64_t(team) << 40 | n; }
+
 World::World(const WorldOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 World::~World() = default;
 
 const WorldOptions& World::options() const { return impl_->m.options; }
 
 Address World::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised, const std::string& given,
-                        const std::string& hostFile, uint32_t hostLine) {
+                        const std::string& hostFile, uint32_t hostLine, int team) {
   Machine& m = impl_->m;
   const std::string name = given.empty() ? "unnamed " + std::to_string(++impl_->ranks[size_t(rank)].unnamed) : given;
-  Arena::Allocated got = m.arena.allocate(rank, bytes, kind, initialised);
+  Arena::Allocated got = m.arena.allocate(rank, bytes, kind, initialised, {team, *m.team(team, rank)});
   if (got.asymmetric) {
     hostReport(m, rank, ReportKind::AsymmetricAllocation,
                "symmetric allocation `" + name + "` has " + std::to_string(bytes) + " bytes on rank " +
@@ -50,7 +53,8 @@ Address World::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initiali
   got.allocation->hostLine = hostLine;
   if (m.observer) {
     m.observer->forget(got.allocation->begin, bytes);
-    if (kind == MemoryKind::Symmetric) m.observer->hostArrives(rank, ++impl_->ranks[size_t(rank)].allocations);
+    if (kind == MemoryKind::Symmetric)
+      m.observer->hostArrives(rank, meetingOf(team, ++impl_->ranks[size_t(rank)].allocations[team]));
   }
   return got.allocation->begin;
 }
@@ -158,8 +162,9 @@ void World::hostWaited(int rank, StreamId stream) {
     for (Address found : std::exchange(m.foundHostMemory[rank], {})) release(rank, found);
 }
 
-void World::hostAllocated(int rank) {
-  if (impl_->m.observer) impl_->m.observer->hostLeaves(rank, impl_->ranks[size_t(rank)].allocations);
+void World::hostAllocated(int rank, int team) {
+  if (impl_->m.observer)
+    impl_->m.observer->hostLeaves(rank, meetingOf(team, impl_->ranks[size_t(rank)].allocations[team]));
 }
 
 Address World::heapBase() const { return impl_->m.arena.base(); }
@@ -167,6 +172,11 @@ uint64_t World::heapStride() const { return impl_->m.arena.stride(); }
 bool World::isSymmetric(int rank, Address address) const {
   return impl_->m.arena.rankOf(address) == rank && impl_->m.arena.isSymmetric(address);
 }
+int World::teamAt(Address address) const {
+  const Allocation* a = impl_->m.arena.find(address);
+  return a && !a->shared && a->kind == MemoryKind::Symmetric ? a->team : -1;
+}
+const std::vector<int>& World::membersOf(int team) const { return *impl_->m.team(team, 0); }
 std::string World::nameAt(Address address) const {
   const Allocation* a = impl_->m.arena.find(address);
   return a ? "`" + a->name + "` of rank " + std::to_string(a->rank) : "address " + hex(address);

@@ -52,6 +52,7 @@ struct Launch {
   int numWarps = 4;
   std::vector<LaunchArgument> arguments;
   bool cooperative = false;  // has a workspace of its own, as CUDA gives one (%envreg1, %envreg2)
+  int team = 0;              // whose ranks are all that the kernel knows, by their numbers there
   // the host's line that called it, for reports; may be empty
   std::string hostFile;
   uint32_t hostLine = 0;
@@ -83,12 +84,13 @@ class World {
   // Addresses are real addresses of this process, except for memory mapped by mapHost: rank r's heap is at
   // heapBase() + r * heapStride().
 
-  // The k-th symmetric allocation has the same offset on every rank: for MemoryKind::Symmetric the call is collective.
+  // The k-th symmetric allocation of a team has the same offset on every member: for MemoryKind::Symmetric the call is
+  // collective. Kernels that run on the team name its members' addresses, and no others do.
   // Reports asymmetric-allocation when sizes differ. Reading bytes that nothing wrote is reported unless `initialised`.
   // A buffer without a name has a number in reports. Red zones lie around each allocation. Returns 0 and reports
   // out-of-memory when the heap is full.
   Address allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised, const std::string& name,
-                   const std::string& hostFile = "", uint32_t hostLine = 0);
+                   const std::string& hostFile = "", uint32_t hostLine = 0, int team = 0);
   // Reports double-free / invalid-free. The range stays quarantined, so later use is reported as use-after-free.
   void release(int rank, Address address, const std::string& hostFile = "", uint32_t hostLine = 0);
   // Memory of the host as local memory of the rank: kernels read and write it where it lies. An address of the host
@@ -107,10 +109,10 @@ class World {
   bool isWritten(Address address, uint64_t bytes) const;
   // The host of `rank` reads or writes memory.
   void hostAccess(int rank, Address address, uint64_t bytes, HostAccess how);
-  // The host of `rank` has waited until these are idle; has returned from its last symmetric allocation.
+  // The host of `rank` has waited until these are idle; has returned from its last symmetric allocation of the team.
   void hostWaited(int rank);
   void hostWaited(int rank, StreamId stream);
-  void hostAllocated(int rank);
+  void hostAllocated(int rank, int team = 0);
   // Marks a buffer as holding signals, so that non-zero values at exit are reported. Signal operations mark on their
   // own.
   Address heapBase() const;
@@ -118,6 +120,9 @@ class World {
   // isSymmetric() returns true if the address lies in `rank`'s symmetric memory; nameAt() describes the place of an
   // address in words.
   bool isSymmetric(int rank, Address address) const;
+  // The team of a symmetric buffer; -1: the address is in none.
+  int teamAt(Address address) const;
+  const std::vector<int>& membersOf(int team) const;
   std::string nameAt(Address address) const;
 
   // --- teams: 0 is the world; others are made by the runtime; members in team order ---

@@ -41,14 +41,14 @@ std::string takeFinding(const HostWords& words, const std::string& name) {
 
 HostWords findingsOf(Team& team, const std::string& name) {
   HostWords words = team.hostWords(kFindingWords, name + " findings");
-  std::lock_guard guard(team.session()->looking);
-  team.session()->looks[team.rank()][words.host] = [words, name] { return takeFinding(words, name); };
+  std::lock_guard guard(lookingOf(*team.session()));
+  looksOf(*team.session(), team.rank())[words.host] = [words, name] { return takeFinding(words, name); };
   return words;
 }
 
 void forget(Team& team, const HostWords& findings) {
-  std::lock_guard guard(team.session()->looking);
-  team.session()->looks[team.rank()].erase(findings.host);
+  std::lock_guard guard(lookingOf(*team.session()));
+  looksOf(*team.session(), team.rank()).erase(findings.host);
 }
 
 }  // namespace tandem::ops

@@ -291,9 +291,23 @@ void Operator::raiseFindings() {
   if (std::string text = takeFindings(); !text.empty()) throw Error(text);
 }
 
+// Peers write to what a call says is symmetric: it must be memory of the team.
+void Operator::checkSymmetric(const Call& call) {
+  const Tensor& out = call.tensors.back();
+  for (size_t i = 0; i < table_.numbers.size(); ++i) {
+    if (table_.numbers[i].name != "symmetric_out" || !call.numbers[i] || !out.bytes()) continue;
+    try {
+      team_.peer(out, team_.rank());
+    } catch (const Error& e) {
+      fail(table_, std::string("`out` is to be symmetric: ") + e.what());
+    }
+  }
+}
+
 // Tells the run this call, which must be the same on all ranks.
 void Operator::begin(const Call& call) {
   raiseFindings();
+  checkSymmetric(call);
   std::vector<int64_t> told;
   for (size_t i = 0; i < call.numbers.size(); ++i)
     if (i >= table_.numbers.size() || isTold(table_.numbers[i].kind)) told.push_back(call.numbers[i]);

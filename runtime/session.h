@@ -104,6 +104,7 @@ struct KernelLaunch {
   std::span<const uint64_t> arguments;  // one 64-bit word each
   bool cooperative = false;             // all programs resident at once, or the launch fails
   HostPlace place;
+  int team = 0;  // the kernel's ranks are this team's, by their numbers there: one that has memory of its own
 };
 
 // out[m, n] = a[m, k] · b[k, n] of contiguous matrices, summed in fp32; `bTransposed`: b is [n, k].
@@ -152,13 +153,15 @@ class Session {
   // The trace of this process's ranks (on GPUs: of those that have left); none if the session does not trace.
   virtual std::optional<interpreter::Trace> trace() const = 0;
 
-  // Symmetric memory is [collective, blocks]; `initialised` holds zeros. Zero bytes are allowed.
+  // Symmetric memory, which is the team's alone, is [collective over it, blocks]; `initialised` holds zeros. Zero bytes
+  // are allowed.
   virtual Address allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name,
-                           const HostPlace& place) = 0;
-  // Symmetric memory: [collective].
+                           const HostPlace& place, int team = 0) = 0;
+  // Symmetric memory: [collective over its team].
   virtual void release(int rank, Address address, const HostPlace& place) = 0;
   virtual void releaseAsync(int rank, StreamId stream, Address address) = 0;  // of the rank alone, in stream order
-  virtual Address peerAddress(int rank, Address address, int peer) const = 0;
+  // `peer`: its number in the team whose memory it is.
+  virtual Address peerAddress(int rank, Address address, int peer, int team = 0) const = 0;
 
   // The host's memory as local memory of a simulated rank, without a copy, until `releaseAsync`; GPUs' ranks throw.
   virtual Address mapHost(int, const HostMemory&, const HostPlace&) {
@@ -169,12 +172,15 @@ class Session {
 
   // [collective over `members`, blocks] (world ranks, in team order): the same team id on each. Team 0 is the world.
   virtual int createTeam(int rank, const std::vector<int>& members) = 0;
+  virtual std::vector<int> membersOf(int rank, int team) const = 0;  // throws when the rank is not in such a team
+  // [collective over the team, blocks] Gives the team memory of its own, before any is asked for and kernels run on it.
+  virtual void openPart(int rank, int team) = 0;
   // [collective over the team, blocks] What each member gives, in the team's order. Streams are not waited for.
   virtual std::vector<std::string> gather(int rank, int team, const std::string& bytes) = 0;
-  // An operator of the whole run: all ranks make the same operators in one order, call each with the same sizes (whose
+  // An operator of a team: its ranks make the same operators in one order, call each with the same sizes (whose
   // names `name` has), and keep one order of calls on each stream. A difference ends the run with a report that shows
   // both calls, on GPUs a moment later.
-  virtual uint64_t openOperator(int rank, const OperatorName& name) = 0;  // its number
+  virtual uint64_t openOperator(int rank, const OperatorName& name, int team = 0) = 0;  // its number
   // Without sizes: its end, a call that stands in no stream. Throws where there is no such one.
   virtual void callOperator(int rank, uint64_t op, StreamId stream, std::span<const int64_t> sizes) = 0;
   virtual StreamId createStream(int rank) = 0;

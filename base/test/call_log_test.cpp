@@ -76,6 +76,22 @@ TEST(CallLog, CallsThatARankLeavesWithout) {
   EXPECT_EQ(found->other, 0);
 }
 
+TEST(CallLog, ATeamsCallsAreItsOwn) {
+  CallLog log(4);
+  OperatorCalls mine = made(operatorNumber(6, 3, 0), "`sum`");
+  mine.made.ranks = {3, 1};
+  EXPECT_FALSE(log.add(3, mine));
+  EXPECT_FALSE(log.leave(0)) << "rank 0 is not of the team";
+  EXPECT_FALSE(log.add(1, mine));
+  EXPECT_FALSE(log.add(3, called(mine.op, 8)));
+  auto found = log.add(1, called(mine.op, 9));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->message.find("rank 3's call 1 of an operator is `sum` with elements 8, where rank 1's is `sum` with "
+                                "elements 9"),
+            0u)
+      << found->message;
+}
+
 TEST(CallLog, AnOperatorThatARankLeavesWithout) {
   CallLog log(2);
   EXPECT_FALSE(log.add(0, made(3, "`sum`")));

@@ -46,6 +46,23 @@ TEST(CallOrder, ARankMayBeFarAhead) {
   EXPECT_EQ(text(order), "0#1001 on 0 waits for 2; 1#1001 on 2 waits for 0; ");
 }
 
+TEST(CallOrder, TeamsThatCrossMayWaitInACircle) {
+  CallOrder order(4);
+  // Rows {0, 1}, {2, 3} and columns {0, 2}, {1, 3}; each rank calls its row's or its column's first.
+  order.open(1, {0, 1}), order.open(2, {2, 3}), order.open(3, {0, 2}), order.open(4, {1, 3});
+  calls(order, 0, {{1, 0}, {3, 0}});
+  calls(order, 3, {{2, 0}, {4, 0}});
+  calls(order, 1, {{1, 0}, {4, 0}});
+  calls(order, 2, {{2, 0}, {3, 0}});
+  EXPECT_EQ(text(order), "");
+  calls(order, 0, {{1, 0}, {3, 0}});
+  calls(order, 1, {{4, 0}, {1, 0}});
+  calls(order, 3, {{2, 0}, {4, 0}});
+  EXPECT_EQ(text(order), "");
+  calls(order, 2, {{3, 0}, {2, 0}});
+  EXPECT_EQ(text(order), "1#2 on 0 waits for 1; 4#2 on 1 waits for 3; 2#2 on 3 waits for 2; 3#2 on 2 waits for 0; ");
+}
+
 TEST(CallOrder, ACircleMayGoOverThreeRanks) {
   CallOrder order(3);
   calls(order, 0, {{0, 0}, {1, 0}, {2, 7}});

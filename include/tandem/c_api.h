@@ -134,9 +134,14 @@ TANDEM_API int td_peer_address(td_session*, int rank, uint64_t address, int peer
 /* --- teams and streams; stream 0 and team 0 exist from the start --- */
 /* [collective over members, blocks] */
 TANDEM_API int td_create_team(td_session*, int rank, const int* members, int count, int* team);
+/* [collective over the team, blocks] The team as a session of its own, whose ranks are the team's by their numbers there:
+ * all that takes a session works on it, but for td_enter, td_leave, td_finish and what is said of simulated runs only.
+ * Its symmetric memory is the team's alone, and kernels launched on it know its ranks alone. Team 0 is the team; streams
+ * and memory of one rank are the same as the run's. It is destroyed like any, behind its operators. */
+TANDEM_API int td_team_session(td_session*, int rank, int team, td_session** session);
 /* [collective over the team, blocks] A JSON array of what each member gives, in the team's order. */
 TANDEM_API int td_gather(td_session*, int rank, int team, const char* text, char** texts);
-/* An operator of the whole run: all ranks make the same ones in one order, call each with the same sizes, and those
+/* An operator of the session: all its ranks make the same ones in one order, call each with the same sizes, and those
  * of one stream in one order. What is not alike ends the run, with a report that has both. A call without sizes is the
  * operator's end; a rank that leaves without a call of another one is reported, too. `what` says what it was
  * made for, `names` (separated by commas) what a call's sizes, at most 256, are; both have at most 200 bytes. */

@@ -99,6 +99,7 @@ class TANDEM_API Operator {
   void checkOpen() const;
   Call at(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream) const;
   void begin(const Call& call);
+  void checkSymmetric(const Call& call);
   void raiseFindings();
   std::string takeFindings();
   void release();

@@ -37,6 +37,9 @@ class TANDEM_API Team {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  // [collective over `members`, ranks of this team, blocks] A team of these ranks, in this order, with symmetric memory,
+  // kernels and operators of its own, which close before its last copy goes.
+  Team split(const std::vector<int>& members);
   // The target for which the rank's kernels are compiled: "sim", "sm_90a", "sm_90a+nvshmem", "sm_90a+trace".
   const std::string& target() const;
   // The name of the rank's GPU; empty for a simulated rank.
@@ -95,7 +98,7 @@ class TANDEM_API Team {
 
   // [collective, blocks] What each rank gives, UTF-8 without NULs, in their order. Streams are not waited for.
   std::vector<std::string> gather(const std::string& text);
-  // An operator of the whole run: all ranks open the same operators in one order, call each with the same sizes, and
+  // An operator of the team: all its ranks open the same operators in one order, call each with the same sizes, and
   // keep one order of calls on each stream. A difference ends the run with an error that shows both calls: at once on
   // simulated ranks, a moment later on GPUs. `what` describes the operator for messages; `sizeNames` are the names of a
   // call's sizes, separated by commas. Returns the number by which calls name the operator.
@@ -115,6 +118,7 @@ class TANDEM_API Team {
   void check(int status) const;
 
   td_session* session_;
+  std::shared_ptr<td_session> part_;  // the same, where it is a team's own
   int rank_, size_;
   mutable std::string target_;  // empty: not asked yet
 };

@@ -8,36 +8,44 @@ namespace tandem::interpreter {
 
 const std::vector<int>* teamOperand(Machine& m, Run& run, const Prepared& i, Register r, int* id) {
   *id = r == kNone ? 0 : int(integer(m, run, r));
-  const std::vector<int>* members = m.team(*id, run.rank);
+  if (run.team && !*id) *id = run.team;
+  const std::vector<int>* members = run.team && *id != run.team ? nullptr : m.team(*id, run.rank);
   if (!members) fail(m, run, i, ReportKind::BadRank, "there is no team " + std::to_string(*id));
   return members;
 }
 
-bool checkPeer(Machine& m, Run& run, const Prepared& i, int64_t peer) {
-  if (peer >= 0 && peer < m.options.rankCount) return true;
+int peerOf(Machine& m, Run& run, const Prepared& i, int64_t rank) {
+  const std::vector<int>& members = *m.team(run.team, run.rank);
+  if (rank >= 0 && rank < int64_t(members.size())) return members[size_t(rank)];
   fail(m, run, i, ReportKind::BadRank,
-       "peer " + std::to_string(peer) + " is outside 0.." + std::to_string(m.options.rankCount - 1));
-  return false;
+       "peer " + std::to_string(rank) + " is outside 0.." + std::to_string(members.size() - 1));
+  return -1;
 }
 
 bool namesPeer(Machine& m, Run& run, Register peers, int peer) {
+  const std::vector<int>& members = *m.team(run.team, run.rank);
+  int64_t rank = std::find(members.begin(), members.end(), peer) - members.begin();
   for (uint32_t lane = 0; lane < (isLanes(run, peers) ? run.lanes : 1); ++lane)
-    if ((!isLanes(run, peers) || run.laneActive(lane)) && integer(m, run, peers, lane) == peer) return true;
+    if ((!isLanes(run, peers) || run.laneActive(lane)) && integer(m, run, peers, lane) == rank) return true;
   return false;
 }
 
 bool eachPeer(Machine& m, Run& run, const Prepared& i, Register peers, const std::function<bool(int)>& body) {
   if (peers == kNone) return body(-1);
   auto named = [&](uint32_t lane) { return integer(m, run, peers, lane); };
-  if (!isLanes(run, peers)) return checkPeer(m, run, i, named(0)) && body(int(named(0)));
+  auto call = [&](int64_t rank) {
+    int peer = peerOf(m, run, i, rank);
+    return peer >= 0 && body(peer);
+  };
+  if (!isLanes(run, peers)) return call(named(0));
   LaneMask callers = run.mask;
   std::set<int64_t> done;
   bool ok = true;
   for (uint32_t lane = 0; ok && lane < run.lanes; ++lane) {
-    int64_t peer = named(lane);
-    if (!callers.has(lane) || !done.insert(peer).second) continue;
-    run.mask = makeMask(run.lanes, [&](uint32_t other) { return callers.has(other) && named(other) == peer; });
-    ok = checkPeer(m, run, i, peer) && body(int(peer));
+    int64_t rank = named(lane);
+    if (!callers.has(lane) || !done.insert(rank).second) continue;
+    run.mask = makeMask(run.lanes, [&](uint32_t other) { return callers.has(other) && named(other) == rank; });
+    ok = call(rank);
   }
   run.mask = std::move(callers);
   return ok;
@@ -45,12 +53,12 @@ bool eachPeer(Machine& m, Run& run, const Prepared& i, Register peers, const std
 
 bool checkSymmetric(Machine& m, Run& run, const Prepared& i, Address address, const char* what) {
   Allocation* a = m.arena.find(address);
-  if (a && !a->shared && a->kind == MemoryKind::Symmetric && !a->freed) return true;
+  if (a && !a->shared && a->kind == MemoryKind::Symmetric && !a->freed && a->team == run.team) return true;
   if (!a && m.arena.isSymmetric(address)) {
     // One past the end is a legal address to compute, not to use.
     if (Allocation* before = m.arena.nearest(address); before && address == before->end && !before->freed) return true;
   }
-  std::string text = std::string(what) + " needs a symmetric address, but " + notSymmetricText(m, address);
+  std::string text = std::string(what) + " needs a symmetric address, but " + notSymmetricText(m, address, run.team);
   fail(m, run, i, a && a->freed ? ReportKind::UseAfterFree : ReportKind::OutOfBounds, text,
        strayNotes(m, run, address));
   return false;
@@ -66,7 +74,8 @@ class Translation {
   template <class To> Address operator()(Address from, To to) {
     if (last_ && from >= last_->begin && from < last_->end) return to(from);
     last_ = m_.arena.find(from);
-    bool isOwn = m_.arena.rankOf(from) == run_.rank && m_.arena.isSymmetric(from);
+    bool isOwn = m_.arena.rankOf(from) == run_.rank && m_.arena.isSymmetric(from) &&
+                 (!last_ || last_->freed || last_->team == run_.team);
     Address result = isOwn ? to(from) : from | kStray;
     if (isOwn && last_) return result;
     last_ = nullptr;
@@ -131,9 +140,9 @@ Step symmAt(Machine& m, Run& run, const Prepared& i) {
       out[k] = 0;
       continue;
     }
-    int64_t peer = signedAt(data(m, run, i.b), perElementPeer ? k : 0, run.info(i.b).elem);
-    if (!checkPeer(m, run, i, peer)) return Step::Failed;
-    out[k] = translate(pointers[k * pointerStep], [&](Address from) { return m.arena.at(from, int(peer)); });
+    int peer = peerOf(m, run, i, signedAt(data(m, run, i.b), perElementPeer ? k : 0, run.info(i.b).elem));
+    if (peer < 0) return Step::Failed;
+    out[k] = translate(pointers[k * pointerStep], [&](Address from) { return m.arena.at(from, peer); });
   }
   result.commit();
   return Step::Next;

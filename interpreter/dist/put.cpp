@@ -17,15 +17,16 @@ struct Transfer {
 
 bool transferOf(Machine& m, Run& run, const Prepared& i, uint32_t lane, Register peerRegister, bool isGet,
                 const char* what, Transfer& t) {
-  int64_t peer = integer(m, run, peerRegister, lane), bytes = integer(m, run, i.c, lane);
+  int peer = peerOf(m, run, i, integer(m, run, peerRegister, lane));
+  int64_t bytes = integer(m, run, i.c, lane);
   Address dest = rawInteger(m, run, i.a, lane), source = rawInteger(m, run, i.b, lane);
-  if (!checkPeer(m, run, i, peer)) return false;
+  if (peer < 0) return false;
   if (bytes < 0) {
     fail(m, run, i, ReportKind::OutOfBounds, std::string(what) + " of " + std::to_string(bytes) + " bytes");
     return false;
   }
   t.bytes = uint64_t(bytes);
-  t.peer = int(peer);
+  t.peer = peer;
   Address& remote = isGet ? source : dest;
   if (t.bytes && !checkSymmetric(m, run, i, remote, what)) return false;
   if (t.bytes) remote = m.arena.at(remote, t.peer);
@@ -152,12 +153,12 @@ Step get(Machine& m, Run& run, const Prepared& i) {
 Step putValue(Machine& m, Run& run, const Prepared& i) {
   unsigned bytes = run.info(i.b).elemBytes;
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`put_value`", [&](uint32_t lane) {
-    int64_t peer = integer(m, run, i.c, lane);
+    int peer = peerOf(m, run, i, integer(m, run, i.c, lane));
     Address dest = rawInteger(m, run, i.a, lane);
-    if (!checkPeer(m, run, i, peer) || !checkSymmetric(m, run, i, dest, "`put_value`")) return false;
+    if (peer < 0 || !checkSymmetric(m, run, i, dest, "`put_value`")) return false;
     Accessor who(m, run, i);
     who.lane = observedThread(run, i, Group::Thread, lane);
-    Transfer t{m.arena.at(dest, int(peer)), 0, bytes, int(peer)};
+    Transfer t{m.arena.at(dest, peer), 0, bytes, peer};
     if (!checkMemory(who, t.dest, bytes, bytes, true, false)) return false;
     auto p = pendingOf(who, run, i, t);
     const uint8_t* value = data(m, run, i.b) + (isLanes(run, i.b) ? lane * bytes : 0);

@@ -10,9 +10,9 @@ namespace {
 // Updates the signal at the peer's address that corresponds to `pointer`.
 bool updateSignal(Machine& m, Run& run, const Prepared& i, uint32_t lane, SignalKind kind, Register value,
                   Register peerRegister, Semantic semantic, Scope scope) {
-  int64_t peer = integer(m, run, peerRegister, lane);
+  int peer = peerOf(m, run, i, integer(m, run, peerRegister, lane));
   Address pointer = rawInteger(m, run, i.a, lane);
-  if (!checkPeer(m, run, i, peer) || !checkSymmetric(m, run, i, pointer, "a signal")) return false;
+  if (peer < 0 || !checkSymmetric(m, run, i, pointer, "a signal")) return false;
   Accessor who(m, run, i);
   // A `notify` is the whole program's; an addition by each thread is the thread's own.
   bool isOwn = kind == SignalKind::Add && run.prepared->program->perThread;
@@ -22,8 +22,8 @@ bool updateSignal(Machine& m, Run& run, const Prepared& i, uint32_t lane, Signal
   int64_t began = run.clockNs;
   run.clockNs += m.clock.signals(/*toPeer=*/peer != run.rank);
   who.timeNs = run.puts[size_t(peer)].fencedNs;  // behind what a fence orders before the signal
-  Address there = m.arena.at(pointer, int(peer));
-  span(m, run, SpanKind::Signal, began, run.clockNs, "signal", i.location, int(peer), 0, signalWords(m, there));
+  Address there = m.arena.at(pointer, peer);
+  span(m, run, SpanKind::Signal, began, run.clockNs, "signal", i.location, peer, 0, signalWords(m, there));
   return writeSignal(who, there, kind, rawInteger(m, run, value, lane), 8);
 }
 

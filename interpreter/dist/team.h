@@ -5,15 +5,16 @@
 
 namespace tandem::interpreter {
 
-// Members of the team in register `r` (kNone: the world); null after a report.
+// Members of the team in register `r` (kNone: the one that the kernel runs on); null after a report.
 const std::vector<int>* teamOperand(Machine& m, Run& run, const Prepared& i, Register r, int* id);
-bool checkPeer(Machine& m, Run& run, const Prepared& i, int64_t peer);
-// Returns true if some calling thread's value of `peers` is this peer.
+// The rank in the world of a rank of the team that the kernel runs on; -1 after a report.
+int peerOf(Machine& m, Run& run, const Prepared& i, int64_t rank);
+// Returns true if some calling thread's value of `peers` is this peer, a rank in the world.
 bool namesPeer(Machine& m, Run& run, Register peers, int peer);
-// Calls body(peer) for each peer that `peers` names, while the run's mask has the threads that name it; once with -1
+// Calls body(peer) for each peer, a rank in the world, that `peers` names, while the run's mask has the threads that name it; once with -1
 // where it is kNone: for all peers.
 bool eachPeer(Machine& m, Run& run, const Prepared& i, Register peers, const std::function<bool(int)>& body);
-// Returns true if the address is in a live symmetric buffer of some rank.
+// Returns true if the address is in a live symmetric buffer of some rank, of the team that the kernel runs on.
 bool checkSymmetric(Machine& m, Run& run, const Prepared& i, Address address, const char* what);
 
 // True if the threads have values of their own, as operands or as results.

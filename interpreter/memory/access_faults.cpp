@@ -28,7 +28,7 @@ bool outOfBounds(Accessor& who, Address address, uint64_t bytes, bool write) {
   };
   if (address & kStray)
     return report("a peer's address that there is not: `symm_at` needs a symmetric address, but " +
-                  notSymmetricText(who.m, address));
+                  notSymmetricText(who.m, address, who.run ? who.run->team : 0));
   if (address < 4096) return report("null pointer + " + std::to_string(address));
   if (who.m.arena.resolveMulticast(address, &team, &offset))
     return report("a multicast address; only `multimem` operations may use it");

@@ -43,11 +43,29 @@ static uint64_t footprint(uint64_t bytes) {
          Arena::kAlignment;
 }
 
-Allocation* Arena::carve(Area& area, uint64_t bytes) {
+// Returns an offset that is free on all members, and takes it there; 0: there is none.
+uint64_t Arena::claim(uint64_t bytes, std::span<const int> members) {
+  uint64_t need = footprint(bytes), offset = 0;
+  for (int member : members) {
+    Area& a = area(member, MemoryKind::Symmetric);
+    offset = std::max(offset, a.next - a.begin);
+  }
+  if (bytes > stride() || offset + need > stride() / 2) return 0;
+  for (int member : members) {
+    Area& a = area(member, MemoryKind::Symmetric);
+    a.next = a.begin + offset + need;
+  }
+  return offset;
+}
+
+// At `offset`, which is the area's; 0: at one of the team's that is freed. None: wherever there is room.
+Allocation* Arena::carve(Area& area, uint64_t bytes, std::optional<uint64_t> offset, int team) {
   uint64_t need = footprint(bytes);
   if (bytes > stride()) return nullptr;
   Address begin = 0;
-  if (area.next + need <= area.end) {
+  if (offset && *offset) {
+    begin = area.begin + *offset;
+  } else if (!offset && area.next + need <= area.end) {
     begin = area.next;
     area.next += need;
   } else {
@@ -57,7 +75,7 @@ Allocation* Arena::carve(Area& area, uint64_t bytes) {
     for (auto it = area.quarantine.begin(); it != area.quarantine.end() && bestSize != need; ++it) {
       const Allocation& a = *area.allocations.at(*it);
       uint64_t size = footprint(a.end - a.begin);
-      if (!a.waiters.empty() || size < need || size >= bestSize) continue;
+      if (!a.waiters.empty() || a.team != team || size < need || size >= bestSize) continue;
       best = it;
       bestSize = size;
     }
@@ -75,18 +93,23 @@ Allocation* Arena::carve(Area& area, uint64_t bytes) {
   return result;
 }
 
-Arena::Allocated Arena::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised) {
+Arena::Allocated Arena::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised, Sharers sharers) {
   Allocated result;
   Area& a = area(rank, kind);
+  std::optional<uint64_t> offset;
   if (kind == MemoryKind::Symmetric) {
-    size_t index = a.sequence++;
-    if (index == symmetricSizes_.size()) symmetricSizes_.push_back(bytes);
-    result.otherBytes = symmetricSizes_[index];
+    std::vector<Symmetric>& all = symmetric_[sharers.team];
+    size_t index = a.sequence[sharers.team]++;
+    if (index == all.size()) all.push_back({bytes, claim(bytes, sharers.members)});
+    result.otherBytes = all[index].bytes;
     result.asymmetric = result.otherBytes != bytes;
+    if (result.asymmetric) return result;
+    offset = all[index].offset;
   }
-  result.allocation = carve(a, bytes);
+  result.allocation = carve(a, bytes, offset, sharers.team);
   if (!result.allocation) return result;
   result.allocation->rank = rank;
+  result.allocation->team = sharers.team;
   result.allocation->kind = kind;
   result.allocation->initialised = initialised;
   return result;

@@ -6,6 +6,8 @@
 #include "interpreter/world.h"
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -44,6 +46,7 @@ struct Allocation {
   uint32_t uses = 1;            // of the host's memory: mappings that have not ended
   std::shared_ptr<void> owner;  // of the host's memory, where the arena keeps it alive
   int rank = 0;
+  int team = 0;  // of symmetric memory
   MemoryKind kind{};
   bool freed = false;
   bool initialised = false;  // whole: no look at the shadow is needed
@@ -64,6 +67,12 @@ struct Allocation {
   void* bytesAt(Address address) const { return reinterpret_cast<void*>(address + shift); }
 };
 
+// The ranks that make a symmetric allocation.
+struct Sharers {
+  int team = 0;
+  std::span<const int> members;
+};
+
 class Arena {
  public:
   static constexpr uint64_t kAlignment = 256, kRedZone = 256, kSharedBytes = 1 << 20, kSharedAlignment = 1024;
@@ -77,7 +86,8 @@ class Arena {
         0;  // not equal to the size asked for: another rank's allocation of the same index is of this size
     bool asymmetric = false;
   };
-  Allocated allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised);
+  // `sharers`: of a symmetric allocation.
+  Allocated allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised, Sharers sharers = {});
   // Gives the host's memory addresses of `rank`; accesses of these are accesses of the host's memory. The same memory
   // has one place.
   Allocation* map(int rank, const HostMemory& memory);
@@ -148,7 +158,7 @@ class Arena {
     Address begin = 0, next = 0, end = 0;
     std::map<Address, std::unique_ptr<Allocation>> allocations;
     std::vector<Address> quarantine;  // oldest first
-    size_t sequence = 0;
+    std::map<int, size_t> sequence;   // of symmetric allocations, by team
   };
   struct SharedArea {
     Address next = 0;
@@ -160,7 +170,13 @@ class Arena {
     std::fill(cache_.begin(), cache_.end(), nullptr);
     last_ = nullptr;
   }
-  Allocation* carve(Area& area, uint64_t bytes);
+  // A team's symmetric allocation, by the member that came first.
+  struct Symmetric {
+    uint64_t bytes = 0;
+    uint64_t offset = 0;  // of each member's part; 0: there was no room, and one that they have freed has its place
+  };
+  uint64_t claim(uint64_t bytes, std::span<const int> members);
+  Allocation* carve(Area& area, uint64_t bytes, std::optional<uint64_t> offset, int team);
   Area& area(int rank, MemoryKind kind) { return areas_[size_t(rank) * 2 + (kind == MemoryKind::Symmetric ? 0 : 1)]; }
 
   static constexpr size_t kCache = 1024;
@@ -172,7 +188,7 @@ class Arena {
   std::vector<int> multicastTeams_;
   std::vector<Area> areas_;
   std::vector<SharedArea> shared_;
-  std::vector<uint64_t> symmetricSizes_;  // of the k-th symmetric allocation, by the rank that came first
+  std::map<int, std::vector<Symmetric>> symmetric_;               // by team
   std::multimap<std::pair<int, Address>, Allocation*> mappings_;  // by rank and where the host's memory begins
   std::vector<Allocation*> cache_ = std::vector<Allocation*>(kCache);
   Allocation* last_ = nullptr;  // what find() returned last

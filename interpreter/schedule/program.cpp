@@ -70,6 +70,7 @@ void World::Impl::startRun(Grid& g, int slot) {
   run->prepared = g.prepared;
   run->grid = &g;
   run->rank = g.stream->rank;
+  run->team = g.launch.team;
   run->slot = slot;
   run->launch = g.number;
   run->lastTurn = 0;

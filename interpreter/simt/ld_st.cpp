@@ -68,7 +68,7 @@ std::vector<Address> multicastTargets(Machine& m, Run& run, const Prepared& i, A
   uint64_t offset;
   if (!m.arena.resolveMulticast(address, &team, &offset)) {
     fail(m, run, i, ReportKind::OutOfBounds,
-         address & kStray ? "`multicast_at` needs a symmetric address, but " + notSymmetricText(m, address)
+         address & kStray ? "`multicast_at` needs a symmetric address, but " + notSymmetricText(m, address, run.team)
                           : "`multimem` needs a multicast address, but got " + addressText(m, address, 0));
     return targets;
   }

@@ -60,13 +60,22 @@ std::string addressText(Machine& m, Address address, uint64_t bytes) {
          std::to_string(a->rank);
 }
 
-std::string notSymmetricText(Machine& m, Address address) {
+static std::string teamText(Machine& m, int team) {
+  if (!team) return "all ranks";
+  std::string out;
+  for (int rank : *m.team(team, 0)) out += (out.empty() ? "the team of ranks " : ", ") + std::to_string(rank);
+  return out;
+}
+
+std::string notSymmetricText(Machine& m, Address address, int team) {
   address &= ~kStray;
   Allocation* a = m.arena.find(address);
   if (!a) return "address " + hex(address) + " is in no symmetric buffer";
   std::string text = "`" + a->name + "` of rank " + std::to_string(a->rank);
   if (a->freed) return text + " has been freed";
   bool isLocal = a->shared || a->kind != MemoryKind::Symmetric;
+  if (!isLocal && a->team != team)
+    return text + " is memory of " + teamText(m, a->team) + ", and the kernel runs on " + teamText(m, team);
   return text + (isLocal ? " is local memory" : " is another rank's already");
 }
 

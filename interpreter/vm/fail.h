@@ -14,7 +14,7 @@ std::string hostLineText(const std::string& file, uint32_t line);
 // "`buf`[16..24)" of rank r's memory; or the bare address
 std::string addressText(Machine& m, Address address, uint64_t bytes);
 // Describes the fault of an address that is not in a live symmetric buffer: "address 0x10 is in no symmetric buffer".
-std::string notSymmetricText(Machine& m, Address address);
+std::string notSymmetricText(Machine& m, Address address, int team);  // of the kernel
 // Returns the place where the run's `symm_at` gave such an address, or one in the same gap between buffers.
 std::vector<Diagnostic> strayNotes(Machine& m, const Run& run, Address address);
 

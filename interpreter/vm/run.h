@@ -115,6 +115,7 @@ struct Run : Task {
   uint32_t awaitedRound = kNoRound;
   int slot = 0;
   uint32_t launch = 0;  // the number of the rank's launch
+  int team = 0;         // that the launch runs on
   std::array<int32_t, 3> id{0, 0, 0};
   std::array<int32_t, 3> grids{1, 1, 1};
   uint64_t runId = 0;  // unique in the world; pending puts name their issuer by it

@@ -51,7 +51,10 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
   int64_t rows = cdiv(shard, tiles.mostM) * tiles.mostM, columns = cdiv(n, tiles.mostN) * tiles.mostN;
   parts_ = memory_.symmetricEmpty({std::max<int64_t>(peers * rows, 1), columns}, partType(dtype), "parts");
   ready_ = memory_.symmetricZeros({peers * (rows / tiles.leastM) * (columns / tiles.leastN)}, DType::Int64, "ready");
-  bool mayCopy = peers && config.chunks != 0;
+  int64_t apart = team.size() > 1 ? int64_t(team.peer(parts_, 1).address - team.peer(parts_, 0).address) : 0;
+  for (int r = 2; r < team.size(); ++r)
+    isEven_ = isEven_ && int64_t(team.peer(parts_, r).address - team.peer(parts_, r - 1).address) == apart;
+  bool mayCopy = peers && (config.chunks != 0 || !isEven_);
   outgoing_ = memory_.localZeros(mayCopy ? parts_.shape : std::vector<int64_t>{1}, parts_.dtype, "outgoing");
   arrived_ = memory_.symmetricZeros({std::max<int64_t>(peers, 1)}, DType::Int64, "arrived");
   brought_ = memory_.symmetricZeros({std::max<int64_t>(peers * kMostChunks, 1)}, DType::Int64, "brought");
@@ -102,7 +105,8 @@ void GemmReduceScatter::queue(const Call& call) {
   // Tiles are chosen by facts that all ranks share: the addresses of a rank's own tensors decide only how it reads
   // them.
   bool fits = copiesBlocks({anywhere(a), anywhere(b)}, dtype_, config_.bTransposed, team_.target());
-  const GemmConfig& config = chooser_->choose(m, fits, out.dtype).config;
+  GemmConfig config = chooser_->choose(m, fits, out.dtype).config;
+  if (!isEven_) config.chunks = std::max(config.chunks, 1);
   if (config.library > 0) return library_->run(a, b, out, m, config.chunks, stream);
   if (config.fewRows) return few_->run(a, b, out, m, config, stream);
   // Empty tensors have no blocks.

@@ -31,6 +31,7 @@ class TANDEM_API GemmReduceScatter : public Operator {
 
   int64_t n_, k_;
   GemmConfig config_;
+  bool isEven_ = true;  // the ranks' memories lie at one distance: on simulated ranks a team's may not
   std::unique_ptr<GemmChooser> chooser_;
   std::unique_ptr<FewRows> few_;         // where calls may be ones of few rows
   std::unique_ptr<LibraryWay> library_;  // where calls may go that way

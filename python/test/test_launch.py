@@ -132,7 +132,7 @@ TEAM = {
     "copy of an array": (lambda t: t.stream.copy(t.zeros(8), zeros(8)), TypeError, "not `ndarray`"),
     "unknown event": (lambda t: t.stream.wait_event(77), RuntimeError, "event 77 was never recorded"),
     "team without its maker": (lambda t: t.split([1 - t.rank]), RuntimeError, "is not a member of the team"),
-    "team with a rank twice": (lambda t: t.split([0, 0]), RuntimeError, "named twice"),
+    "team with a rank twice": (lambda t: t.split([0, 0]), RuntimeError, "`members` has rank 0 twice"),
     "index outside": (lambda t: t.zeros(4).__setitem__(10, 1), IndexError, "out of bounds"),
     "shape that does not fit": (lambda t: t.zeros(4).__setitem__(..., zeros(5)), ValueError, "broadcast"),
 }

@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT / "test" / "gpu" / "ranks"))
 import programs
 
 
-@pytest.mark.parametrize("program", [programs.streams, programs.tensors], ids=lambda p: p.__name__)
+@pytest.mark.parametrize("program", [programs.streams, programs.tensors, programs.memory_of_teams], ids=lambda p: p.__name__)
 def test_programs_without_kernels(gpu, program):
     for here, there in zip(on_gpus(program, wait_timeout=20).values, tandem.launch(program, ranks=2).values, strict=True):
         np.testing.assert_array_equal(here, there)

@@ -117,11 +117,24 @@ class BesideCapture {
   int mode_;
 };
 
+// A rank as the fabric sees it.
+struct RankPlace {
+  int rank = 0, rankCount = 1;
+  int device = 0;
+  bool ownProcess = false;  // no other rank of the run is in this process
+  uint64_t heapStride = 0;
+};
+std::vector<int> allOf(const RankPlace& place);          // 0 to rankCount - 1
+int indexOf(const std::vector<int>& members, int rank);  // of a member
+
 // The way in which a run's ranks reach each other's memory.
 class Fabric {
  public:
   virtual ~Fabric() = default;
   virtual SymmetricHeap& heap() = 0;
+  // [all members] A heap of a team's own: its part of rank members[i] is the i-th. Throws where this way has none.
+  virtual std::unique_ptr<SymmetricHeap> heapOf(Rendezvous& ranks, Device& device, const RankPlace& place,
+                                                const std::vector<int>& members) = 0;
   virtual std::string targetSuffix() const = 0;  // what code that goes this way has in its target's name
   // Kernels of the calling thread that name ranks use `context` until the returned object dies (on any thread).
   virtual std::shared_ptr<void> publish(Address context) = 0;
@@ -133,14 +146,6 @@ class Fabric {
 struct DeviceFacts {
   std::string name, target;  // "sm_90a"
   int residentPrograms = 0;
-};
-
-// A rank as the fabric sees it.
-struct RankPlace {
-  int rank = 0, rankCount = 1;
-  int device = 0;
-  bool ownProcess = false;  // no other rank of the run is in this process
-  uint64_t heapStride = 0;
 };
 
 // The devices of one vendor in this process. Thread-safe.

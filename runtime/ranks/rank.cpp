@@ -28,6 +28,12 @@ Rank::Open::Open(Rendezvous& meeting, const Platform& platform, const RankOption
               streams.aside()),
       local(device, events), published(fabric->publish(context.address())) {}
 
+Rank::Part::Part(Open& open, Rendezvous& meeting, const RankOptions& options, const std::vector<int>& members)
+    : members(members), index(indexOf(members, options.place.rank)),
+      heap(open.fabric->heapOf(meeting, open.device, options.place, members)),
+      context(meeting, *heap, index, int(members.size()), open.device,
+              {open.watch.onDevice(), open.trace ? open.trace->address() : 0}, open.streams.aside()) {}
+
 Rank::Rank(const RankOptions& options, const Platform& platform)
     : options_(options), platform_(platform), facts_(platform.facts(options.place.device)),
       meeting_({options.rendezvous, options.place.rank, options.place.rankCount}, [this] {
@@ -68,17 +74,23 @@ Rank::Open& Rank::running() {
   return *open_;
 }
 
-uint64_t Rank::openOperator(const OperatorName& name) {
-  running();
-  meeting_.noteOperator(operators_, name);
-  return operators_++;
+uint64_t Rank::openOperator(OperatorName name, int team) {
+  Open& o = running();
+  int first = 0;
+  if (team) {
+    name.ranks = o.context.membersOf(team);
+    first = name.ranks.front();
+  }
+  uint64_t op = operatorNumber(team, first, operators_[team]++);
+  meeting_.noteOperator(op, name);
+  return op;
 }
 
 void Rank::callOperator(uint64_t op, StreamId stream, std::span<const int64_t> sizes) {
   Open& o = running();
-  if (op >= operators_) throw std::out_of_range("operator " + std::to_string(op) + " was never opened");
+  if (!meeting_.hasOperator(op)) throw std::out_of_range("operator " + std::to_string(op) + " was never opened");
   bool isQueued = !sizes.empty() && !o.streams.capturing(stream);
-  meeting_.noteCall({uint32_t(op), isQueued ? stream : kNoStream}, sizes);
+  meeting_.noteCall({op, isQueued ? stream : kNoStream}, sizes);
 }
 
 void Rank::throwStopped() {

@@ -31,15 +31,17 @@ class Rank {
   std::vector<RunReport> reports() const;
   interpreter::Trace trace() const;  // once it has left
 
-  Address allocate(uint64_t bytes, bool symmetric, bool initialised, const std::string& name);
+  Address allocate(uint64_t bytes, bool symmetric, bool initialised, const std::string& name, int team);
   void release(Address address);
   void releaseAsync(StreamId stream, Address address);
-  Address peerAddress(Address address, int peer) const;
+  Address peerAddress(Address address, int peer, int team) const;
   HostWords hostWords(uint64_t count);
   int createTeam(const std::vector<int>& members);
+  const std::vector<int>& membersOf(int team) { return running().context.membersOf(team); }
+  void openPart(int team);
   std::vector<std::string> gather(int team, const std::string& bytes);
 
-  uint64_t openOperator(const OperatorName& name);
+  uint64_t openOperator(OperatorName name, int team);
   void callOperator(uint64_t op, StreamId stream, std::span<const int64_t> sizes);
 
   StreamId createStream() { return running().streams.create(); }
@@ -67,6 +69,16 @@ class Rank {
   void barrier(int team);
 
  private:
+  struct Open;
+  // A team that has memory of its own, as its kernels know it: its ranks are all there are.
+  struct Part {
+    Part(Open& open, Rendezvous& meeting, const RankOptions& options, const std::vector<int>& members);
+    std::vector<int> members;
+    int index;
+    std::unique_ptr<SymmetricHeap> heap;
+    RankContext context;
+  };
+
   // The state of a rank between enter and leave.
   struct Open {
     Open(Rendezvous& meeting, const Platform& platform, const RankOptions& options, Device& device);
@@ -84,8 +96,13 @@ class Rank {
     std::unique_ptr<RankTrace> trace;  // null: the rank is not traced
     RankContext context;
     LocalMemory local;
-    std::shared_ptr<void> published;  // the context
+    std::shared_ptr<void> published;             // the context
+    std::map<int, std::unique_ptr<Part>> parts;  // by team
   };
+
+  const Part& partOf(int team) const;  // throws where there is none
+  SymmetricHeap& heapOf(int team) const;
+  SymmetricHeap* heapAt(Address address) const;
 
   Open& running();  // throws RunStopped, and on a rank that is not there
   template <class Call>
@@ -123,7 +140,7 @@ class Rank {
   Rendezvous meeting_;
   std::unique_ptr<Device> device_;  // while the rank is open
   std::unique_ptr<Open> open_;
-  uint64_t operators_ = 0;  // opened
+  std::map<int, uint32_t> operators_;  // how many are open, by team
   bool settled_ = false, told_ = false, stuck_ = false;
   mutable std::mutex mutex_;  // reports_, trace_
   std::vector<RunReport> reports_;

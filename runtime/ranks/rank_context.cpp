@@ -106,12 +106,14 @@ int RankContext::createTeam(const std::vector<int>& members, Stream stream) {
   Writer mine;
   mine.put(uint64_t(team)).put(uint32_t(members.size()));
   for (int r : members) mine.put(r);
+  size_t from = 0;
   for (const Packet& p : ranks_.gather(members, "create team", mine.bytes)) {
     Reader in(p.bytes);
+    int other = members[from++];
     team = std::max(team, size_t(in.get<uint64_t>()));
-    bool same = in.get<uint32_t>() == members.size();
-    for (size_t i = 0; same && i < members.size(); ++i) same = in.get<int>() == members[i];
-    if (!same) throw std::invalid_argument("the members of a team name different members or another order");
+    std::vector<int> theirs(std::min<size_t>(in.get<uint32_t>(), size_t(rankCount_)));
+    for (int& r : theirs) r = in.get<int>();
+    if (theirs != members) throw std::invalid_argument(differentMembers(rank_, members, other, theirs));
   }
   if (team >= size_t(kMaxTeams)) throw std::runtime_error("a run has at most " + std::to_string(kMaxTeams) + " teams");
   place(int(team), members, stream);

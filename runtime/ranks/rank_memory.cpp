@@ -5,12 +5,12 @@
 
 namespace tandem::runtime::ranks {
 
-Address Rank::allocate(uint64_t bytes, bool symmetric, bool initialised, const std::string& name) {
+Address Rank::allocate(uint64_t bytes, bool symmetric, bool initialised, const std::string& name, int team) {
   Open& o = running();
   Stream aside = o.streams.aside();
   if (symmetric)
     return collective([&] {
-      return o.heap.allocate({bytes, initialised, name}, aside, [&] {
+      return heapOf(team).allocate({bytes, initialised, name}, aside, [&] {
         for (StreamId id = 0; id < o.streams.count(); ++id)
           if (!o.streams.capturing(id)) waitIdle(id);
       });
@@ -31,16 +31,16 @@ std::vector<Stream> Rank::liveStreams() const {
 
 void Rank::release(Address address) {
   Open& o = running();
-  if (!address || o.heap.release(address)) return;
-  if (o.heap.contains(address))
-    throw std::invalid_argument("no symmetric memory begins at address " + std::to_string(address));
+  SymmetricHeap* heap = heapAt(address);
+  if (!address || (heap && heap->release(address))) return;
+  if (heap) throw std::invalid_argument("no symmetric memory begins at address " + std::to_string(address));
   o.local.release(address, liveStreams());
 }
 
 void Rank::releaseAsync(StreamId stream, Address address) {
   Open& o = running();
   if (!address) return;
-  if (o.heap.contains(address))
+  if (heapAt(address))
     throw std::invalid_argument("symmetric memory is released by all ranks together, not in stream order");
   o.local.release(address, {o.streams.at(stream)});
 }
@@ -53,15 +53,46 @@ HostWords Rank::hostWords(uint64_t count) {
   return {static_cast<int32_t*>(words.host), words.device};
 }
 
-Address Rank::peerAddress(Address address, int peer) const {
+Address Rank::peerAddress(Address address, int peer, int team) const {
   if (!open_) throw std::logic_error("rank " + std::to_string(me()) + " has not entered or has left");
-  if (peer < 0 || peer >= options_.place.rankCount)
-    throw std::invalid_argument("there is no rank " + std::to_string(peer) + " among " +
-                                std::to_string(options_.place.rankCount));
-  if (!open_->heap.contains(address))
+  int count = team ? int(partOf(team).members.size()) : options_.place.rankCount;
+  if (peer < 0 || peer >= count)
+    throw std::invalid_argument("there is no rank " + std::to_string(peer) + " among " + std::to_string(count));
+  SymmetricHeap& heap = heapOf(team);
+  if (!heap.contains(address))
     throw std::invalid_argument("address " + std::to_string(address) + " is not in rank " + std::to_string(me()) +
-                                "'s symmetric memory");
-  return open_->heap.onPeer(address, peer);
+                                "'s symmetric memory" + (team ? " of team " + std::to_string(team) : ""));
+  return heap.onPeer(address, peer);
+}
+
+const Rank::Part& Rank::partOf(int team) const {
+  auto part = open_->parts.find(team);
+  if (part == open_->parts.end())
+    throw std::invalid_argument("team " + std::to_string(team) + " of rank " + std::to_string(me()) +
+                                " has no memory of its own");
+  return *part->second;
+}
+
+SymmetricHeap& Rank::heapOf(int team) const { return team ? *partOf(team).heap : open_->heap; }
+
+// Null: the address is in no symmetric memory.
+SymmetricHeap* Rank::heapAt(Address address) const {
+  if (open_->heap.contains(address)) return &open_->heap;
+  for (const auto& [team, part] : open_->parts)
+    if (part->heap->contains(address)) return part->heap.get();
+  return nullptr;
+}
+
+void Rank::openPart(int team) {
+  Open& o = running();
+  if (!team || o.parts.contains(team)) return;
+  BesideCapture beside(*device_);
+  collective([&] {
+    const std::vector<int>& members = o.context.membersOf(team);
+    auto part = std::make_unique<Part>(o, meeting_, options_, members);
+    meeting_.barrier(members, "a team's own memory");
+    o.parts[team] = std::move(part);
+  });
 }
 
 // The text goes in pieces that the meeting carries; all members send as many as the longest text needs.
@@ -91,11 +122,17 @@ int Rank::createTeam(const std::vector<int>& members) {
 
 // Returns -1 if the address is in no rank's part of the symmetric heap, or if the parts do not lie side by side.
 int Rank::rankAt(Address address) const {
-  auto stride = uint64_t(open_->heap.stride());
-  if (!stride) return -1;
-  Address first = open_->heap.base() - uint64_t(me()) * stride;
-  uint64_t part = (address - first) / stride;
-  return address >= first && part < uint64_t(options_.place.rankCount) ? int(part) : -1;
+  auto indexAt = [&](const SymmetricHeap& heap, int index, size_t count) {
+    auto stride = uint64_t(heap.stride());
+    if (!stride) return -1;
+    Address first = heap.base() - uint64_t(index) * stride;
+    uint64_t part = (address - first) / stride;
+    return address >= first && part < count ? int(part) : -1;
+  };
+  for (const auto& [team, part] : open_->parts)
+    if (int index = indexAt(*part->heap, part->index, part->members.size()); index >= 0)
+      return part->members[size_t(index)];
+  return indexAt(open_->heap, me(), size_t(options_.place.rankCount));
 }
 
 void Rank::copy(StreamId stream, Address dest, Address source, uint64_t bytes) {

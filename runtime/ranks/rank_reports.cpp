@@ -62,9 +62,9 @@ std::string Rank::signalText(Address signal) const {
            (word->ofKernels ? "'s count of barriers" : "'s flag of a barrier") + " of team " +
            std::to_string(word->team) + (word->ofKernels ? "" : " on streams");
   MeaningText meaning = meaningOf(signal);
-  return (open_->heap.contains(signal)
-              ? "the signal at offset " + hex(signal - open_->heap.base()) + " of the symmetric heap"
-              : "the signal at address " + hex(signal)) +
+  const SymmetricHeap* heap = heapAt(signal);
+  return (heap ? "the signal at offset " + hex(signal - heap->base()) + " of the symmetric heap"
+               : "the signal at address " + hex(signal)) +
          (meaning.words.empty() ? "" : " (`" + meaning.owner + "`: " + meaning.words + ")");
 }
 

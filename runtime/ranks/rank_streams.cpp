@@ -22,8 +22,9 @@ void Rank::launch(StreamId stream, const KernelLaunch& launch) {
   if (!launch.code.kernel)
     throw std::invalid_argument("rank " + std::to_string(me()) + " is a GPU: it cannot run a kernel of the simulator");
   Stream on = o.streams.at(stream);
+  const RankContext& context = launch.team ? partOf(launch.team).context : o.context;
   shown(stream, interpreter::SpanKind::Kernel, launch.code.kernel->image().name.c_str(),
-        [&] { device_->launch(on, launch, o.context.address()); });
+        [&] { device_->launch(on, launch, context.address()); });
 }
 
 bool Rank::hasProducts() {

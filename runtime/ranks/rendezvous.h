@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -39,7 +40,8 @@ class Rendezvous {
   void barrier(const std::vector<int>& members, const std::string& what) { gather(members, what, {}); }
   // These note the operators that this rank makes and calls. The ranks' monitors compare the notes every kTick, and
   // stop the run where two calls differ.
-  void noteOperator(uint64_t op, const OperatorName& name);  // has made it: operators are numbered from 0
+  void noteOperator(uint64_t op, const OperatorName& name);  // has made it
+  bool hasOperator(uint64_t op);
   void noteCall(OrderedCall call, std::span<const int64_t> sizes);
   void noteLeaving();  // there are no more
   // Waits until the calls so far have been compared, if they can be, so that a difference is reported before its
@@ -88,8 +90,7 @@ class Rendezvous {
   void monitor();
   bool tellCalls();  // false: somebody does not listen now
   void hearCalls(int peer, const std::string& bytes);
-  std::vector<OperatorCalls> takeUntold(size_t most);
-  std::vector<OrderedCall> takeUntoldOrder(size_t most);
+  std::pair<std::vector<OperatorCalls>, std::vector<OrderedCall>> takeUntold();
   bool othersListen() const;
   void compare(int rank, const OperatorCalls& calls);
   void reportCircle();
@@ -111,7 +112,7 @@ class Rendezvous {
   CallOrder order_;  // the monitor's
   std::atomic<bool> callsAny_ = false;
   std::mutex callsMutex_;
-  std::vector<std::deque<OperatorCalls>> untold_;  // of this rank, by operator
+  std::map<uint64_t, std::deque<OperatorCalls>> untold_;  // of this rank, by operator
   std::deque<OrderedCall> untoldOrder_;
   bool leaving_ = false;  // and has not told so
 };

@@ -24,10 +24,14 @@ void Rendezvous::noteLeaving() {
 void Rendezvous::noteOperator(uint64_t op, const OperatorName& name) {
   {
     std::lock_guard lock(callsMutex_);
-    if (untold_.size() <= op) untold_.resize(op + 1);
     untold_[op].push_back({.op = op, .made = name});
   }
   if (!callsAny_.exchange(true)) wake();
+}
+
+bool Rendezvous::hasOperator(uint64_t op) {
+  std::lock_guard lock(callsMutex_);
+  return untold_.contains(op);
 }
 
 void Rendezvous::noteCall(OrderedCall ordered, std::span<const int64_t> sizes) {
@@ -55,24 +59,19 @@ void Rendezvous::compareLastCalls() {
   checkRunning();
 }
 
-std::vector<OperatorCalls> Rendezvous::takeUntold(size_t most) {
+// As much as a packet holds. The order of calls comes last, when all operators are told.
+std::pair<std::vector<OperatorCalls>, std::vector<OrderedCall>> Rendezvous::takeUntold() {
+  constexpr size_t most = 128, mostOrdered = 2048;
   std::vector<OperatorCalls> taken;
   std::lock_guard lock(callsMutex_);
-  for (std::deque<OperatorCalls>& calls : untold_)
+  for (auto& [op, calls] : untold_)
     for (; !calls.empty() && taken.size() < most; calls.pop_front()) taken.push_back(std::move(calls.front()));
-  if (leaving_ && taken.size() < most) {
-    taken.push_back({.op = kLeaving});
-    leaving_ = false;
-  }
-  return taken;
-}
-
-std::vector<OrderedCall> Rendezvous::takeUntoldOrder(size_t most) {
-  std::lock_guard lock(callsMutex_);
-  auto end = untoldOrder_.begin() + ptrdiff_t(std::min(most, untoldOrder_.size()));
-  std::vector<OrderedCall> taken(untoldOrder_.begin(), end);
+  if (taken.size() == most) return {taken, {}};
+  if (std::exchange(leaving_, false)) taken.push_back({.op = kLeaving});
+  auto end = untoldOrder_.begin() + ptrdiff_t(std::min(mostOrdered, untoldOrder_.size()));
+  std::vector<OrderedCall> order(untoldOrder_.begin(), end);
   untoldOrder_.erase(untoldOrder_.begin(), end);
-  return taken;
+  return {taken, order};
 }
 
 // Two monitors never wait for one another to read: the rest goes later.
@@ -84,20 +83,20 @@ bool Rendezvous::othersListen() const {
 }
 
 bool Rendezvous::tellCalls() {
-  constexpr size_t most = 128, mostOrdered = 4096;  // of a packet
   while (othersListen()) {
-    std::vector<OperatorCalls> calls = takeUntold(most);
-    std::vector<OrderedCall> order = takeUntoldOrder(mostOrdered);
+    auto [calls, order] = takeUntold();
     if (calls.empty() && order.empty()) return reportCircle(), true;
     Writer out;
     out.put(uint32_t(calls.size()));
     for (const OperatorCalls& c : calls) {
       out.put(c.op).put(c.count).text(c.made.what).put(uint32_t(c.made.sizes.size()));
       for (const std::string& name : c.made.sizes) out.text(name);
+      out.put(uint32_t(c.made.ranks.size()));
+      for (int rank : c.made.ranks) out.put(rank);
       out.put(uint32_t(c.sizes.size()));
       for (int64_t size : c.sizes) out.put(size);
     }
-    for (OrderedCall c : order) out.put(c);
+    for (OrderedCall c : order) out.put(c.op).put(c.stream);
     for (int r = 0; r < options_.rankCount; ++r)
       if (r != options_.rank) sendTo(r, Kind::Calls, out.bytes);
     for (const OperatorCalls& c : calls) compare(options_.rank, c);
@@ -115,18 +114,23 @@ void Rendezvous::hearCalls(int peer, const std::string& bytes) {
     if (!c.count) return;
     c.made.what = in.text();
     for (uint32_t names = std::min(kMostSizes, in.get<uint32_t>()); names; --names) c.made.sizes.push_back(in.text());
+    for (uint32_t ranks = in.get<uint32_t>(); ranks && in.left(); --ranks) {
+      int rank = in.get<int>();
+      if (rank >= 0 && rank < options_.rankCount) c.made.ranks.push_back(rank);
+    }
     for (uint32_t sizes = std::min(kMostSizes, in.get<uint32_t>()); sizes; --sizes)
       c.sizes.push_back(in.get<int64_t>());
     compare(peer, c);
   }
-  constexpr uint32_t most = 1 << 20;  // no rank has this many operators or streams
-  while (in.left() >= sizeof(OrderedCall)) {
-    auto c = in.get<OrderedCall>();
-    if (c.op < most && (c.stream < most || c.stream == kNoStream)) order_.add(peer, c);
+  constexpr uint32_t most = 1 << 20;  // no rank has this many streams
+  while (in.left() >= sizeof(OrderedCall::op) + sizeof(OrderedCall::stream)) {
+    OrderedCall c{in.get<uint64_t>(), in.get<uint32_t>()};
+    if (c.stream < most || c.stream == kNoStream) order_.add(peer, c);
   }
 }
 
 void Rendezvous::compare(int rank, const OperatorCalls& calls) {
+  if (!calls.made.ranks.empty()) order_.open(calls.op, calls.made.ranks);
   if (std::optional<CallMismatch> found = calls.op == kLeaving ? calls_.leave(rank) : calls_.add(rank, calls))
     stop(reportOf(ReportKind::CollectiveMismatch, found->rank, found->message));
 }

@@ -54,22 +54,26 @@ class RanksSession final : public runtime::Session {
   }
 
   Address allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name,
-                   const HostPlace&) override {
-    return at(rank).allocate(bytes, symmetric, initialised, name);
+                   const HostPlace&, int team) override {
+    return at(rank).allocate(bytes, symmetric, initialised, name, team);
   }
   void release(int rank, Address address, const HostPlace&) override { at(rank).release(address); }
   void releaseAsync(int rank, StreamId stream, Address address) override { at(rank).releaseAsync(stream, address); }
-  Address peerAddress(int rank, Address address, int peer) const override {
-    return at(rank).peerAddress(address, peer);
+  Address peerAddress(int rank, Address address, int peer, int team) const override {
+    return at(rank).peerAddress(address, peer, team);
   }
   HostWords hostWords(int rank, uint64_t count, const std::string&) override { return at(rank).hostWords(count); }
   int createTeam(int rank, const std::vector<int>& members) override { return at(rank).createTeam(members); }
+  std::vector<int> membersOf(int rank, int team) const override { return at(rank).membersOf(team); }
+  void openPart(int rank, int team) override { at(rank).openPart(team); }
 
   std::vector<std::string> gather(int rank, int team, const std::string& bytes) override {
     return at(rank).gather(team, bytes);
   }
 
-  uint64_t openOperator(int rank, const OperatorName& name) override { return at(rank).openOperator(name); }
+  uint64_t openOperator(int rank, const OperatorName& name, int team) override {
+    return at(rank).openOperator(name, team);
+  }
   void callOperator(int rank, uint64_t op, StreamId stream, std::span<const int64_t> sizes) override {
     at(rank).callOperator(op, stream, sizes);
   }

@@ -14,10 +14,12 @@ struct HeapRequest {
 
 inline std::string bytesText(uint64_t bytes) { return std::to_string(bytes) + " bytes"; }
 
-// allocate and release are made by all ranks in the same order.
+// The heap of `members`, ranks in the world, numbered by their places there. allocate and release are made by all of
+// them in the same order.
 class SymmetricHeap {
  public:
-  SymmetricHeap(Rendezvous& ranks, int rank, int rankCount, Device& device);
+  SymmetricHeap(Rendezvous& ranks, const std::vector<int>& members, int rank, Device& device)
+      : ranks_(ranks), members_(members), rank_(rank), device_(device) {}
   virtual ~SymmetricHeap() = default;
   SymmetricHeap(const SymmetricHeap&) = delete;
   SymmetricHeap& operator=(const SymmetricHeap&) = delete;
@@ -47,9 +49,11 @@ class SymmetricHeap {
   // [all ranks] A problem of one rank is every rank's.
   void checkAll(const std::string& what, const std::string& problem);
 
+  int count() const { return int(members_.size()); }
+
   Rendezvous& ranks_;
-  std::vector<int> world_;
-  int rank_;
+  std::vector<int> members_;
+  int rank_;  // among them
   Device& device_;
 
  private:

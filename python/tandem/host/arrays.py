@@ -177,7 +177,8 @@ class Tensor:
         """The same symmetric tensor on another rank."""
         if not self.symmetric:
             raise ValueError("only symmetric tensors have peers")
-        address = _tandem.peer_address(self.team._session.handle, self.team.world_rank, self.address, self.team.world_rank_of(rank))
+        self.team.world_rank_of(rank)
+        address = self.team._call_own(_tandem.peer_address, self.address, rank)
         return type(self)(self.team, address, self.shape, self.dtype, self.strides, owner=self)
 
     def free(self) -> None:

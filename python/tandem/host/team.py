@@ -121,6 +121,7 @@ class Team:
         self.device = session.device_of(world_rank)
         self._thread = threading.get_ident()
         self._held = []
+        self._own = None  # of a part of the ranks: its session, made when first needed
         self.queue = None  # the stream of launches that name none and do not wait; without one they take `stream`, and wait for host arrays
         self.refuses_launch = None  # why its rank may start no ranks of its own
         self.resumed = None  # called when the rank goes on after a call, at which others may have run
@@ -135,6 +136,14 @@ class Team:
         if self.resumed is not None:
             self.resumed()
         return result
+
+    def _call_own(self, function, *args):
+        """Calls what is the team's alone, symmetric memory and operators, of which a team of some ranks has its own [collective]."""
+        if not self.id:
+            return self._call(function, *args)
+        if self._own is None:
+            self._own = self._call(_tandem.team_session, self.id)
+        return self._call(lambda _, __, *given: function(self._own, self.rank, *given), *args)
 
     def world_rank_of(self, rank: int) -> int:
         """The world's number of the team's rank `rank`."""
@@ -156,7 +165,8 @@ class Team:
             raise ValueError(f"shape {shape} has more bytes than 64 bits can count")
         file, line = host_place()
         name = name or f"{os.path.basename(file)}:{line}"
-        address = self._call(_tandem.allocate, count * dtype.itemsize, int(symmetric), int(initialised), name, file, line)
+        call = self._call_own if symmetric else self._call
+        address = call(_tandem.allocate, count * dtype.itemsize, int(symmetric), int(initialised), name, file, line)
         return self._session.tensor_type(self, address, shape, dtype, symmetric=symmetric)
 
     def _filled(self, array, symmetric, name):
@@ -228,6 +238,7 @@ class Team:
         return [json.loads(text) for text in json.loads(self._call(_tandem.gather, self.id, json.dumps(value)))]
 
     def split(self, members: Sequence[int]) -> "Team":
-        """A team of some of the ranks (their ranks in this team, in order); only they call."""
+        """A team of some of the ranks (their ranks in this team, in order); only they call. Its symmetric memory and its operators are
+        its own; kernels that are launched without it know the ranks of the whole run, and not its memory on others."""
         world = [self.world_rank_of(m) for m in members]
         return Team(self._session, self.world_rank, world, self._call(_tandem.create_team, world, len(world)))

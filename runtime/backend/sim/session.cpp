@@ -42,8 +42,7 @@ Session::Session(const interpreter::WorldOptions& options)
             why == HostBaton::Progress::Stuck ? world_.reportStuck(notes) : world_.reportLimit(notes);
           },
           [this] { return world_.hostStep(); }),
-      symmetricAllocations_(options.rankCount), streamCounts_(options.rankCount, 1), calls_(options.rankCount),
-      operators_(options.rankCount) {
+      streamCounts_(options.rankCount, 1), calls_(options.rankCount) {
   world_.setInterruptCheck([this] {
     auto poll = interruptPoll.load();
     return interruptRequested_ || (poll && poll());
@@ -95,17 +94,18 @@ std::vector<RunReport> Session::reports() const {
 }
 
 Address Session::allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name,
-                          const HostPlace& place) {
+                          const HostPlace& place, int team) {
   auto kind = symmetric ? interpreter::MemoryKind::Symmetric : interpreter::MemoryKind::Local;
-  Address address = world_.allocate(rank, bytes, kind, initialised, name, place.file, place.line);
+  std::vector<int> members = membersOf(rank, team);
+  Address address = world_.allocate(rank, bytes, kind, initialised, name, place.file, place.line, team);
   checkWorld();
   if (!symmetric) return address;
-  uint64_t mine = ++symmetricAllocations_[rank];
-  baton_.block(rank, "the other ranks to allocate symmetric memory " + std::to_string(mine), [this, mine] {
-    return std::all_of(symmetricAllocations_.begin(), symmetricAllocations_.end(),
-                       [mine](uint64_t n) { return n >= mine; });
-  });
-  world_.hostAllocated(rank);
+  std::map<int, uint64_t>& made = symmetricAllocations_[team];
+  uint64_t mine = ++made[rank];
+  std::string others = team ? "the other ranks of team " + std::to_string(team) : "the other ranks";
+  baton_.block(rank, others + " to allocate symmetric memory " + std::to_string(mine),
+               [&] { return std::ranges::all_of(members, [&](int m) { return made[m] >= mine; }); });
+  world_.hostAllocated(rank, team);
   return address;
 }
 
@@ -120,11 +120,16 @@ void Session::releaseAsync(int rank, StreamId stream, Address address) {
   world_.callbackAsync(rank, stream, [this, rank, address] { world_.release(rank, address); });
 }
 
-Address Session::peerAddress(int rank, Address address, int peer) const {
-  if (!world_.isSymmetric(rank, address))
+Address Session::peerAddress(int rank, Address address, int peer, int team) const {
+  int owner = world_.teamAt(address);
+  if (!world_.isSymmetric(rank, address) || (owner >= 0 && owner != team))
     throw std::invalid_argument(world_.nameAt(address) + " is not in rank " + std::to_string(rank) +
-                                "'s symmetric memory");
-  return address + uint64_t(int64_t(peer - rank)) * world_.heapStride();
+                                "'s symmetric memory" + (team ? " of team " + std::to_string(team) : ""));
+  std::vector<int> members = membersOf(rank, team);
+  if (peer < 0 || size_t(peer) >= members.size())
+    throw std::invalid_argument("there is no rank " + std::to_string(peer) + " among " +
+                                std::to_string(members.size()));
+  return address + uint64_t(int64_t(members[size_t(peer)] - rank)) * world_.heapStride();
 }
 
 Address Session::mapHost(int rank, const HostMemory& memory, const HostPlace& place) {
@@ -139,7 +144,16 @@ HostWords Session::hostWords(int rank, uint64_t count, const std::string& name) 
   return {words->data(), mapHost(rank, memory, {})};
 }
 
+// A rank that waits for this one to make another team will never come.
+void Session::checkMakes(int rank, const std::vector<int>& members) const {
+  for (const auto& [other, theirs] : makes_)
+    if (std::ranges::count(members, other) && std::ranges::count(theirs, rank) && theirs != members)
+      throw std::invalid_argument(differentMembers(rank, members, other, theirs));
+}
+
 int Session::createTeam(int rank, const std::vector<int>& members) {
+  checkMakes(rank, members);
+  makes_[rank] = members;
   // The n-th call for one list of members makes one team, whoever calls first.
   auto& [team, calls] = teamCalls_[members];
   if (calls.empty()) calls.resize(rankCount());
@@ -149,6 +163,7 @@ int Session::createTeam(int rank, const std::vector<int>& members) {
   if (first) teams_[team = world_.createTeam(members)] = members;
   int id = team;
   barrier(rank, id);
+  makes_.erase(rank);
   return id;
 }
 
@@ -185,14 +200,18 @@ void Session::tellOf(const std::optional<CallMismatch>& found) {
   checkWorld();
 }
 
-uint64_t Session::openOperator(int rank, const OperatorName& name) {
-  uint64_t op = operators_[size_t(rank)]++;
-  logCall(rank, {.op = op, .made = name});
-  return op;
+uint64_t Session::openOperator(int rank, const OperatorName& name, int team) {
+  OperatorCalls call{.made = name};
+  if (team) call.made.ranks = membersOf(rank, team);
+  uint64_t first = operatorNumber(team, team ? call.made.ranks.front() : 0, 0);
+  call.op = first + operators_[rank][first]++;
+  logCall(rank, call);
+  return call.op;
 }
 
 void Session::callOperator(int rank, uint64_t op, StreamId, std::span<const int64_t> sizes) {
-  if (op >= operators_[size_t(rank)]) throw std::out_of_range("operator " + std::to_string(op) + " was never opened");
+  if (uint64_t first = op >> 32 << 32; op - first >= operators_[rank][first])
+    throw std::out_of_range("operator " + std::to_string(op) + " was never opened");
   logCall(rank, {.op = op, .sizes = {sizes.begin(), sizes.end()}});
 }
 
@@ -226,6 +245,7 @@ void Session::launch(int rank, StreamId stream, const KernelLaunch& launch) {
   queued.grid = launch.grid;
   queued.numWarps = launch.numWarps;
   queued.cooperative = launch.cooperative;
+  queued.team = launch.team;
   for (uint64_t bits : launch.arguments) queued.arguments.push_back({bits});
   queued.hostFile = launch.place.file;
   queued.hostLine = launch.place.line;

@@ -40,16 +40,18 @@ class Session final : public runtime::Session {
   }
 
   Address allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name,
-                   const HostPlace& place) override;
+                   const HostPlace& place, int team) override;
   void release(int rank, Address address, const HostPlace& place) override;
   void releaseAsync(int rank, StreamId stream, Address address) override;
-  Address peerAddress(int rank, Address address, int peer) const override;
+  Address peerAddress(int rank, Address address, int peer, int team) const override;
   Address mapHost(int rank, const HostMemory& memory, const HostPlace& place) override;
   HostWords hostWords(int rank, uint64_t count, const std::string& name) override;
 
   int createTeam(int rank, const std::vector<int>& members) override;
+  std::vector<int> membersOf(int rank, int team) const override;
+  void openPart(int, int) override {}
   std::vector<std::string> gather(int rank, int team, const std::string& bytes) override;
-  uint64_t openOperator(int rank, const OperatorName& name) override;
+  uint64_t openOperator(int rank, const OperatorName& name, int team) override;
   void callOperator(int rank, uint64_t op, StreamId stream, std::span<const int64_t> sizes) override;
   StreamId createStream(int rank) override;
   StreamId streamBeside(int rank, StreamId stream) override;
@@ -76,22 +78,23 @@ class Session final : public runtime::Session {
 
  private:
   void checkWorld();
+  void checkMakes(int rank, const std::vector<int>& members) const;
   void logCall(int rank, OperatorCalls call);
   void tellOf(const std::optional<CallMismatch>& found);
-  std::vector<int> membersOf(int rank, int team) const;  // throws when the rank is not in such a team
 
   std::atomic<bool> interruptRequested_ = false;
   interpreter::World world_;
   HostBaton baton_;
-  std::vector<uint64_t> symmetricAllocations_;  // how many each rank has made
-  std::vector<StreamId> streamCounts_;          // by rank
+  std::map<int, std::map<int, uint64_t>> symmetricAllocations_;  // how many each rank has made, by team
+  std::vector<StreamId> streamCounts_;                           // by rank
   CallLog calls_;
-  std::vector<uint64_t> operators_;                      // how many each rank has opened
-  std::map<std::pair<int, StreamId>, StreamId> beside_;  // by rank and stream
+  std::map<int, std::map<uint64_t, uint32_t>> operators_;  // how many each rank has opened, by the team's first number
+  std::map<std::pair<int, StreamId>, StreamId> beside_;    // by rank and stream
   EventId lastEvent_ = 0;
   std::map<std::vector<int>, std::pair<int, std::vector<uint64_t>>>
       teamCalls_;                          // the latest team and each rank's calls, by members
   std::map<int, std::vector<int>> teams_;  // their members, without team 0
+  std::map<int, std::vector<int>> makes_;  // the members of a team that a rank is making
   // The texts that the ranks of a team have given, by team: each rank's n-th text in the n-th place.
   std::map<int, std::map<int, std::vector<std::string>>> given_;
 };

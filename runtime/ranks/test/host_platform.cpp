@@ -1,5 +1,6 @@
 // Memory is this process's, streams are queues, kernels are functions.
 #include "runtime/ranks/test/host_platform.h"
+#include "runtime/ranks/wire.h"
 #include <cstring>
 #include <sys/mman.h>
 #include <thread>
@@ -37,8 +38,8 @@ class HostClock final : public DeviceClock {
 
 class HostHeap final : public SymmetricHeap {
  public:
-  HostHeap(Rendezvous& ranks, Device& device, const RankPlace& place, Address first)
-      : SymmetricHeap(ranks, place.rank, place.rankCount, device), first_(first), stride_(place.heapStride),
+  HostHeap(Rendezvous& ranks, Device& device, const RankPlace& place, const std::vector<int>& members, Address first)
+      : SymmetricHeap(ranks, members, indexOf(members, place.rank), device), first_(first), stride_(place.heapStride),
         offsets_(stride_) {}
   bool release(Address address) override { return contains(address) && offsets_.release(address - base()); }
   Address base() const override { return first_ + uint64_t(rank_) * stride_; }
@@ -62,15 +63,23 @@ class HostHeap final : public SymmetricHeap {
 
 class HostFabric final : public Fabric {
  public:
-  HostFabric(Rendezvous& ranks, Device& device, const RankPlace& place, Address first)
-      : heap_(ranks, device, place, first) {}
+  HostFabric(Rendezvous& ranks, Device& device, const RankPlace& place, Address first, HostAddresses& addresses)
+      : heap_(ranks, device, place, allOf(place), first), addresses_(addresses) {}
   SymmetricHeap& heap() override { return heap_; }
+  std::unique_ptr<SymmetricHeap> heapOf(Rendezvous& ranks, Device& device, const RankPlace& place,
+                                        const std::vector<int>& members) override {
+    // The first member reserves the addresses: all are in this process.
+    Address mine = place.rank == members[0] ? addresses_.reserve(place.heapStride * members.size()) : 0;
+    Address first = Reader(ranks.gather(members, "addresses", Writer().put(mine).bytes)[0].bytes).get<Address>();
+    return std::make_unique<HostHeap>(ranks, device, place, members, first);
+  }
   std::string targetSuffix() const override { return "+met"; }
   std::shared_ptr<void> publish(Address) override { return nullptr; }
   void end() override {}
 
  private:
   HostHeap heap_;
+  HostAddresses& addresses_;
 };
 
 }  // namespace
@@ -180,8 +189,16 @@ bool HostDevice::reached(Event event) {
 
 std::unique_ptr<DeviceClock> HostDevice::clock() { return std::make_unique<HostClock>(*this); }
 
-HostPlatform::~HostPlatform() {
-  if (heaps_) munmap(heaps_, heapBytes_);
+HostAddresses::~HostAddresses() {
+  for (auto [at, bytes] : all_) munmap(at, bytes);
+}
+
+Address HostAddresses::reserve(uint64_t bytes) {
+  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) throw std::runtime_error("no addresses for the ranks' heaps");
+  std::lock_guard lock(mutex_);
+  all_.emplace_back(at, bytes);
+  return reinterpret_cast<Address>(at);
 }
 
 DeviceFacts HostPlatform::facts(int device) const {
@@ -193,12 +210,8 @@ std::unique_ptr<Device> HostPlatform::open(int) const { return std::make_unique<
 
 std::unique_ptr<Fabric> HostPlatform::connect(Rendezvous& ranks, Device& device, const RankPlace& place) const {
   std::lock_guard lock(mutex_);
-  if (!heaps_) {
-    heapBytes_ = place.heapStride * uint64_t(place.rankCount);
-    heaps_ = mmap(nullptr, heapBytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (heaps_ == MAP_FAILED) throw std::runtime_error("no addresses for the ranks' heaps");
-  }
-  return std::make_unique<HostFabric>(ranks, device, place, reinterpret_cast<Address>(heaps_));
+  if (!heaps_) heaps_ = addresses_.reserve(place.heapStride * uint64_t(place.rankCount));
+  return std::make_unique<HostFabric>(ranks, device, place, heaps_, addresses_);
 }
 
 }  // namespace tandem::runtime::ranks

@@ -8,6 +8,7 @@
 #include "runtime/ranks/symmetric_heap.h"
 #include <deque>
 #include <functional>
+#include <mutex>
 
 namespace tandem::runtime::ranks {
 
@@ -80,11 +81,23 @@ class HostDevice final : public Device {
   std::map<Address, std::vector<uint64_t>> memory_;
 };
 
+// Addresses of heaps, until the end.
+class HostAddresses {
+ public:
+  HostAddresses() = default;
+  HostAddresses(const HostAddresses&) = delete;
+  ~HostAddresses();
+  Address reserve(uint64_t bytes);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<void*, uint64_t>> all_;
+};
+
 // `count` devices. All ranks of one platform belong to one run.
 class HostPlatform final : public Platform {
  public:
   explicit HostPlatform(int count) : count_(count) {}
-  ~HostPlatform() override;
   int deviceCount() const override { return count_; }
   DeviceFacts facts(int device) const override;
   std::string expectedSuffix() const override { return "+expected"; }
@@ -94,8 +107,8 @@ class HostPlatform final : public Platform {
  private:
   int count_;
   mutable std::mutex mutex_;
-  mutable void* heaps_ = nullptr;  // of all ranks, side by side
-  mutable uint64_t heapBytes_ = 0;
+  mutable HostAddresses addresses_;
+  mutable Address heaps_ = 0;  // of all ranks, side by side
 };
 
 }  // namespace tandem::runtime::ranks

@@ -2,6 +2,7 @@
 // reports.
 #include "abi/dist_context.h"
 #include "base/meaning.h"
+#include "runtime/ranks/part_session.h"
 #include "runtime/ranks/test/host_platform.h"
 #include "runtime/ranks/test/one_signal.h"
 #include <cstring>
@@ -208,6 +209,79 @@ TEST_F(RanksSession, TeamsMeetAloneAndGatherLongTexts) {
                   s.synchronize(rank);
                 }),
             none(4));
+}
+
+TEST_F(RanksSession, TeamsHaveMemoryAndKernelsOfTheirOwn) {
+  EXPECT_EQ(run(threads(4),
+                [](Session& s, int rank) {
+                  // Rows, and columns in another order than the run's.
+                  std::vector<std::vector<int>> axes{{rank & ~1, rank | 1}, {(rank & 1) + 2, rank & 1}};
+                  Address whole = s.allocate(rank, 64, true, true, "of the run", kPlace);
+                  for (const std::vector<int>& members : axes) {
+                    int team = s.createTeam(rank, members), index = members[0] == rank ? 0 : 1;
+                    EXPECT_THROW(s.allocate(rank, 8, true, true, "too early", kPlace, team), std::invalid_argument);
+                    PartSession part(s, rank, team);
+                    ASSERT_EQ(part.rankCount(), 2);
+                    EXPECT_EQ(part.membersOf(index, 0), (std::vector<int>{0, 1}));
+                    // Of another size in each team: they do not wait for one another.
+                    uint64_t bytes = uint64_t(64) << (&members == &axes[0] ? rank / 2 : rank % 2);
+                    Address x = part.allocate(index, bytes, true, true, "x", kPlace, 0);
+                    EXPECT_THROW(part.peerAddress(index, whole, 0, 0), std::invalid_argument) << "memory of the run";
+                    EXPECT_THROW(s.peerAddress(rank, x, 0), std::invalid_argument) << "memory of the team";
+                    EXPECT_THROW(part.peerAddress(index, x, 2, 0), std::invalid_argument);
+                    auto kernel =
+                        std::make_shared<HostKernel>("shift", [=](Address context, std::vector<uint64_t> arguments) {
+                          const auto& c = *reinterpret_cast<const tandem_dist_context*>(context);
+                          EXPECT_EQ(c.rank, index);
+                          EXPECT_EQ(c.rank_count, 2);
+                          EXPECT_GE(arguments[0], c.heap_base);
+                          words(arguments[0] + Address(int64_t(1 - 2 * index)) * uint64_t(c.stride))[0] =
+                              uint64_t(10 + rank);
+                        });
+                    KernelLaunch launch;
+                    launch.code.kernel = kernel;
+                    launch.arguments = {&x, 1};
+                    part.launch(index, 0, launch);
+                    part.barrierOnStream(index, 0, 0);
+                    part.synchronize(index);
+                    EXPECT_EQ(words(x)[0], uint64_t(10 + members[size_t(1 - index)]));
+                    EXPECT_EQ(words(part.peerAddress(index, x, 1 - index, 0))[0], uint64_t(10 + rank));
+                    // Rows have other operators than one another.
+                    int row = &members == &axes[0] ? rank / 2 : 0;
+                    uint64_t op = part.openOperator(index, {"`sum` of " + std::to_string(row), {"elements"}}, 0);
+                    int64_t size = 8 + row;
+                    part.callOperator(index, op, 0, {&size, 1});
+                    EXPECT_THROW(part.callOperator(index, op + 1, 0, {&size, 1}), std::out_of_range);
+                    part.callOperator(index, op, 0, {});
+                    part.release(index, x, kPlace);
+                    EXPECT_EQ(part.gather(index, 0, std::to_string(rank))[size_t(index)], std::to_string(rank));
+                  }
+                }),
+            none(4));
+}
+
+TEST_F(RanksSession, CallsOfATeamThatDifferNameTheRunsRanks) {
+  std::vector<std::string> errors = run(threads(4), [](Session& s, int rank) {
+    if (rank == 2) return;
+    PartSession part(s, rank, s.createTeam(rank, {3, 1, 0}));
+    int index = rank == 3 ? 0 : rank == 1 ? 1 : 2;
+    Address signal = part.allocate(index, 8, true, true, "signal", kPlace, 0);
+    uint64_t op = part.openOperator(index, {"`sum`", {"elements"}}, 0);
+    int64_t size = rank == 1 ? 8 : 16;
+    part.callOperator(index, op, 0, {&size, 1});
+    signalWait(s, rank, 0, signal, 1, Compare::Eq, 1, 8);
+    s.synchronize(rank);
+  });
+  // Of ranks 0 and 1 or of 3 and 1, whichever is heard of first.
+  EXPECT_NE(errors[0].find("rank 1's "), std::string::npos) << errors[0];
+  EXPECT_NE(errors[0].find("`sum` with elements 8"), std::string::npos) << errors[0];
+}
+
+TEST_F(RanksSession, MembersThatDifferAreNamed) {
+  std::vector<std::string> errors = run(threads(2), [](Session& s, int rank) {
+    s.createTeam(rank, rank ? std::vector<int>{1, 0} : std::vector<int>{0, 1});
+  });
+  EXPECT_EQ(errors[0], "rank 0 makes a team of `members` 0, 1, rank 1 one of 1, 0: the same on both, in one order");
 }
 
 TEST_F(RanksSession, ATracedRunShowsItsStreams) {

@@ -111,7 +111,7 @@ def _kernel_tests():
 
 
 def load_all():
-    CHECKS.update({f"threads.{p.__name__}": _program(p) for p in programs.PROGRAMS})
+    CHECKS.update({f"threads.{p.__name__}": _program(p) for p in programs.PROGRAMS + programs.ON_TEAMS})
     CHECKS["processes.programs"] = processes
     if nvshmem.find():
         CHECKS["processes.through_nvshmem"] = lambda ranks: processes(ranks, "nvshmem")

@@ -303,4 +303,61 @@ def overlapped(team):
     return np.array(results)
 
 
+def teams_of(team):
+    """Each rank alone, and all ranks in the opposite order."""
+    return [(team.split(of), of) for of in ([team.rank], list(range(team.size))[::-1])]
+
+
+def memory_of_teams(team):
+    """Copies and signals between the members' parts of a team's own memory, without a kernel."""
+    found = []
+    for part, members in teams_of(team):
+        x, flags = part.zeros((part.size, COUNT), "int32", name="x"), part.zeros(part.size, "uint32", name="flags")
+        mine = team.local_from_array(data_of(team.rank))
+        part.barrier()
+        for peer in range(part.size):
+            part.stream.copy(x.peer(peer)[part.rank], mine)
+            part.stream.signal_write(flags.peer(peer)[part.rank : part.rank + 1], 3)
+        part.stream.signal_wait(flags, 3, "ge")
+        part.stream.barrier()
+        found.append(np.array(x))
+        np.testing.assert_array_equal(found[-1], [data_of(r) for r in members])
+        part.barrier()
+        flags[...] = 0
+        x.free()
+    return np.concatenate(found)
+
+
+def operators_on_teams(team):
+    """Operators of both teams and of the run in turn, and under one another on two streams."""
+    from tandem.ops import AllGather, AllReduce, GemmReduceScatter
+
+    parts, size, found = teams_of(team), COUNT // 8, []
+    made = [
+        (AllReduce(p, COUNT, "fp32"), AllGather(p, 2 * p.size, size, "i32"), GemmReduceScatter(p, 64, 64, 64, "fp16")) for p, _ in parts
+    ]
+    whole, other = AllReduce(team, COUNT, "fp32"), team.new_stream()
+    for turn in range(3):
+        found.append(np.array(whole(team.local_from_array(data_of(turn + team.rank).astype(np.float32)))))
+        for (part, members), (reduce, gather, product) in zip(parts, made):
+            of_rank = [data_of(turn + r) for r in members]
+            found.append(np.array(reduce(team.local_from_array(of_rank[part.rank].astype(np.float32)))))
+            np.testing.assert_array_equal(found[-1], sum(of_rank))
+            rows = np.stack([x[: 2 * size].reshape(2, size) for x in of_rank])
+            out = gather(team.local_from_array(rows[part.rank]), 2 * part.size, stream=other)
+            other.synchronize()
+            np.testing.assert_array_equal(np.array(out), rows.reshape(-1, size))
+            a = [(x[:512].reshape(8, 64) % 3).repeat(8, 0).astype(np.float16) for x in of_rank]
+            b = np.eye(64, dtype=np.float16)
+            scattered = np.array(product(team.local_from_array(a[part.rank]), team.local_from_array(b), 64))
+            rows_of = 64 // part.size
+            np.testing.assert_array_equal(scattered, sum(a)[part.rank * rows_of :][:rows_of])
+            found.append(scattered.astype(np.float32))
+    for operators in made:
+        for operator in operators:
+            operator.close()
+    return np.concatenate([x.flatten() for x in found])
+
+
 PROGRAMS = [symm_at, puts, gets, barriers, teams, copy_engine, streams, signals_add, tensors, host_arrays, overlapped]
+ON_TEAMS = [memory_of_teams, operators_on_teams]  # not through NVSHMEM

@@ -45,10 +45,11 @@ MemoryProperties propertiesOn(int device, bool shared) {
 
 }  // namespace
 
-MappedHeap::MappedHeap(ranks::Rendezvous& ranks, ranks::Device& onDevice, const ranks::RankPlace& place)
-    : SymmetricHeap(ranks, place.rank, place.rankCount, onDevice), deviceIndex_(place.device),
+MappedHeap::MappedHeap(ranks::Rendezvous& ranks, ranks::Device& onDevice, const ranks::RankPlace& place,
+                       const std::vector<int>& members)
+    : SymmetricHeap(ranks, members, ranks::indexOf(members, place.rank), onDevice), deviceIndex_(place.device),
       stride_(place.heapStride), offsets_(place.heapStride) {
-  int device = place.device, rankCount = place.rankCount;
+  int device = place.device, rankCount = count();
   uint64_t stride = stride_;
   OnDevice scope(device);
   checkCapable(device, rankCount);
@@ -58,7 +59,7 @@ MappedHeap::MappedHeap(ranks::Rendezvous& ranks, ranks::Device& onDevice, const 
   check(needed(d.memGetAllocationGranularity, "cuMemGetAllocationGranularity")(&granularity, &properties, 0),
         "cuMemGetAllocationGranularity", "device " + std::to_string(device));
   granularity_ = granularity;
-  for (const Packet& p : ranks_.gather(world_, "enter", Writer().put(granularity_).put(stride).bytes)) {
+  for (const Packet& p : ranks_.gather(members_, "enter", Writer().put(granularity_).put(stride).bytes)) {
     Reader in(p.bytes);
     granularity_ = std::max(granularity_, in.get<uint64_t>());
     if (uint64_t other = in.get<uint64_t>(); other != stride)
@@ -68,9 +69,10 @@ MappedHeap::MappedHeap(ranks::Rendezvous& ranks, ranks::Device& onDevice, const 
   if (!stride || stride % granularity_)
     throw std::invalid_argument("the heap stride " + std::to_string(stride) + " is not a multiple of " +
                                 bytesText(granularity_));
-  check(needed(d.memAddressReserve, "cuMemAddressReserve")(&base_, stride * world_.size(), granularity_, 0, 0),
-        "cuMemAddressReserve",
-        "reserving " + bytesText(stride * world_.size()) + " of addresses for " + std::to_string(rankCount) + " ranks");
+  check(
+      needed(d.memAddressReserve, "cuMemAddressReserve")(&base_, stride * members_.size(), granularity_, 0, 0),
+      "cuMemAddressReserve",
+      "reserving " + bytesText(stride * members_.size()) + " of addresses for " + std::to_string(rankCount) + " ranks");
 }
 
 // Nothing can be done about a failure here: the process goes on without these addresses.
@@ -78,11 +80,11 @@ MappedHeap::~MappedHeap() {
   OnDevice scope(deviceIndex_);
   const Driver& d = driver();
   for (const Mapping& m : mappings_) d.memUnmap(m.address, m.bytes);
-  if (base_) d.memAddressFree(base_, stride_ * world_.size());
+  if (base_) d.memAddressFree(base_, stride_ * members_.size());
 }
 
 MemoryHandle MappedHeap::create(uint64_t bytes, std::string& problem) {
-  MemoryProperties properties = propertiesOn(deviceIndex_, world_.size() > 1);
+  MemoryProperties properties = propertiesOn(deviceIndex_, members_.size() > 1);
   MemoryHandle handle = 0;
   Result r = needed(driver().memCreate, "cuMemCreate")(&handle, bytes, &properties, 0);
   if (r == kSuccess) return handle;
@@ -97,8 +99,8 @@ MemoryHandle MappedHeap::create(uint64_t bytes, std::string& problem) {
 
 void MappedHeap::map(int peer, uint64_t bytes, MemoryHandle handle) {
   Address at = base_ + Address(peer) * stride_ + size_;
-  std::string doing = "mapping " + bytesText(bytes) + " of rank " + std::to_string(peer) + " for device " +
-                      std::to_string(deviceIndex_);
+  std::string doing = "mapping " + bytesText(bytes) + " of rank " + std::to_string(members_[size_t(peer)]) +
+                      " for device " + std::to_string(deviceIndex_);
   check(driver().memMap(at, bytes, 0, handle, 0), "cuMemMap", doing);
   mappings_.push_back({at, bytes});
   MemoryAccess access{{MemoryLocation::Device, deviceIndex_}, MemoryAccess::ReadWrite};
@@ -108,9 +110,9 @@ void MappedHeap::map(int peer, uint64_t bytes, MemoryHandle handle) {
 // A mapping keeps its memory: the handles are not needed after it.
 void MappedHeap::mapAll(const std::vector<Packet>& pieces, MemoryHandle own, uint64_t bytes) {
   map(rank_, bytes, own);
-  for (int peer : world_) {
+  for (int peer = 0; peer < count(); ++peer) {
     if (peer == rank_) continue;
-    std::string doing = "importing " + bytesText(bytes) + " of rank " + std::to_string(peer);
+    std::string doing = "importing " + bytesText(bytes) + " of rank " + std::to_string(members_[size_t(peer)]);
     if (pieces[size_t(peer)].descriptors.size() != 1)
       throw std::runtime_error(doing + ": no file descriptor came with its message");
     MemoryHandle handle = 0;
@@ -134,7 +136,7 @@ void MappedHeap::grow(uint64_t bytes) {
   std::string problem;
   MemoryHandle own = create(piece, problem);
   Descriptor exported;
-  if (own && world_.size() > 1) {
+  if (own && members_.size() > 1) {
     int fd = -1;
     if (Result r = d.memExportToShareableHandle(&fd, own, HandleType::PosixDescriptor, 0))
       problem = "`cuMemExportToShareableHandle` failed with " + std::to_string(r) + " for " + bytesText(piece);
@@ -142,11 +144,11 @@ void MappedHeap::grow(uint64_t bytes) {
       exported = Descriptor(fd);
   }
   int fd = exported.get();
-  std::vector<Packet> pieces = ranks_.gather(world_, "grow", problem, std::span(&fd, exported ? 1 : 0));
+  std::vector<Packet> pieces = ranks_.gather(members_, "grow", problem, std::span(&fd, exported ? 1 : 0));
   for (size_t r = 0; r < pieces.size(); ++r)
     if (!pieces[r].bytes.empty()) {
       if (own) d.memRelease(own);
-      throw std::runtime_error("symmetric memory: rank " + std::to_string(r) + ": " + pieces[r].bytes);
+      throw std::runtime_error("symmetric memory: rank " + std::to_string(members_[r]) + ": " + pieces[r].bytes);
     }
   try {
     mapAll(pieces, own, piece);

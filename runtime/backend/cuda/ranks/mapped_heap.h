@@ -1,5 +1,5 @@
-// The symmetric heap of ranks that reach each other's memory: rank r's part at base + r * stride, every part mapped
-// into this process.
+// The symmetric heap of ranks that reach each other's memory: the r-th member's part at base + r * stride, every part
+// mapped into this process.
 #pragma once
 #include "runtime/backend/cuda/driver_abi.h"
 #include "runtime/ranks/heap_allocator.h"
@@ -9,8 +9,9 @@ namespace tandem::runtime::cuda {
 
 class MappedHeap final : public ranks::SymmetricHeap {
  public:
-  // [all ranks] Reserves addresses; memory comes with the first allocation.
-  MappedHeap(ranks::Rendezvous& ranks, ranks::Device& device, const ranks::RankPlace& place);
+  // [all members] Reserves addresses; memory comes with the first allocation.
+  MappedHeap(ranks::Rendezvous& ranks, ranks::Device& device, const ranks::RankPlace& place,
+             const std::vector<int>& members);
   ~MappedHeap() override;  // memory that peers have mapped lives on with them
 
   bool release(Address address) override;

@@ -48,7 +48,7 @@ bool NvshmemHeap::contains(Address address) const {
 
 std::vector<int64_t> NvshmemHeap::offsets() const {
   std::vector<int64_t> out;
-  for (int peer : world_) {
+  for (int peer : members_) {
     Address there = peer == rank_ ? base() : nvshmem().onPeer(base(), peer);
     out.push_back(there ? int64_t(there - base()) : TANDEM_DIST_UNMAPPED);
   }

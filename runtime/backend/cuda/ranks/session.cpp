@@ -16,8 +16,13 @@ constexpr const char* kNvshmemSuffix = "+nvshmem";
 class MappedFabric final : public ranks::Fabric {
  public:
   MappedFabric(ranks::Rendezvous& ranks, ranks::Device& device, const ranks::RankPlace& place)
-      : device_(place.device), heap_(ranks, device, place) {}
+      : device_(place.device), heap_(ranks, device, place, ranks::allOf(place)) {}
   ranks::SymmetricHeap& heap() override { return heap_; }
+  std::unique_ptr<ranks::SymmetricHeap> heapOf(ranks::Rendezvous& ranks, ranks::Device& device,
+                                               const ranks::RankPlace& place,
+                                               const std::vector<int>& members) override {
+    return std::make_unique<MappedHeap>(ranks, device, place, members);
+  }
   std::string targetSuffix() const override { return ""; }
   std::shared_ptr<void> publish(Address context) override {
     return std::make_shared<RegisteredContext>(device_, context);
@@ -32,8 +37,14 @@ class MappedFabric final : public ranks::Fabric {
 class NvshmemFabric final : public ranks::Fabric {
  public:
   NvshmemFabric(ranks::Rendezvous& ranks, ranks::Device& device, const ranks::RankPlace& place)
-      : device_(place.device), world_(ranks, place), heap_(ranks, place.rank, place.rankCount, device) {}
+      : device_(place.device), world_(ranks, place), heap_(ranks, ranks::allOf(place), place.rank, device) {}
   ranks::SymmetricHeap& heap() override { return heap_; }
+  std::unique_ptr<ranks::SymmetricHeap> heapOf(ranks::Rendezvous&, ranks::Device&, const ranks::RankPlace&,
+                                               const std::vector<int>&) override {
+    throw std::runtime_error(
+        "NVSHMEM makes memory for all ranks together: a team of some ranks has none of its own in a "
+        "run through it, only in one with the transport `nvlink`");
+  }
   std::string targetSuffix() const override { return kNvshmemSuffix; }
   std::shared_ptr<void> publish(Address context) override {
     return std::make_shared<RegisteredContext>(device_, context, true);

@@ -61,7 +61,7 @@ class PlainOperators:
 
 class PlainWorld:
     def __init__(self, rank, exchange):
-        self.rank, self.size, self.device = rank, SIZE, CPU
+        self.rank, self.size, self.members, self.device = rank, SIZE, list(range(SIZE)), CPU
         self.operators = PlainOperators(rank, exchange)
 
 

@@ -21,7 +21,7 @@ from .mixture import MixtureOfExperts
 from .prepare import prepare
 from .sdpa import attention, attention_varlen
 from .ulysses import ContextParallelAttention, a2a_o_gemm, qkv_gemm_a2a
-from .world import init, rank, release, size
+from .world import init, on, rank, release, size
 
 if TYPE_CHECKING:  # a stub alone, which the build writes from the same tables, without what is imported above
     from ..torch_functions import *  # noqa: F403
@@ -39,6 +39,7 @@ __all__ = [
     "ep_combine",
     "ep_dispatch",
     "init",
+    "on",
     "overlap_products",
     "prepare",
     "qkv_gemm_a2a",

@@ -45,6 +45,7 @@ def _returned(rows, route, ids, max_m, experts, options):
     return FUNCTIONS["ep_combine"](h, route, ids, max_m, experts, **options)
 
 
+@worlds.keeps_world
 class _Dispatch(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, ids, weights, max_m, experts, options):
@@ -68,6 +69,7 @@ class _Dispatch(torch.autograd.Function):
         return of_x, None, None, None, None, None
 
 
+@worlds.keeps_world
 class _Combine(torch.autograd.Function):
     @staticmethod
     def forward(ctx, h, route, ids, weights, max_m, experts, options):

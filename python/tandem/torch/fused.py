@@ -21,7 +21,7 @@ def _collective(wait):
 
 def _is_world(group, world):
     resolved = dist.distributed_c10d._resolve_process_group(group) if isinstance(group, str) else group
-    return dist.get_process_group_ranks(resolved) == list(range(world.size))
+    return dist.get_process_group_ranks(resolved) == world.members
 
 
 def _shape(node):

@@ -99,6 +99,7 @@ def _group_of(x, group, groups, dim=2):
     return None if x is None else x.chunk(groups, dim)[group].contiguous()
 
 
+@worlds.keeps_world
 class _GatheredAttention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, q, k, v, sinks, m, options):

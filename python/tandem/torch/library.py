@@ -56,7 +56,16 @@ def _gradient(name):
     if importlib.util.find_spec(f"tandem.gradients.{name}") is None:
         return
     module = importlib.import_module(f"tandem.gradients.{name}")
-    torch.library.register_autograd(f"tandem::{name}", module.backward, setup_context=module.save, lib=_library)
+
+    def save(ctx, inputs, output):
+        ctx.world = worlds.of(inputs[0])
+        module.save(ctx, inputs, output)
+
+    def backward(ctx, *grads):
+        with worlds.entered(ctx.world):
+            return module.backward(ctx, *grads)
+
+    torch.library.register_autograd(f"tandem::{name}", backward, setup_context=save, lib=_library)
 
 
 def _define_solved(operation):

@@ -12,6 +12,7 @@ from . import world as worlds
 from .functions import FUNCTIONS
 
 
+@worlds.keeps_world
 class _SumGradients(torch.autograd.Function):
     """The input of a column-parallel layer: the same on all ranks, and each rank knows only its columns' part of the gradient."""
 

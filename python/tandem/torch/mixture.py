@@ -12,6 +12,7 @@ from .functions import FUNCTIONS
 _gradients = importlib.import_module("tandem.gradients.moe_mlp").gradients
 
 
+@worlds.keeps_world
 class _Mixture(torch.autograd.Function):
     """`moe_mlp`, with gradients of the weights of the route as well, which has them among its words."""
 

@@ -39,6 +39,7 @@ def _rows(m, world):
     return [rows_of_rank(m, world.size, rank) for rank in range(world.size)]
 
 
+@worlds.keeps_world
 class _Before(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, w, hq, hkv, d, m, options):
@@ -66,6 +67,7 @@ class _Before(torch.autograd.Function):
         return of_x, of_y.t() @ x if ctx.needs_input_grad[1] else None, *[None] * 5
 
 
+@worlds.keeps_world
 class _Behind(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, w, hkv, m, options):

@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from ep_reference import Layer, run
+from two_levels import TwoLevels
 
 import tandem
 from tandem.kernel.element_types import as_dtype
@@ -511,3 +512,20 @@ def test_memory():
     ranks, slots = 2, 32  # a row has 20 bytes
     sizes = [ranks * (2 * (1 + 3 * n) + sets * 3 * slots) * 16 for sets in (2, 1) for n in (2, 0)]
     assert tandem.launch(main, ranks=ranks).values == [sizes] * ranks
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("ranks, node, counts", [(4, 2, [3, 0, 2, 1]), (6, 3, [2, 2, 0, 3, 1, 2]), (8, 4, [1, 2] * 4), (8, 2, [2] * 8)])
+def test_two_levels(ranks, node, counts, seed):
+    """Over teams: across nodes, where a token's row goes to each once, then in the node."""
+    layer = Layer(counts, 3, 16, 2 * ranks, 3, "fp32", seed=seed)
+
+    def main(team):
+        levels = TwoLevels(team, node, layer.most, layer.columns, layer.experts, layer.top_k, layer.dtype)
+        for _ in range(2):
+            out = levels.run(team, layer)
+            if layer.counts[team.rank]:
+                layer.check_combine(team.rank, np.array(out))
+        levels.close()
+
+    assert tandem.launch(main, ranks=ranks, seed=seed, check=True).reports == []

@@ -1,0 +1,173 @@
+"""Errors planted in AllGather + GEMM, in its kernel and in what its host queues: every one is found; as it is, it is right, of a small
+instance under every schedule."""
+
+import pathlib
+import re
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
+
+from changed_kernels import imported
+
+import tandem
+from tandem.ops import rows_of_rank, shard_rows
+
+KERNEL, CALLS = "ag_gemm/ag_gemm.py", "device/calls.py"
+FILES = [KERNEL, CALLS, "device/product.py", "device/tiles.py"]
+BLOCK, N, K, SLICE = 16, 32, 64, 32  # a slice is two steps of K
+
+AWAIT = 'token = dl.wait(ready, 1, "sys", "acquire", waitValue=step // SLICE_STEPS + 1, compare="ge")'
+WHEN = "(step == begin) | (step % SLICE_STEPS == 0)"
+READY = "ready = ready_ptr + shard * bands + block * BLOCK_M // band_rows"
+BACK = "shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)"
+ALL_HERE = "shmem.signal_wait_until(ready_ptr + band, shmem.NVSHMEM_CMP_EQ, slices)"
+DONE = "shmem.signal_op(done_ptr + rank, call, shmem.NVSHMEM_SIGNAL_SET, peer)"
+MEET = "shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)"
+EPOCH = "    tl.store(epoch_ptr, call)"
+LAST, LAST_PIECE = "is_last(ended_ptr, PROGRAMS)", "is_last(brought_ptr + (tile - whole), PIECES)"
+ENDED, PIECE = "tl.store(ended_ptr, 0)", "tl.store(parts + piece * stride, acc)"
+COUNTED = "tl.store(brought_ptr + (tile - whole), 0)"
+LOAD, COPY, TOLD, WAITING = "x = a.load([row", "stream.copy(there", "stream.signal_write(", "dl.wait(ready, 1"
+ADDED = "total += tl.load(parts"
+
+# The name; the file, its text and what stands in its place; words of the kinds of reports; parts of lines that the report names.
+# Without kinds only a result is wrong.
+PLANTED = {
+    "no wait for rows": ((KERNEL, AWAIT, "token = 0"), "race", [LOAD, COPY]),
+    "a slice too few": ((KERNEL, AWAIT, AWAIT.replace(" + 1,", ",")), "race", [LOAD, COPY]),
+    "rows awaited on the GPU alone": ((KERNEL, AWAIT, AWAIT.replace('"sys"', '"gpu"')), "scope|race", [WAITING, TOLD]),
+    "a wait that acquires nothing": ((KERNEL, AWAIT, AWAIT.replace("acquire", "relaxed")), "race", [LOAD, COPY]),
+    "a wait for the first slice alone": ((KERNEL, WHEN, "(step == begin)"), "race", [LOAD, COPY]),
+    "another band's signal": ((KERNEL, READY, "ready = ready_ptr + shard * bands"), "race", [LOAD, COPY]),
+    "another shard's signal": ((KERNEL, READY, READY.replace("shard *", "(shard + 1) % shards *")), "race|deadlock", []),
+    "signals that are not put back": ((CALLS, BACK, "pass"), "race|signal-misuse|deadlock", []),
+    "an end before all is there": ((CALLS, ALL_HERE, "pass"), "signal-misuse|race", ["shmem.signal_op(ready_ptr"]),
+    "ranks that do not meet": ((CALLS, MEET, "pass"), "race|signal-misuse", []),
+    "a rank that is not told": ((CALLS, DONE, DONE.replace("SIGNAL_SET, peer", "SIGNAL_SET, rank")), "deadlock", [MEET]),
+    "calls with one number": ((CALLS, EPOCH, "    pass"), "race|signal-misuse", []),
+    "an end by the last program but one": ((KERNEL, LAST, LAST.replace("PROGRAMS", "PROGRAMS - 1")), "race|signal-misuse|deadlock", []),
+    "programs that are not counted anew": ((KERNEL, ENDED, "pass"), "race|signal-misuse|deadlock", []),
+    "a tile without its last piece": ((KERNEL, LAST_PIECE, LAST_PIECE.replace("PIECES", "PIECES - 1")), "race", ["tl.store(parts", ADDED]),
+    "pieces at one place": ((KERNEL, PIECE, "tl.store(parts, acc)"), "race", ["tl.store(parts, acc)"]),
+    "pieces that are not counted anew": ((KERNEL, COUNTED, "pass"), "", []),
+}
+HOST = {
+    "rows that are told of before": ("race", [LOAD, COPY]),
+    "a slice that is told of with the one before": ("race", [LOAD, COPY]),
+    "rows to another rank's place": ("race", [COPY]),
+    "a band that is not told of": ("deadlock", [WAITING]),
+    "rows behind nothing of the call's stream": ("race", [COPY]),
+}
+
+
+def kernels(folder, *changes):
+    (module,) = imported(folder, FILES, ["ag_gemm.ag_gemm"], *changes)
+    return module.ag_gemm
+
+
+def operands(ranks, rank, m, call):
+    draw = np.random.default_rng((ranks, call))
+    a = draw.integers(-1, 2, (m, K)).astype(np.float32)
+    return a, np.random.default_rng((rank, call, 1)).integers(-1, 2, (K, N)).astype(np.float32)
+
+
+def calls(team, kernel, cases, host=None, programs=5, pieces=2):
+    """What the operator queues: calls of these numbers of rows, each checked."""
+    ranks, rank, most = team.size, team.rank, max(cases)
+    pitch = -(-shard_rows(most, ranks) // BLOCK) * BLOCK
+    bands, tiles = pitch // BLOCK, ranks * (pitch // BLOCK) * (N // BLOCK)
+    gathered = team.zeros((ranks * pitch, K), "fp32", name="gathered")
+    ready, done = team.zeros(ranks * bands, "int64", name="ready"), team.zeros(ranks, "int64", name="done")
+    of_pieces = team.local_from_array(np.zeros(tiles * pieces * BLOCK * BLOCK, np.float32))
+    brought, ended = (team.local_from_array(np.zeros(count, np.int32)) for count in (tiles, 1))
+    epoch, moving = team.local_from_array(np.zeros(1, np.int64)), team.local_from_array(np.zeros((pitch, K), np.float32))
+    beside = team.new_stream()
+    for call, m in enumerate(cases):
+        shard, own = shard_rows(m, ranks), rows_of_rank(m, ranks, rank)
+        a, b = operands(ranks, rank, m, call)
+        mine = team.local_from_array(np.concatenate([a[rank * shard :][:own], np.zeros((pitch - own, K), np.float32)]))
+        out, of_b = team.local_from_array(np.full((m, N), np.nan, np.float32)), team.local_from_array(b)
+        team.stream.copy(moving, mine)
+        if host != "rows behind nothing of the call's stream":
+            beside.wait_event(team.stream.record_event())
+        kernel[(programs,)](
+            moving, gathered, of_b, out, ready, of_pieces, brought, done, ended, epoch, m, N, K, max(own, 1), shard, pitch,
+            ranks * pitch, bands, BLOCK, BLOCK_M=BLOCK, BLOCK_N=BLOCK, BLOCK_N1=0, BLOCK_N2=0, BLOCK_K=BLOCK, SLICE_STEPS=SLICE // BLOCK,
+            GROUP=1, PIECES=pieces, PROGRAMS=programs, BLOCKS=True, WHOLE_BLOCKS=shard % BLOCK == 0, B_TRANSPOSED=False,
+            stream=team.stream, num_warps=4,
+        )  # fmt: skip
+        push(team, beside, (moving, gathered, ready), own, (pitch, bands), host)
+        team.stream.wait_event(beside.record_event())
+        team.synchronize()
+        np.testing.assert_array_equal(np.array(out), a @ b)
+
+
+def push(team, stream, memory, own, sizes, host):
+    (moving, gathered, ready), (pitch, bands) = memory, sizes
+    ranks, rank, slices = team.size, team.rank, K // SLICE
+    for distance in range(1, ranks):
+        peer = (rank + distance) % ranks
+        at = peer if host == "rows to another rank's place" else rank
+        for band in range(bands):
+            rows = range(band * BLOCK, min((band + 1) * BLOCK, own))
+            signal = ready.peer(peer)[rank * bands + band :][:1]
+            if host == "a band that is not told of" and band == bands - 1:
+                continue
+            for nth in range(slices):
+                told = slices if host == "a slice that is told of with the one before" else nth + 1
+                if host == "rows that are told of before":
+                    stream.signal_write(signal, told)
+                for row in rows:
+                    there = gathered.peer(peer)[at * pitch + row, nth * SLICE : (nth + 1) * SLICE]
+                    stream.copy(there, moving[row, nth * SLICE : (nth + 1) * SLICE])
+                if host != "rows that are told of before" and (rows or nth == slices - 1):
+                    stream.signal_write(signal, told)
+
+
+def run(kernel, seed, host=None, ranks=3, cases=(96, 40, 96)):
+    """The reports; None where a result is wrong."""
+    try:
+        return tandem.launch(lambda team: calls(team, kernel, cases, host), ranks=ranks, seed=seed, check=True).reports
+    except tandem.SimulationError as error:
+        return error.reports
+    except AssertionError:
+        return None
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_as_it_is(tmp_path, ranks):
+    kernel = kernels(tmp_path)
+    for seed in range(4):
+        assert run(kernel, seed, ranks=ranks) == []
+
+
+def found(kernel, kinds, lines, host=None):
+    report = next((reports for reports in (run(kernel, seed, host) for seed in range(12)) if reports != []), [])
+    assert report != [], "not found"
+    assert (report is None) == (not kinds), report
+    if not kinds:
+        return
+    assert re.fullmatch(kinds, report[0]["kind"]), report[0]["text"]
+    for line in lines:
+        assert line in report[0]["text"], report[0]["text"]
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_errors(tmp_path, name):
+    change, kinds, lines = PLANTED[name]
+    found(kernels(tmp_path, change), kinds, lines)
+
+
+@pytest.mark.parametrize("name", HOST)
+def test_planted_errors_of_the_host(tmp_path, name):
+    found(kernels(tmp_path), *HOST[name], name)
+
+
+def test_every_schedule(tmp_path):
+    """Two ranks, one program each, in two calls."""
+    kernel = kernels(tmp_path)
+    proof = tandem.explore(lambda team: calls(team, kernel, [2, 2], programs=1, pieces=1), ranks=2, exhaustive=True, limit=200_000)
+    assert proof.proven, str(proof)

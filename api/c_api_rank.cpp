@@ -106,6 +106,7 @@ int td_team_session(td_session* s, int rank, int team, td_session** session) {
     part->whole = s->whole ? s->whole : s;
     part->rankInWhole = s->whole ? s->rankInWhole : rank;
     part->session = std::make_unique<runtime::PartSession>(*part->whole->session, part->rankInWhole, team);
+    part->ranksInWhole = part->whole->session->membersOf(part->rankInWhole, team);
     ++part->whole->users;
     place = part.release();
   });

@@ -33,8 +33,9 @@ struct td_session {
   // Functions that td_synchronize calls when it has waited, by rank and by an address that is the owner's; it fails with
   // what they say, unless that is nothing.
   std::map<int, std::map<const volatile void*, std::function<std::string()>>> looks = {};
-  td_session* whole = nullptr;  // of a team's session: the run's, and the rank's number there
+  td_session* whole = nullptr;  // of a team's session: the run's, the rank's number and the team's ranks there
   int rankInWhole = 0;
+  std::vector<int> ranksInWhole = {};
   std::atomic<int> users = 1;  // of the run's session: its owner and the teams' sessions
 };
 

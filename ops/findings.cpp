@@ -51,4 +51,11 @@ void forget(Team& team, const HostWords& findings) {
   looksOf(*team.session(), team.rank()).erase(findings.host);
 }
 
+std::function<std::string(uint64_t)> onTeam(const Team& team, std::function<std::string(uint64_t)> words) {
+  std::string ranks;
+  for (int r : team.session()->ranksInWhole) ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
+  if (ranks.empty()) return words;
+  return [=](uint64_t offset) { return words(offset) + ", by their numbers in the team of ranks " + ranks; };
+}
+
 }  // namespace tandem::ops

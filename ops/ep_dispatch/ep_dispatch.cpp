@@ -1,5 +1,6 @@
 // Host side of dispatch: the kernel that sends and receives, and a route of what came.
 #include "ops/ep_dispatch/ep_dispatch.h"
+#include "ops/findings.h"
 #include "ops/cdiv.h"
 #include "ops/ep_dispatch/exchange.h"
 #include "ops/packets/packets.h"
@@ -92,10 +93,11 @@ EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t expert
     arrived_ = memory_.symmetricZeros({exchange_->programs(), team.size()}, DType::Int64, "arrived");
     for (auto [signals, what] :
          {std::pair(&begun_, "the beginning of the call on rank "), {&arrived_, "the rows from rank "}})
-      meanings_.push_back(std::make_unique<Meaning>(signals->address, signals->bytes(), "ep_dispatch",
-                                                    [what, ranks = uint64_t(team.size())](uint64_t offset) {
-                                                      return what + std::to_string(offset / sizeof(int64_t) % ranks);
-                                                    }));
+      meanings_.push_back(
+          std::make_unique<Meaning>(signals->address, signals->bytes(), "ep_dispatch",
+                                    onTeam(team, [what, ranks = uint64_t(team.size())](uint64_t offset) {
+                                      return what + std::to_string(offset / sizeof(int64_t) % ranks);
+                                    })));
   }
   int64_t tokens = exchange_->tokens();
   dealer_ = std::make_unique<Dealer>(team, memory_, tokens, exchange_->localExperts(), topK, 0,

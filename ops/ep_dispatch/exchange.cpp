@@ -1,6 +1,7 @@
 // Slots and launches of dispatch and combine. The number of programs follows from the operator's sizes alone: each counts
 // its own calls, and ranks have unequal numbers of tokens.
 #include "ops/ep_dispatch/exchange.h"
+#include "ops/findings.h"
 #include "ops/cdiv.h"
 #include "ops/packets/packets.h"
 #include "ops/route/blocks.h"
@@ -111,7 +112,7 @@ Exchange::Exchange(const Table& table, Team& team, Memory& memory, const Exchang
                     : markedSlots(team, memory, {isBeside_ ? 1 : 2, team.size(), sizes.maxM * rowSlots, 2}, "rows");
   epochs_ = memory.localZeros({programs_}, DType::Int64, "calls");
   auto say = [&](const Tensor& memory, auto words) {
-    meanings_.push_back(std::make_unique<Meaning>(memory.address, memory.bytes(), table.name, words));
+    meanings_.push_back(std::make_unique<Meaning>(memory.address, memory.bytes(), table.name, onTeam(team, words)));
   };
   int64_t ranks = team.size();
   say(abouts_, [=](uint64_t offset) { return aboutWords(sizes, ranks, aboutToken, offset); });

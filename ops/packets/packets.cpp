@@ -1,5 +1,6 @@
 // Slots of collectives in packets.
 #include "ops/packets/packets.h"
+#include "ops/findings.h"
 #include "ops/cdiv.h"
 #include <algorithm>
 #include <map>
@@ -41,12 +42,12 @@ Packets::Packets(Team& team, Memory& memory, int64_t maxPackets, const Collectiv
   auto ofRank = uint64_t(programs_ * slotPackets_ * kPacketBytes);
   meaning_ = std::make_unique<Meaning>(
       slots_.address, slots_.bytes(), name + "packets",
-      [ofRank, ranks = uint64_t(team.size()), twice = kind == Kind::TwoFlights](uint64_t offset) {
+      onTeam(team, [ofRank, ranks = uint64_t(team.size()), twice = kind == Kind::TwoFlights](uint64_t offset) {
         // In two flights the sums lie behind each set, those of all programs.
         bool isSum = twice && offset / (ofRank * ranks) % 2;
         return (isSum ? "a sum that comes in packets"
                       : "a packet from rank " + std::to_string(offset / ofRank % ranks));
-      });
+      }));
 }
 
 void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,

@@ -203,6 +203,20 @@ def test_ranks_outside_and_lists_that_differ():
         tandem.launch(differ, ranks=2)
 
 
+def test_who_is_late_is_named_by_the_teams_number():
+    def main(team):
+        if team.rank != 1:
+            op = AllReduce(team.split([2, 0]), 64, "fp32")
+            never = team.local_from_array(np.zeros(1, np.int64))
+            if team.rank == 2:
+                team.stream.signal_wait(never, 1)
+            op(np.zeros(8, np.float32))
+            team.synchronize()
+
+    with pytest.raises(tandem.SimulationError, match="a packet from rank 0, by their numbers in the team of ranks 2, 0"):
+        tandem.launch(main, ranks=3)
+
+
 def test_calls_that_differ_on_a_team_name_both_ranks():
     def main(team):
         if team.rank % 2 == 0:

@@ -279,9 +279,9 @@ def ag_attention(
                 lse_ptr += (sequence.to(tl.int64) * HQ + head) * rows
             tl.store(lse_ptr + queries, lse_of(sums, 0.0), mask=queries < limit)
         if WHOLE:
-            store_means(out_ptr, sums, 0, first_q + start, limit, own_rows, head * V, HQ * V, OV, False)
+            store_means(out_ptr, sums, 0, first_q + start, limit, (0, 1, own_rows), head * V, HQ * V, OV, False)
         else:
-            store_means(out_ptr, sums, first_q, start, limit, own_rows, head * V, HQ * V, OV, True)
+            store_means(out_ptr, sums, first_q, start, limit, (0, 1, own_rows), head * V, HQ * V, OV, True)
     else:
         store_sums(state_ptr, in_state, queries < limit, sums, OV)
     if ARRIVES:

@@ -79,16 +79,16 @@ void Attention::queue(const Call& call) {
                  {{"BLOCK_M", int64_t(turn.m)}, {"BLOCK_N", int64_t(turn.n)}, {"DEALT", dealt}});
     v = turned_;
   }
+  AttentionGrid grid =
+      attentionGrid(config_, programsAlone(team_, tile), cdiv(a.longest, tile.m), hq_, a.batch, a.keys);
   auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
+  constants["SHARED"] = grid.shared;
   constants["SINKS"] = sinks.address != 0;
   constants["LSE"] = config_.withLse;
   constants["FP8"] = isFp8(dtype_);
   constants["DEALT"] = dealt;
   auto orQ = [&](const Tensor& x) { return x.address ? x : q; };
-  LaunchConfig launch{.grid = {int(cdiv(a.longest, tile.m)), int(hq_), int(a.batch)},
-                      .numWarps = tile.warps,
-                      .stream = call.stream,
-                      .numStages = tile.stages};
+  LaunchConfig launch{.grid = grid.programs, .numWarps = tile.warps, .stream = call.stream, .numStages = tile.stages};
   team_.launch(kernelOf(kFile, "attention"), launch,
                {q, k, v, orQ(t[3]), orQ(t[4]), orQ(sinks), orQ(scales), orQ(lse), out, scaleOf(config_, d_),
                 capOf(config_), a.m, a.n, a.queries, a.keys, int64_t(config_.window), stride},

@@ -1,9 +1,9 @@
-"""Attention: for each query the mean of the values, weighted by the softmax of its products with the keys. A program has one block of
-one head's queries and goes once along the keys."""
+"""Attention: for each query the mean of the values, weighted by the softmax of its products with the keys. A block of one head's queries
+goes once along the keys."""
 
 import tandem
 import tandem.language as tl
-from ops.device.attention import LOG2E, blocks_of, keys_of, load_parts, place_of
+from ops.device.attention import LOG2E, block_at, blocks_of, keys_of, load_parts, place_of, turns_of
 from ops.device.attention_forward import along_keys, dealt, lse_of, no_sums, store_means, with_sink
 
 
@@ -65,49 +65,54 @@ def attention(
     LSE: tl.constexpr,
     FP8: tl.constexpr,
     DEALT: tl.constexpr,
+    SHARED: tl.constexpr,
 ):
     """out[m, HQ, V0 + V1] of q[m, HQ, D0 + D1], k[n, HKV, D0 + D1] and v[n, HKV, V0 + V1]; lse[HQ, m]: the logarithms of the sums.
     scale and cap: times log2(e). VARLEN: sequences by cu_q and cu_kv, else of seq_q and seq_kv rows each. SQUARE: as many of both, and
-    multiples of the blocks. FP8: v[HKV * V, stride], with DEALT in the order of `dealt`; scales[3]: of q, k and v."""
+    multiples of the blocks. FP8: v[HKV * V, stride], with DEALT in the order of `dealt`; scales[3]: of q, k and v. SHARED: see turns_of."""
     D: tl.constexpr = D0 + D1
     V: tl.constexpr = V0 + V1
     QK: tl.constexpr = (D0, D1)
     OV: tl.constexpr = (V0, V1)
-    head = tl.program_id(1)
-    kv_head = head // (HQ // HKV)
-    start = tl.program_id(0) * BLOCK_M
-    at_q = place_of(cu_q_ptr, m, seq_q, VARLEN)
-    at_kv = place_of(cu_kv_ptr, n, seq_kv, VARLEN)
-    rows_q, rows_kv = at_q[1], at_kv[1]
-    k_blocks = blocks_of(k_ptr, at_kv, HKV * D, BLOCK_N, QK, VARLEN)
-    lift, behind = 0.0, 0  # of the transposed values, which all sequences share
     if FP8:
-        lift, behind = 8.0, 0 if VARLEN else at_kv[0].to(tl.int32)
         scale *= tl.load(scales_ptr) * tl.load(scales_ptr + 1)
-        v_blocks = values_of(v_ptr, n, stride, HKV * V, BLOCK_N, OV)
-    else:
-        v_blocks = blocks_of(v_ptr, at_kv, HKV * V, BLOCK_N, OV, VARLEN)
-    offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q
-    rows = start + tl.arange(0, BLOCK_M)
-    sums = no_sums(BLOCK_M, OV)
-    q = load_parts(blocks_of(q_ptr, at_q, HQ * D, BLOCK_M, QK, VARLEN), at_q[2] + start, head * D, QK)
-    if SQUARE:
-        begin, whole, part, end = 0, 0, start if CAUSAL else seq_kv, start + BLOCK_M
-    else:
-        begin, whole, part, end = keys_of(start, offset, rows_kv, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
-    of_block = (at_kv[2], q, k_blocks, v_blocks, behind, kv_head * D, kv_head * V, rows + offset, rows_kv, window, scale, cap, lift, None)
-    shape: tl.constexpr = (QK, OV, BLOCK_N, CAUSAL, WINDOW, CAP, FP8, DEALT)
-    if WINDOW:
-        sums = along_keys(sums, begin, whole, *of_block, *shape, True, False)
-    sums = along_keys(sums, whole, part, *of_block, *shape, False, False)
-    if CAUSAL or not SQUARE:
-        sums = along_keys(sums, part, end, *of_block, *shape, True, False)
-    if SINKS:
-        sums = with_sink(sums, tl.load(sinks_ptr + head) * LOG2E, lift, OV)
-    if LSE:
-        tl.store(lse_ptr + head.to(tl.int64) * m + at_q[0] + rows, lse_of(sums, lift), mask=rows < rows_q)
-    if FP8:
-        sums = (sums[0], sums[1] / tl.load(scales_ptr + 2), sums[2])
-    if not VARLEN:
-        out_ptr += at_q[0] * (HQ * V)
-    store_means(out_ptr, sums, at_q[2], start, rows_q, at_q[3], head * V, HQ * V, OV, VARLEN)
+    sequences = 0 if VARLEN else m // seq_q
+    blocks = tl.cdiv(seq_q, BLOCK_M)
+    for turn in range(turns_of(blocks * HQ * sequences, SHARED)):
+        block, head, sequence = block_at(turn, blocks, HQ, SHARED)
+        kv_head = head // (HQ // HKV)
+        start = block * BLOCK_M
+        at_q = place_of(cu_q_ptr, sequence, m, seq_q, VARLEN)
+        at_kv = place_of(cu_kv_ptr, sequence, n, seq_kv, VARLEN)
+        rows_q, rows_kv = at_q[1], at_kv[1]
+        k_blocks = blocks_of(k_ptr, at_kv, HKV * D, BLOCK_N, QK, VARLEN)
+        lift, behind = 0.0, 0  # of the transposed values, which all sequences share
+        if FP8:
+            lift, behind = 8.0, 0 if VARLEN else at_kv[0].to(tl.int32)
+            v_blocks = values_of(v_ptr, n, stride, HKV * V, BLOCK_N, OV)
+        else:
+            v_blocks = blocks_of(v_ptr, at_kv, HKV * V, BLOCK_N, OV, VARLEN)
+        offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q
+        rows = start + tl.arange(0, BLOCK_M)
+        sums = no_sums(BLOCK_M, OV)
+        q = load_parts(blocks_of(q_ptr, at_q, HQ * D, BLOCK_M, QK, VARLEN), at_q[2] + start, head * D, QK)
+        if SQUARE:
+            begin, whole, part, end = 0, 0, start if CAUSAL else seq_kv, start + BLOCK_M
+        else:
+            begin, whole, part, end = keys_of(start, offset, rows_kv, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
+        of_keys = (q, k_blocks, v_blocks, behind, kv_head * D, kv_head * V)
+        of_block = (at_kv[2], *of_keys, rows + offset, rows_kv, window, scale, cap, lift, None)
+        shape: tl.constexpr = (QK, OV, BLOCK_N, CAUSAL, WINDOW, CAP, FP8, DEALT)
+        if WINDOW:
+            sums = along_keys(sums, begin, whole, *of_block, *shape, True, False)
+        sums = along_keys(sums, whole, part, *of_block, *shape, False, False)
+        if CAUSAL or not SQUARE:
+            sums = along_keys(sums, part, end, *of_block, *shape, True, False)
+        if SINKS:
+            sums = with_sink(sums, tl.load(sinks_ptr + head) * LOG2E, lift, OV)
+        if LSE:
+            tl.store(lse_ptr + head.to(tl.int64) * m + at_q[0] + rows, lse_of(sums, lift), mask=rows < rows_q)
+        if FP8:
+            sums = (sums[0], sums[1] / tl.load(scales_ptr + 2), sums[2])
+        of_all = (sequence, sequences, seq_q)
+        store_means(out_ptr, sums, at_q[0], start, rows_q, of_all, head * V, HQ * V, OV, VARLEN)

@@ -1,6 +1,8 @@
 // Sizes and options of attention and its gradients.
 #include "ops/attention/shape.h"
+#include "ops/cdiv.h"
 #include "tandem/error.h"
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -67,11 +69,34 @@ AttentionTile attentionTile(const std::string& target, int64_t d, int64_t keys, 
   constexpr int64_t kFewKeys = 1024, kFewCausalKeys = 4096;
   if (target == "sim") return {32, 16, 4, 2};
   if (!target.starts_with("sm_90")) return {64, 64, 4, 2};
-  if (isFp8(dtype)) return d <= 128 ? AttentionTile{128, 128, 8, 2} : AttentionTile{128, 64, 8, 2};
+  if (isFp8(dtype) && d != 64) return d <= 128 ? AttentionTile{128, 128, 8, 2} : AttentionTile{128, 64, 8, 2};
   if (d == 64)
     return keys <= (causal ? kFewCausalKeys : kFewKeys) ? AttentionTile{64, 64, 4, 3} : AttentionTile{256, 64, 16, 6};
   if (d <= 128) return {128, 128, 8, 2};
   return {128, 64, 8, 2};
+}
+
+// A program that stays has the next block's first keys when one block ends, but its blocks are dealt out before; else programs
+// that end make room for the next ones, the longest first.
+AttentionGrid attentionGrid(const AttentionConfig& config, int64_t alone, int64_t blocks, int64_t heads, int64_t batch,
+                            int64_t along) {
+  constexpr double kEnds = 256, kSharedEnds = 96;  // rows of keys whose time both ends of a block cost
+  AttentionGrid each{{int(blocks), int(heads), int(batch)}, 0};
+  int64_t all = blocks * heads * batch;
+  if (config.varlen || all <= alone || !alone) return each;
+  bool grows = config.causal && !config.window;
+  int64_t shared = grows ? 2 : 1, groups = cdiv(all, shared), rounds = cdiv(groups, alone);
+  double rows = config.window ? std::min<double>(double(along), config.window) : double(along);
+  double ofGroup = grows ? rows * double(blocks + 1) / double(blocks) : rows;
+  double apart = grows ? double(all) / double(alone) * (ofGroup / 2 + kEnds) : double(rounds) * (rows + kEnds);
+  if (double(rounds) * (ofGroup + double(shared) * kSharedEnds) >= apart) return each;
+  return {{int(cdiv(groups, rounds)), 1, 1}, shared};
+}
+
+int64_t programsAlone(const Team& team, const AttentionTile& tile) {
+  constexpr int kWarpsAlone = 8, kSimulatedPrograms = 3;
+  if (team.target() == "sim") return kSimulatedPrograms;
+  return team.target().starts_with("sm_90") && tile.warps >= kWarpsAlone ? team.residentPrograms() : 0;
 }
 
 AttentionTile chosen(const AttentionConfig& config, AttentionTile tile) {

@@ -3,6 +3,8 @@
 #include "ops/table.h"
 #include "tandem/attention_config.h"
 #include "tandem/kernel.h"
+#include "tandem/team.h"
+#include <array>
 #include <map>
 
 namespace tandem::ops {
@@ -55,6 +57,16 @@ struct AttentionCall {
 };
 AttentionCall attentionCall(const AttentionConfig& config, const AttentionTile& tile,
                             const std::vector<int64_t>& numbers);
+// Who has which blocks of a call: of `blocks` of each head and sequence, that go along so many rows.
+struct AttentionGrid {
+  std::array<int, 3> programs;
+  int64_t
+      shared;  // 0: each block has a program; else programs share them and take so many at once (ops/device/attention.py)
+};
+// `alone`: how many programs there are where each is alone on its multiprocessor; 0 where it is not.
+AttentionGrid attentionGrid(const AttentionConfig& config, int64_t alone, int64_t blocks, int64_t heads, int64_t batch,
+                            int64_t along);
+int64_t programsAlone(const Team& team, const AttentionTile& tile);
 // The tile with what the options choose.
 AttentionTile chosen(const AttentionConfig& config, AttentionTile tile);
 // The constants that all kernels have.

@@ -103,14 +103,16 @@ void AttentionBackward::queue(const Call& call) {
   AttentionTile tile = tileOf(keysTile(d_));
   AttentionCall a = attentionCall(config_, tile, call.numbers);
   int64_t longestKeys = config_.varlen ? a.n : a.keys;
-  std::array<int, 3> grid = {int(cdiv(longestKeys, tile.n)), int(hkv_), int(a.batch)};
+  AttentionGrid grid = attentionGrid(config_, programsAlone(team_, tile), cdiv(longestKeys, tile.n), hkv_, a.batch,
+                                     a.queries * (hq_ / hkv_));
   // The sums of a wide head's keys and values together are more than a thread's registers.
   bool together = d_ <= 128 || !hasWgmma;
   auto ofKeys = [&](bool hasK, bool hasV) {
     auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
     constants["OF_K"] = hasK;
     constants["OF_V"] = hasV;
-    queue("of_keys.py", "of_keys", grid, tile,
+    constants["SHARED"] = grid.shared;
+    queue("of_keys.py", "of_keys", grid.programs, tile,
           {q, k, v, grad, lse, delta_, cuQ, cuKv, config_.wantsK ? ofK : ofV, ofV, scale, cap, a.m, a.n, a.queries,
            a.keys, window},
           constants);
@@ -121,9 +123,11 @@ void AttentionBackward::queue(const Call& call) {
   if (!config_.wantsQ) return;
   tile = tileOf(queriesTile(d_));
   a = attentionCall(config_, tile, call.numbers);
-  queue("of_queries.py", "of_queries", {int(cdiv(a.longest, tile.m)), int(hq_), int(a.batch)}, tile,
-        {q, k, v, grad, lse, delta_, cuQ, cuKv, ofQ, scale, cap, a.m, a.n, a.queries, a.keys, window},
-        attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_));
+  grid = attentionGrid(config_, programsAlone(team_, tile), cdiv(a.longest, tile.m), hq_, a.batch, a.keys);
+  auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
+  constants["SHARED"] = grid.shared;
+  queue("of_queries.py", "of_queries", grid.programs, tile,
+        {q, k, v, grad, lse, delta_, cuQ, cuKv, ofQ, scale, cap, a.m, a.n, a.queries, a.keys, window}, constants);
 }
 
 }  // namespace tandem::ops

@@ -1,9 +1,10 @@
-"""The gradients of keys and values: a program has a block of them and goes along the queries, so every sum has one order. Weights come from
-the products and the logarithms of their sums once more."""
+"""The gradients of keys and values: a block of them goes along the queries, so every sum has one order. Weights come from the products and
+the logarithms of their sums once more."""
 
 import tandem
 import tandem.language as tl
-from ops.device.attention import LOG2E, blocks_of, load_parts, place_of, queries_of, seen, slope_of, store_parts, zero_parts
+from ops.device.attention import LOG2E, block_at, blocks_of, load_parts, place_of, queries_of, seen, slope_of
+from ops.device.attention import store_parts, turns_of, zero_parts
 
 
 @tandem.jit
@@ -109,42 +110,47 @@ def of_keys(
     SQUARE: tl.constexpr,
     OF_K: tl.constexpr,
     OF_V: tl.constexpr,
+    SHARED: tl.constexpr,
 ):
     """The gradients of the keys, of the values, or of both: of a block of them, the sums over the heads of queries that share it. scale and
-    cap: times log2(e). SQUARE: as in attention.py."""
+    cap: times log2(e). SQUARE: as in attention.py; SHARED: see turns_of."""
     D: tl.constexpr = D0 + D1
     V: tl.constexpr = V0 + V1
     QK: tl.constexpr = (D0, D1)
     OV: tl.constexpr = (V0, V1)
-    kv_head = tl.program_id(1)
-    start = tl.program_id(0) * BLOCK_N
-    at_q = place_of(cu_q_ptr, m, seq_q, VARLEN)
-    at_kv = place_of(cu_kv_ptr, n, seq_kv, VARLEN)
-    rows_q, rows_kv = at_q[1], at_kv[1]
-    q_blocks = blocks_of(q_ptr, at_q, HQ * D, BLOCK_M, QK, VARLEN)
-    grad_blocks = blocks_of(grad_ptr, at_q, HQ * V, BLOCK_M, OV, VARLEN)
-    k = load_parts(blocks_of(k_ptr, at_kv, HKV * D, BLOCK_N, QK, VARLEN), at_kv[2] + start, kv_head * D, QK)
-    v = (0, 0)
-    if OF_K:
-        v = load_parts(blocks_of(v_ptr, at_kv, HKV * V, BLOCK_N, OV, VARLEN), at_kv[2] + start, kv_head * V, OV)
-    of_k = zero_parts(BLOCK_N, QK, OF_K)
-    of_v = zero_parts(BLOCK_N, OV, OF_V)
-    offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q
-    keys = start + tl.arange(0, BLOCK_N)
-    begin, whole, part, end = queries_of(start, offset, rows_q, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
-    shape: tl.constexpr = (QK, OV, BLOCK_M, CAUSAL, WINDOW, CAP, OF_K, OF_V)
-    more = (at_q[2], rows_q, keys, offset, window, scale, cap)
-    for member in range(HQ // HKV):
-        head = kv_head * (HQ // HKV) + member
-        lse = lse_ptr + head.to(tl.int64) * m + at_q[0]
-        sums = delta_ptr + head.to(tl.int64) * m + at_q[0]
-        read = (k, v, q_blocks, grad_blocks, lse, sums, head * D, head * V)
-        if CAUSAL or WINDOW:
-            of_k, of_v = _along_queries(of_k, of_v, *read, begin, whole, *more, *shape, True)
-        of_k, of_v = _along_queries(of_k, of_v, *read, whole, part, *more, *shape, False)
-        if WINDOW:
-            of_k, of_v = _along_queries(of_k, of_v, *read, part, end, *more, *shape, True)
-    if OF_K:
-        store_parts(of_k_ptr, of_k, scale / LOG2E, at_kv[0], start, rows_kv, kv_head * D, HKV * D, QK)
-    if OF_V:
-        store_parts(of_v_ptr, of_v, 1.0, at_kv[0], start, rows_kv, kv_head * V, HKV * V, OV)
+    sequences = 0 if VARLEN else n // seq_kv
+    blocks = tl.cdiv(seq_kv, BLOCK_N)
+    for turn in range(turns_of(blocks * HKV * sequences, SHARED)):
+        block, kv_head, sequence = block_at(turn, blocks, HKV, SHARED)
+        start = block * BLOCK_N
+        at_q = place_of(cu_q_ptr, sequence, m, seq_q, VARLEN)
+        at_kv = place_of(cu_kv_ptr, sequence, n, seq_kv, VARLEN)
+        rows_q, rows_kv = at_q[1], at_kv[1]
+        q_blocks = blocks_of(q_ptr, at_q, HQ * D, BLOCK_M, QK, VARLEN)
+        grad_blocks = blocks_of(grad_ptr, at_q, HQ * V, BLOCK_M, OV, VARLEN)
+        k = load_parts(blocks_of(k_ptr, at_kv, HKV * D, BLOCK_N, QK, VARLEN), at_kv[2] + start, kv_head * D, QK)
+        v = (0, 0)
+        if OF_K:
+            v = load_parts(blocks_of(v_ptr, at_kv, HKV * V, BLOCK_N, OV, VARLEN), at_kv[2] + start, kv_head * V, OV)
+        of_k = zero_parts(BLOCK_N, QK, OF_K)
+        of_v = zero_parts(BLOCK_N, OV, OF_V)
+        offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q
+        keys = start + tl.arange(0, BLOCK_N)
+        begin, whole, part, end = queries_of(start, offset, rows_q, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
+        shape: tl.constexpr = (QK, OV, BLOCK_M, CAUSAL, WINDOW, CAP, OF_K, OF_V)
+        more = (at_q[2], rows_q, keys, offset, window, scale, cap)
+        for member in range(HQ // HKV):
+            head = kv_head * (HQ // HKV) + member
+            lse = lse_ptr + head.to(tl.int64) * m + at_q[0]
+            sums = delta_ptr + head.to(tl.int64) * m + at_q[0]
+            read = (k, v, q_blocks, grad_blocks, lse, sums, head * D, head * V)
+            if CAUSAL or WINDOW:
+                of_k, of_v = _along_queries(of_k, of_v, *read, begin, whole, *more, *shape, True)
+            of_k, of_v = _along_queries(of_k, of_v, *read, whole, part, *more, *shape, False)
+            if WINDOW:
+                of_k, of_v = _along_queries(of_k, of_v, *read, part, end, *more, *shape, True)
+        stored = (at_kv[0], start, rows_kv, (sequence, sequences, seq_kv))
+        if OF_K:
+            store_parts(of_k_ptr, of_k, scale / LOG2E, *stored, kv_head * D, HKV * D, QK, VARLEN or SHARED == 0)
+        if OF_V:
+            store_parts(of_v_ptr, of_v, 1.0, *stored, kv_head * V, HKV * V, OV, VARLEN or SHARED == 0)

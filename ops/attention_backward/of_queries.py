@@ -1,8 +1,9 @@
-"""The gradients of queries: a program has a block of them and goes along the keys, so every sum has one order."""
+"""The gradients of queries: a block of them goes along the keys, so every sum has one order."""
 
 import tandem
 import tandem.language as tl
-from ops.device.attention import LOG2E, blocks_of, keys_of, load_parts, place_of, seen, slope_of, store_parts, zero_parts
+from ops.device.attention import LOG2E, block_at, blocks_of, keys_of, load_parts, place_of, seen, slope_of
+from ops.device.attention import store_parts, turns_of, zero_parts
 
 
 @tandem.jit
@@ -89,39 +90,44 @@ def of_queries(
     WINDOW: tl.constexpr,
     CAP: tl.constexpr,
     SQUARE: tl.constexpr,
+    SHARED: tl.constexpr,
 ):
-    """The gradients of a block of queries."""
+    """The gradients of blocks of queries. SHARED: see turns_of."""
     D: tl.constexpr = D0 + D1
     V: tl.constexpr = V0 + V1
     QK: tl.constexpr = (D0, D1)
     OV: tl.constexpr = (V0, V1)
-    head = tl.program_id(1)
-    kv_head = head // (HQ // HKV)
-    start = tl.program_id(0) * BLOCK_M
-    at_q = place_of(cu_q_ptr, m, seq_q, VARLEN)
-    at_kv = place_of(cu_kv_ptr, n, seq_kv, VARLEN)
-    rows_q, rows_kv = at_q[1], at_kv[1]
-    q = load_parts(blocks_of(q_ptr, at_q, HQ * D, BLOCK_M, QK, VARLEN), at_q[2] + start, head * D, QK)
-    grad = load_parts(blocks_of(grad_ptr, at_q, HQ * V, BLOCK_M, OV, VARLEN), at_q[2] + start, head * V, OV)
-    k_blocks = blocks_of(k_ptr, at_kv, HKV * D, BLOCK_N, QK, VARLEN)
-    v_blocks = blocks_of(v_ptr, at_kv, HKV * V, BLOCK_N, OV, VARLEN)
-    offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q
-    rows = start + tl.arange(0, BLOCK_M)
-    at = head.to(tl.int64) * m + at_q[0] + rows
-    lse = tl.load(lse_ptr + at, mask=rows < rows_q, other=0.0) * LOG2E
-    lse = tl.where(lse == -float("inf"), float("inf"), lse)  # a query that sees no key
-    sums = tl.load(delta_ptr + at, mask=rows < rows_q, other=0.0)
-    if SQUARE:
-        begin, whole, part, end = 0, 0, start if CAUSAL else seq_kv, start + BLOCK_M
-    else:
-        begin, whole, part, end = keys_of(start, offset, rows_kv, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
-    read = (q, grad, lse, sums, k_blocks, v_blocks)
-    more = (at_kv[2], kv_head * D, kv_head * V, rows + offset, rows_kv, window, scale, cap)
-    shape: tl.constexpr = (QK, OV, BLOCK_N, CAUSAL, WINDOW, CAP)
-    of_q = zero_parts(BLOCK_M, QK, True)
-    if WINDOW:
-        of_q = _along_keys(of_q, *read, begin, whole, *more, *shape, True)
-    of_q = _along_keys(of_q, *read, whole, part, *more, *shape, False)
-    if CAUSAL or not SQUARE:
-        of_q = _along_keys(of_q, *read, part, end, *more, *shape, True)
-    store_parts(of_q_ptr, of_q, scale / LOG2E, at_q[0], start, rows_q, head * D, HQ * D, QK)
+    sequences = 0 if VARLEN else m // seq_q
+    blocks = tl.cdiv(seq_q, BLOCK_M)
+    for turn in range(turns_of(blocks * HQ * sequences, SHARED)):
+        block, head, sequence = block_at(turn, blocks, HQ, SHARED)
+        kv_head = head // (HQ // HKV)
+        start = block * BLOCK_M
+        at_q = place_of(cu_q_ptr, sequence, m, seq_q, VARLEN)
+        at_kv = place_of(cu_kv_ptr, sequence, n, seq_kv, VARLEN)
+        rows_q, rows_kv = at_q[1], at_kv[1]
+        q = load_parts(blocks_of(q_ptr, at_q, HQ * D, BLOCK_M, QK, VARLEN), at_q[2] + start, head * D, QK)
+        grad = load_parts(blocks_of(grad_ptr, at_q, HQ * V, BLOCK_M, OV, VARLEN), at_q[2] + start, head * V, OV)
+        k_blocks = blocks_of(k_ptr, at_kv, HKV * D, BLOCK_N, QK, VARLEN)
+        v_blocks = blocks_of(v_ptr, at_kv, HKV * V, BLOCK_N, OV, VARLEN)
+        offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q
+        rows = start + tl.arange(0, BLOCK_M)
+        at = head.to(tl.int64) * m + at_q[0] + rows
+        lse = tl.load(lse_ptr + at, mask=rows < rows_q, other=0.0) * LOG2E
+        lse = tl.where(lse == -float("inf"), float("inf"), lse)  # a query that sees no key
+        sums = tl.load(delta_ptr + at, mask=rows < rows_q, other=0.0)
+        if SQUARE:
+            begin, whole, part, end = 0, 0, start if CAUSAL else seq_kv, start + BLOCK_M
+        else:
+            begin, whole, part, end = keys_of(start, offset, rows_kv, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
+        read = (q, grad, lse, sums, k_blocks, v_blocks)
+        more = (at_kv[2], kv_head * D, kv_head * V, rows + offset, rows_kv, window, scale, cap)
+        shape: tl.constexpr = (QK, OV, BLOCK_N, CAUSAL, WINDOW, CAP)
+        of_q = zero_parts(BLOCK_M, QK, True)
+        if WINDOW:
+            of_q = _along_keys(of_q, *read, begin, whole, *more, *shape, True)
+        of_q = _along_keys(of_q, *read, whole, part, *more, *shape, False)
+        if CAUSAL or not SQUARE:
+            of_q = _along_keys(of_q, *read, part, end, *more, *shape, True)
+        stored = (at_q[0], start, rows_q, (sequence, sequences, seq_q))
+        store_parts(of_q_ptr, of_q, scale / LOG2E, *stored, head * D, HQ * D, QK, VARLEN or SHARED == 0)

@@ -44,13 +44,36 @@ def rows_of(cu_ptr, sequence, most):
 
 
 @tandem.jit
-def place_of(cu_ptr, rows, each, VARLEN: tl.constexpr):
-    """Of the program's sequence: its first row, the number of its rows, and where it begins and how many rows there are as `blocks_of` has
-    them. VARLEN: sequences by cu, else of `each` rows."""
+def place_of(cu_ptr, sequence, rows, each, VARLEN: tl.constexpr):
+    """Of a sequence: its first row, the number of its rows, and where it begins and how many rows there are as `blocks_of` has them.
+    VARLEN: sequences by cu, else of `each` rows."""
     if VARLEN:
-        first, count = rows_of(cu_ptr, tl.program_id(2), rows)
+        first, count = rows_of(cu_ptr, sequence, rows)
         return first, count, first, rows
-    return tl.program_id(2).to(tl.int64) * each, each, 0, each
+    return sequence.to(tl.int64) * each, each, 0, each
+
+
+@tandem.jit
+def turns_of(blocks, SHARED: tl.constexpr):
+    """How many blocks this program has. SHARED: programs share all of them and take so many at once in turn; 0: each has one."""
+    if SHARED == 0:
+        return 1
+    own = tl.cdiv(tl.cdiv(blocks, SHARED) - tl.program_id(0), tl.num_programs(0))
+    behind = tl.program_id(0) + own * tl.num_programs(0) - tl.num_programs(0) + 1
+    return own * SHARED - tl.maximum(behind * SHARED - blocks, 0)
+
+
+@tandem.jit
+def block_at(turn, blocks, HEADS: tl.constexpr, SHARED: tl.constexpr):
+    """Which block of which head and sequence this is. Two at once come from both ends of a head's blocks: as much work as any other two
+    where work grows along them."""
+    if SHARED == 0:
+        return tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    at = (tl.program_id(0) + turn // SHARED * tl.num_programs(0)) * SHARED + turn % SHARED
+    block = at % blocks
+    if SHARED == 2:
+        block = tl.where(block % 2 == 0, blocks - 1 - block // 2, block // 2)
+    return block, at // blocks % HEADS, at // blocks // HEADS
 
 
 @tandem.jit
@@ -84,18 +107,26 @@ def zero_parts(ROWS: tl.constexpr, PARTS: tl.constexpr, WANTED: tl.constexpr):
 
 
 @tandem.jit
-def store_rows(out_ptr, x, row, start, rows, column, stride):
-    """A block of results as rows row + start of out[*, stride], not behind the end of its sequence, where another one's may be."""
-    at = start + tl.arange(0, x.shape[0])
-    pointers = out_ptr + (row + at)[:, None].to(tl.int64) * stride + column + tl.arange(0, x.shape[1])[None, :]
-    tl.store(pointers, x.to(out_ptr.dtype.element_ty), mask=(at < rows)[:, None])
+def store_block(out_ptr, x, row, start, rows, of_all, column, stride, IN_PART: tl.constexpr):
+    """A block of results from `start` on in a sequence of so many rows, the first of which is `row` of out[*, stride]. IN_PART: behind the
+    sequence may be another. Else `of_all`: which one it is, how many there are, and the rows of each."""
+    values = x.to(out_ptr.dtype.element_ty)
+    if IN_PART:
+        at = start + tl.arange(0, x.shape[0])
+        pointers = out_ptr + (row + at)[:, None].to(tl.int64) * stride + column + tl.arange(0, x.shape[1])[None, :]
+        tl.store(pointers, values, mask=(at < rows)[:, None])
+    else:
+        sequence, sequences, each = of_all
+        block: tl.constexpr = [1, x.shape[0], x.shape[1]]
+        blocks = tl.make_tensor_descriptor(out_ptr, [sequences, each, stride], [each * stride, stride, 1], block)
+        blocks.store([sequence, start, column], values.reshape(block))
 
 
 @tandem.jit
-def store_parts(out_ptr, x, factor, row, start, rows, column, stride, PARTS: tl.constexpr):
-    store_rows(out_ptr, x[0] * factor, row, start, rows, column, stride)
+def store_parts(out_ptr, x, factor, row, start, rows, of_all, column, stride, PARTS: tl.constexpr, IN_PART: tl.constexpr):
+    store_block(out_ptr, x[0] * factor, row, start, rows, of_all, column, stride, IN_PART)
     if PARTS[1]:
-        store_rows(out_ptr, x[1] * factor, row, start, rows, column + PARTS[0], stride)
+        store_block(out_ptr, x[1] * factor, row, start, rows, of_all, column + PARTS[0], stride, IN_PART)
 
 
 @tandem.jit

@@ -3,7 +3,7 @@
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.attention import LOG2E, NEVER, capped, seen, store_rows, zero_parts
+from ops.device.attention import LOG2E, NEVER, capped, seen, store_block, zero_parts
 
 
 @tandem.jit
@@ -120,18 +120,9 @@ def lse_of(sums, lift):
 
 
 @tandem.jit
-def _store(out_ptr, x, row, start, rows, most, column, stride, IN_PART: tl.constexpr):
-    if IN_PART:
-        store_rows(out_ptr, x, row, start, rows, column, stride)
-    else:
-        block = tl.make_tensor_descriptor(out_ptr, [most, stride], [stride, 1], [x.shape[0], x.shape[1]])
-        block.store([start, column], x.to(out_ptr.dtype.element_ty))
-
-
-@tandem.jit
-def store_means(out_ptr, sums, row, start, rows, most, column, stride, OV: tl.constexpr, IN_PART: tl.constexpr):
-    """The means of values; 0 without weights. IN_PART: a block may end before its rows, behind which are others."""
+def store_means(out_ptr, sums, row, start, rows, of_all, column, stride, OV: tl.constexpr, IN_PART: tl.constexpr):
+    """The means of values; 0 without weights. The rest as in store_block."""
     total = tl.where(sums[1] > 0, sums[1], 1)
-    _store(out_ptr, sums[0][0] / total[:, None], row, start, rows, most, column, stride, IN_PART)
+    store_block(out_ptr, sums[0][0] / total[:, None], row, start, rows, of_all, column, stride, IN_PART)
     if OV[1]:
-        _store(out_ptr, sums[0][1] / total[:, None], row, start, rows, most, column + OV[0], stride, IN_PART)
+        store_block(out_ptr, sums[0][1] / total[:, None], row, start, rows, of_all, column + OV[0], stride, IN_PART)

@@ -13,6 +13,8 @@ from tandem.ops import Attention, AttentionBackward
 CASES = [
     ((40, 40), (40, 40), 2, 2, 64, {"causal": True}),
     ((64,), (64,), 2, 1, 64, {"causal": True}),
+    ((70, 70, 70), (70, 70, 70), 3, 1, 64, {"causal": True}),
+    ((70, 70, 70), (50, 50, 50), 2, 2, 64, {"causal": True, "window": 40}),
     ((32,), (80,), 4, 1, 64, {}),
     ((37,), (61,), 2, 2, 64, {"causal": True}),
     ((61,), (37,), 2, 1, 64, {"causal": True}),

@@ -1,0 +1,50 @@
+#include "ops/attention/shape.h"
+#include <gtest/gtest.h>
+
+namespace tandem::ops {
+namespace {
+
+constexpr int64_t kAlone = 132;
+
+AttentionGrid gridOf(int64_t blocks, int64_t heads, int64_t batch, int64_t along, bool causal = false,
+                     int64_t alone = kAlone) {
+  AttentionConfig config;
+  config.causal = causal;
+  return attentionGrid(config, alone, blocks, heads, batch, along);
+}
+
+using Grid = std::array<int, 3>;
+
+TEST(AttentionGrid, ProgramsShareBlocks) {
+  AttentionGrid grid = gridOf(8, 16, 16, 1024);
+  EXPECT_EQ(grid.shared, 1);
+  EXPECT_EQ(grid.programs, (Grid{128, 1, 1}));  // 2048 blocks, 16 of each
+}
+
+TEST(AttentionGrid, CausalBlocksComeInPairs) {
+  AttentionGrid grid = gridOf(8, 16, 16, 1024, true);
+  EXPECT_EQ(grid.shared, 2);
+  EXPECT_EQ(grid.programs, (Grid{128, 1, 1}));
+  EXPECT_EQ(gridOf(7, 15, 16, 896, true).programs, (Grid{120, 1, 1}));  // 840 pairs, 7 of each
+}
+
+TEST(AttentionGrid, FewBlocksHaveAProgramEach) {
+  AttentionGrid grid = gridOf(8, 16, 1, 1024);
+  EXPECT_EQ(grid.shared, 0);
+  EXPECT_EQ(grid.programs, (Grid{8, 16, 1}));
+  EXPECT_EQ(gridOf(8, 16, 16, 1024, false, 0).shared, 0);  // several on a multiprocessor
+}
+
+TEST(AttentionGrid, LongBlocksThatWouldLeaveSomeWithoutWorkHaveAProgramEach) {
+  EXPECT_EQ(gridOf(134, 2, 1, 134 * 128, true).shared, 0);  // 134 pairs would take as long as 264
+  EXPECT_EQ(gridOf(128, 16, 1, 128 * 128, false).shared, 1);
+}
+
+TEST(AttentionGrid, SequencesOfAnyLengthsHaveAProgramForEachBlock) {
+  AttentionConfig config;
+  config.varlen = true;
+  EXPECT_EQ(attentionGrid(config, kAlone, 8, 16, 16, 1024).shared, 0);
+}
+
+}  // namespace
+}  // namespace tandem::ops

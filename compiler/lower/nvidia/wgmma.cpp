@@ -40,6 +40,7 @@ ptx::Accumulator accumulatorOf(mlir::Type type) {
 struct SharedOperand {
   layout::MatrixOperand matrix;
   llvm::Value* low = nullptr;  // of the descriptor's halves, for the part that begins at (0, 0)
+  bool isMany = false;  // left operands that stay in their places have more parts than a warp holds descriptors of
 };
 
 // Returns true if elements along the first dimension are neighbours in the buffer.
@@ -75,6 +76,31 @@ static bool endsByLoads(mlir::Operation* op) {
   return false;
 }
 
+// Returns true if a loop's products read the same place of shared memory on their left in each iteration.
+static bool staysInPlace(KernelContext& cx, tgpu::WgmmaOp op) {
+  return isa<tile::SmemType>(op.getLhs().getType()) && (!op.getLhsRing() || cx.ringOf(op.getLhsRing()).slots == 1) &&
+         op->getParentOfType<LoopLikeOpInterface>();
+}
+
+// Returns true if left operands that stay in their places have so many parts that a warp's 63 registers for descriptors, two
+// for each, do not hold them beside the others.
+static bool manyStayInPlace(KernelContext& cx, tgpu::WgmmaOp op) {
+  constexpr int64_t kHeld = 8;
+  llvm::SmallDenseMap<mlir::Value, int64_t> parts;
+  op->getParentOfType<func::FuncOp>().walk([&](tgpu::WgmmaOp other) {
+    if (!staysInPlace(cx, other)) return;
+    auto type = cast<tile::SmemType>(other.getLhs().getType());
+    int64_t rows = std::max<int64_t>(64, cast<RankedTensorType>(other.getAcc().getType()).getDimSize(0));
+    int64_t depth = type.getShape()[0] * type.getShape()[1] / rows,
+            groups = std::min<int64_t>(cx.numWarps / 4, rows / 64);
+    unsigned bits = type.getElementType().getIntOrFloatBitWidth();
+    parts[other.getLhs()] = rows / 64 / groups * depth / layout::instructionK(bits);
+  });
+  int64_t all = 0;
+  for (auto [lhs, count] : parts) all += count;
+  return all > kHeld;
+}
+
 // An operand whose warpgroup `index` begins `size` rows or columns behind the one before. Null: all read the same.
 static SharedOperand sharedOperand(KernelContext& cx, mlir::Value buffer, mlir::Value ring, bool kMajor,
                                    llvm::Value* index, int64_t size) {
@@ -101,7 +127,9 @@ static SharedOperand sharedOperand(KernelContext& cx, mlir::Value buffer, mlir::
 // One addition for each instruction: shared memory ends below the 2^18 bytes that the start's 14 bits can name, so
 // nothing is carried on.
 static llvm::Value* descriptorAt(KernelContext& cx, const SharedOperand& operand, int64_t mn, int64_t k) {
-  llvm::Value* low = cx.b.CreateAdd(operand.low, cx.b.getInt32(layout::startByteOffset(operand.matrix, mn, k) >> 4));
+  uint32_t part = uint32_t(layout::startByteOffset(operand.matrix, mn, k) >> 4);
+  llvm::Value* low =
+      operand.isMany ? ptx::addedHere(cx.b, operand.low, part) : cx.b.CreateAdd(operand.low, cx.b.getInt32(part));
   uint64_t high = layout::descriptorBits(operand.matrix) >> 32 << 32;
   return cx.b.CreateOr(cx.b.CreateZExt(low, cx.b.getInt64Ty()), cx.b.getInt64(high));
 }
@@ -181,6 +209,7 @@ static void lowerProduct(KernelContext& cx, tgpu::WgmmaOp op) {
   bool lhsKMajor = fromRegisters || op.getLhsTransposed() == isTurned(cx, op.getLhs());
   SharedOperand lhs, rhs = sharedOperand(cx, op.getRhs(), op.getRhsRing(), rhsKMajor, columnGroup, columns);
   if (!fromRegisters) lhs = sharedOperand(cx, op.getLhs(), op.getLhsRing(), lhsKMajor, rowGroup, 64);
+  lhs.isMany = staysInPlace(cx, op) && manyStayInPlace(cx, op);
   // Instructions take descriptors from registers that a warp has one of, where ptxas keeps what it knows to be one value for the
   // warp: not slots that are counted in loops which end by something loaded. Short instructions would wait for each
   // descriptor's move, so they get what lane 0 has.

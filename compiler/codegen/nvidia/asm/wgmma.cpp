@@ -28,6 +28,12 @@ llvm::Value* wgmma(llvm::IRBuilderBase& b, const Wgmma& op, ValueRange accumulat
   return call.emitRaw(text, Effect::Acts);
 }
 
+llvm::Value* addedHere(llvm::IRBuilderBase& b, llvm::Value* value, uint32_t constant) {
+  Call call(b);
+  std::string sum = call.out(b.getInt32Ty());
+  return call.emit("add.s32 " + sum + ", " + call.in(value) + ", " + std::to_string(constant) + ";", Effect::Acts)[0];
+}
+
 Values unpack(llvm::IRBuilderBase& b, llvm::Value* aggregate) {
   auto* type = llvm::dyn_cast<llvm::StructType>(aggregate->getType());
   if (!type) return {aggregate};

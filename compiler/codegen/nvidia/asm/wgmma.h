@@ -21,6 +21,9 @@ struct Wgmma {
 llvm::Value* wgmma(llvm::IRBuilderBase& b, const Wgmma& op, ValueRange accumulators);
 Values unpack(llvm::IRBuilderBase& b, llvm::Value* aggregate);
 
+// An i32 and a constant, added here and nowhere before: LLVM would take sums that a loop does not change out of it, and hold each.
+llvm::Value* addedHere(llvm::IRBuilderBase& b, llvm::Value* value, uint32_t constant);
+
 // The fence comes before the first product, and after other instructions have touched registers of products.
 void wgmmaFence(llvm::IRBuilderBase& b);
 void wgmmaCommit(llvm::IRBuilderBase& b);

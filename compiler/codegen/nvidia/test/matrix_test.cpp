@@ -114,6 +114,10 @@ TEST(AsmWgmma, Transpositions) {
         {", keep, 1, 1, 1, 1;"});
 }
 
+TEST(AsmWgmma, SumsWhereTheyStand) {
+  check("sm_90a", [](TestKernel& k) { k.keep({addedHere(k.b, k.i32(), 6)}); }, {"add.s32 ", ", 6;"});
+}
+
 // Accumulators carried through a loop stay where they are: no copies, no spills, no serialisation by ptxas.
 TEST(AsmWgmma, LoopCarriesAccumulatorsInPlace) {
   TestKernel k("sm_90a");

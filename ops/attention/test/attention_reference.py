@@ -72,7 +72,7 @@ def check(found, want, tolerance):
     found = np.asarray(found).astype(np.float64)
     infinite = np.isinf(want)
     assert np.array_equal(found[infinite], want[infinite])
-    error = np.linalg.norm(found[~infinite] - want[~infinite]) / max(np.linalg.norm(want[~infinite]), 1e-9)
+    error = np.linalg.norm(found[~infinite] - want[~infinite]) / max(np.linalg.norm(want[~infinite]), 0.1)
     assert error < tolerance, error
 
 

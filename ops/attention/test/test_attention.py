@@ -46,6 +46,25 @@ def test_against_float64(queries, keys, hq, hkv, d, options):
     assert tandem.launch(main, ranks=1, check=True).reports == []
 
 
+def drawn(seed):
+    """A call with any heads, lengths and options, which all go with each other."""
+    draw = np.random.default_rng(seed)
+    alike, count = bool(draw.integers(2)), int(draw.integers(1, 5))
+    queries, keys = (tuple(int(n) for n in draw.integers(1, 81, 1 if alike else count)) for _ in range(2))
+    if alike:
+        queries, keys = queries * count, keys * count
+    hkv, d = int(draw.integers(1, 4)), int(draw.choice([64, 64, 96, 128, 192]))
+    options = {"causal": bool(draw.integers(2)), "top_left": bool(draw.integers(2)), "sinks": bool(draw.integers(2))}
+    options |= {"window": int(draw.choice([0, 0, 1, 23])), "softcap": float(draw.choice([0, 0, 1.5]))}
+    options["dtype"] = str(draw.choice(["fp16", "bf16", "fp8e4nv"]))
+    return queries, keys, hkv * int(draw.integers(1, 4)), hkv, d, {name: value for name, value in options.items() if value}
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_drawn_calls(seed):
+    test_against_float64(*drawn(seed))
+
+
 def call(sizes=(40, 2, 1, 64, 64), numbers=(40, 40, 1, 40), dtype="fp16", shapes=None, **options):
     def main(team):
         m, n = numbers[:2]

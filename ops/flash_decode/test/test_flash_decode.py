@@ -50,6 +50,35 @@ def test_against_float64(name):
         assert error(out, wanted) < (8e-3 if case.dtype == "bf16" else 2e-3), programs
 
 
+def drawn(seed):
+    """Heads, pages, lengths, queries and options, which all go with each other."""
+    draw = np.random.default_rng(seed)
+    kv_heads, page = int(draw.integers(1, 4)), int(draw.choice([1, 16, 64, 128]))
+    return Case(
+        ranks=int(draw.choice([1, 1, 2, 3])),
+        m=int(draw.integers(1, 5)),
+        q_len=int(draw.integers(1, 9)),
+        heads=kv_heads * int(draw.choice([1, 2, 3, 7, 16])),
+        kv_heads=kv_heads,
+        head_dim=int(draw.choice([64, 64, 128, 256])),
+        page=page,
+        width=max(1, int(draw.integers(20, 120)) // page),
+        dtype=str(draw.choice(["fp16", "bf16"])),
+        window=int(draw.choice([0, 0, 1, 30])),
+        soft_cap=float(draw.choice([0, 0, 1.5])),
+        sinks=bool(draw.integers(2)),
+        fp8=bool(draw.integers(2)),
+        seed=seed,
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_drawn_calls(seed):
+    case = drawn(seed)
+    for outs in run(case, seed, programs=1 + seed % 7):
+        assert error(outs[0], case.result()) < (8e-3 if case.dtype == "bf16" else 2e-3)
+
+
 @pytest.mark.parametrize("ranks", [2, 3, 4, 8])
 def test_keys_of_several_ranks(ranks):
     shapes = [{}, {"q_len": 3, "window": 20, "sinks": True}, {"soft_cap": 2.0, "kv_heads": 1, "page": 64, "width": 1}]

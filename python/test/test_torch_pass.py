@@ -61,6 +61,23 @@ def test_an_mlp():
     torch.testing.assert_close(torch.cat(on_ranks(lambda rank: traced(*parts[rank]))), want)
 
 
+@pytest.mark.parametrize("views", [False, True])
+def test_rows_behind_a_batch_of_one(views):
+    """As DTensor and PyTorch's collectives divide the second dimension: by parts that are joined again."""
+    x, up, down = random(1, 16, 8), random(24, 8, seed=1), random(8, 24, seed=3)
+    linear = torch.nn.functional.linear
+
+    def block(x, up, down):
+        whole = gather(x).view(1, 16, 8) if views else collectives.all_gather_tensor(x, 1, dist.group.WORLD)
+        return collectives.reduce_scatter_tensor(linear(linear(whole, up).relu(), down), "sum", 1, dist.group.WORLD)
+
+    parts = [(shard(x, r, 1), shard(up, r), shard(down, r, 1)) for r in range(SIZE)]
+    traced, counts, names = rewritten(block, *parts[0])
+    assert counts == {"ag_gemm": 1, "gemm_rs": 1, "gemm_ar": 0} and not [name for name in names if "c10d" in name]
+    got = torch.cat(on_ranks(lambda rank: traced(*parts[rank])), 1)
+    torch.testing.assert_close(got, linear(linear(x, up).relu(), down))
+
+
 def test_sums_on_all_ranks():
     x, up, down = random(5, 8), random(24, 8, seed=1), random(8, 24, seed=3)
 
@@ -80,6 +97,7 @@ def test_sums_on_all_ranks():
         lambda x, w: scatter(x @ w, "avg"),
         lambda x, w: scatter((x @ w).relu()),
         lambda x, w: (lambda y: scatter(y) + y.sum())(x @ w),
+        lambda x, w: collectives.reduce_scatter_tensor((x @ w).view(2, 4, 8), "sum", 1, dist.group.WORLD),  # rows change places
         lambda x, w: gather(x) @ torch.as_strided(w, (8, 4), (8, 2)),  # operators take no such strides
     ],
 )

@@ -1,5 +1,7 @@
 """A pass over the graphs of torch.compile: a collective beside a product becomes the operator that overlaps both."""
 
+import operator
+
 import torch
 import torch.distributed as dist
 
@@ -28,16 +30,30 @@ def _shape(node):
     return tuple(node.meta["val"].shape)
 
 
+def _parts_of(node):
+    """What a node shows in another shape by taking it apart along one dimension and joining all parts along another, with all rows in their
+    order: PyTorch does so where ranks divide a dimension behind a batch, here of one."""
+    if node.op != "call_function" or node.target is not _aten.cat.default:
+        return None
+    parts, to = node.args[0], node.args[1] if len(node.args) > 1 else 0
+    split = parts[0].args[0] if parts[0].target is operator.getitem else None
+    if getattr(split, "target", None) is not _aten.split.Tensor or len(split.users) != len(parts):
+        return None
+    whole, along = split.args[0], split.args[2] if len(split.args) > 2 else 0
+    in_order = all(part.target is operator.getitem and part.args == (split, i) and len(part.users) == 1 for i, part in enumerate(parts))
+    is_whole = _shape(whole)[along] == sum(_shape(part)[along] for part in parts)
+    ahead = {*_shape(whole)[: along % len(_shape(whole))], *_shape(parts[0])[: to % len(_shape(whole))]}
+    return whole if in_order and is_whole and ahead <= {1} else None
+
+
 def _behind_view(node):
-    """What a node shows in another shape with the same last dimension, if it is a view that alone uses it."""
-    if (
-        node.op == "call_function"
-        and node.target in _VIEWS
-        and len(node.args[0].users) == 1
-        and _shape(node)[-1:] == _shape(node.args[0])[-1:]
-    ):
-        return node.args[0]
-    return node
+    """What a node shows in another shape with the same last dimension, if views alone use it on the way."""
+    while True:
+        is_view = node.op == "call_function" and node.target in _VIEWS
+        source = node.args[0] if is_view else _parts_of(node)
+        if source is None or len(source.users) > 1 or _shape(node)[-1:] != _shape(source)[-1:]:
+            return node
+        node = source
 
 
 def _is_matrix(node):

@@ -27,8 +27,8 @@ constexpr Tile kFew[] = {{16, 64, 128, 4, 8, .19}, {16, 128, 128, 8, 5, .19}, {3
                          {64, 64, 128, 4, 6, .57}, {64, 128, 64, 8, 8, .92},  {128, 128, 64, 8, 5, .96}};
 // The begin of a cold product and the end of its last program, beside the launch.
 constexpr double kFillAndEndUs = 4.7;
-// Of the memory's rate, while tiles are multiplied; what one program loads, and adds of others' parts, in GB/s.
-constexpr double kMemoryRate = 1.08, kProgramGbps = 90, kPartGbps = 26;
+// Of the memory's rate, while tiles are multiplied; what one program adds of others' parts, in GB/s.
+constexpr double kMemoryRate = 1.08, kPartGbps = 26;
 // Row blocks side by side read the same of B, but not always at the same time: so many reads are as one, to this power.
 constexpr double kSharing = .88;
 constexpr double kHiding = 1.8;
@@ -60,7 +60,7 @@ double productUs(const GemmConfig& c, const GemmSizes& sizes, const GemmPlace& p
     double memory = double(active) * bytes / readers / (machine.memoryGbps * kMemoryRate * kBytesOfGb);
     // Where both take as long, neither hides the other wholly.
     double both = std::pow(std::pow(multiplies, kHiding) + std::pow(memory, kHiding), 1 / kHiding);
-    return std::max(both, bytes / (kProgramGbps * kBytesOfGb));
+    return std::max(both, bytes / (machine.programGbps * kBytesOfGb));
   };
   Cut cut = cutOf(c, tiles, steps);
   int64_t whole = cut.share ? tiles / c.programs * c.programs : tiles, last = whole % c.programs;

@@ -12,8 +12,6 @@ namespace {
 using model::Machine;
 
 constexpr int kSimulatedChunks = 3;
-// A stream takes this longer for a copy whose turn of tiles it has waited for than for one of what is there, on two H100s.
-constexpr double kTurnUs = 9;
 // Of few rows: the bytes of packets that a microsecond sends, of the link's.
 constexpr double kPacketRate = .84;
 
@@ -46,7 +44,7 @@ double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const Prod
     } else {
       brought = local == first ? now : std::max(brought, now);
       if (local + 1 == first + count) {
-        link = std::max(link, brought + machine.tileFenceUs) + machine.copyUs + kTurnUs +
+        link = std::max(link, brought + machine.tileFenceUs) + machine.copyUs + machine.copyTurnUs +
                double(count) * bytes / machine.copyBytes();
         there[size_t(first)] = link + machine.roundTripUs / 2;
       }

@@ -1,9 +1,11 @@
 """What the machine's model chooses for overlapped calls, and what it predicts."""
 
+import dataclasses
+
 import pytest
 
 import tandem
-from tandem.overlapping.plan import Call, best
+from tandem.overlapping.plan import Call, best, programs
 from tandem.tune.machine_profile import machine
 
 H200 = machine("h200")
@@ -20,6 +22,19 @@ def product(collective, m, n, k, ranks=2, tile=(128, 256)):
 def test_few_rows_are_added_behind_the_kernel(collective):
     paths = [best(product(collective, m, 8192, 7168), H200).path for m in (64, 128, 256, 4096, 8192)]
     assert paths[0] == "loads" and paths[-1] == "copies" and paths == sorted(paths, reverse=True)
+
+
+def test_few_rows_are_loaded_ahead_of_the_kernel():
+    """No slower than without overlap: that is what this path is."""
+    paths = [best(product("all_gather", m, 7168, 8192), H200).path for m in (64, 256, 512, 4096, 8192)]
+    assert paths[0] == "loads" and paths[-1] == "copies" and paths == sorted(paths, reverse=True)
+    assert best(dataclasses.replace(product("all_gather", 64, 7168, 8192), produced=True), H200).path == "copies"
+
+
+def test_few_programs_take_as_long_as_one():
+    """Those of a last round, and those that a launch has too few of for all multiprocessors."""
+    time = lambda count: max(programs(Call("all_gather", True, 2, 0, 2, count * 10**9, count * 10**6, count), H200))
+    assert time(1) == time(66) < time(132) < time(133) == time(132 + 66) < time(264)
 
 
 def test_more_chunks_where_the_way_is_long_and_programs_are_short():
@@ -55,9 +70,28 @@ def test_predictions_are_near_what_was_measured():
     assert sorted(errors)[len(errors) // 2] < 0.05 and max(errors) < 0.12, errors
 
 
+# The same on two H100s, as processes, from graphs: what derived calls took by copies in one chunk, or by loads.
+REPLAYED = {
+    ("all_gather", 1024, 7168, 8192, "copies"): 238,
+    ("all_gather", 8192, 2048, 8192, "copies"): 410,
+    ("all_gather", 8192, 1024, 12288, "copies"): 437,
+    ("all_reduce", 128, 8192, 7168, "loads"): 98,
+    ("all_reduce", 512, 8192, 7168, "loads"): 128,
+}
+
+
+def test_predictions_of_replayed_calls():
+    errors = []
+    for (collective, m, n, k, path), measured in REPLAYED.items():
+        bands = 1 if path == "copies" else None
+        predicted = best(product(collective, m, n, k), machine("h100"), bands=bands, path=path).microseconds
+        errors.append(abs(predicted / measured - 1))
+    assert sorted(errors)[len(errors) // 2] < 0.07 and max(errors) < 0.1, errors
+
+
 def test_the_timeline_on_more_ranks():
     for ranks in (8, 64):
-        plan = best(product("all_gather", 8192, 2048, 8192, ranks=ranks), H200)
+        plan = best(product("all_gather", 8192, 2048, 8192, ranks=ranks), H200, path="copies")
         assert len([what for what, _, _ in plan.spans if "arrives" in what]) == (ranks - 1) * plan.bands
         assert plan.text().splitlines()[-1] == f"{plan.microseconds:9.1f} in all"
 

@@ -336,9 +336,10 @@ def attend(launched, ranks, tokens, seed, whole):
     return tandem.launch(main, ranks=1 if whole else ranks, seed=seed, check=True)
 
 
+@pytest.mark.parametrize("plan", [dict(bands=2), dict(path="loads")], ids=["copies", "loads"])
 @pytest.mark.parametrize("ranks, tokens", [(1, 40), (2, 64), (3, 70), (4, 100)])
-def test_attention_over_gathered_keys_and_values(ranks, tokens):
-    derived = tandem.overlap(collective="all_gather", consumer=attention, over=("K", "V"), bands=2)
+def test_attention_over_gathered_keys_and_values(ranks, tokens, plan):
+    derived = tandem.overlap(collective="all_gather", consumer=attention, over=("K", "V"), **plan)
     result = attend(derived, ranks, tokens, ranks, False)
     assert result.reports == []
     assert (np.concatenate(result.values) == attend(attention, ranks, tokens, ranks, True).values[0]).all()

@@ -10,7 +10,7 @@ from ..host.current import current_team
 from ..jit import JITFunction, KernelInterface
 from ..kernel.mock_tensor import MockTensor
 from .derived import derived, named
-from .gathering import Gathering
+from .gathering import Gathering, Loading
 from .launching import Replays, main_stream, refuse_capture
 from .plan import Call, Plan, best, machine_of
 from .shares import Shares
@@ -123,7 +123,10 @@ class Overlap(KernelInterface):
             shares = Shares(matrix, team.size, plan.bands)
             if self.collective in COLLECTIVES["consumer"]:
                 more = [(other, Shares(other, team.size, plan.bands)) for other in others]
-                exchange = Gathering(team, matrix, shares, self.collective, self.consumer is not None, more)
+                if plan.path == "loads":
+                    exchange = Loading(team, [(matrix, shares), *more])
+                else:
+                    exchange = Gathering(team, matrix, shares, self.collective, self.consumer is not None, more)
             else:
                 exchange = (Summing if plan.path == "copies" else Adding)(team, matrix, shares, self.collective == "all_reduce")
             exchange.plan = plan
@@ -135,7 +138,7 @@ class Overlap(KernelInterface):
         ends = zip((self.producer, self.consumer), (produce, consume))
         mine = [end.work(team, *call) for end, call in ends if end]
         work = map(max, zip(*(of_end for of_rank in team.gather(mine) for of_end in of_rank)))
-        call = Call(self.collective, self.consumer is not None, team.size, nbytes, matrix.itemsize, *work)
+        call = Call(self.collective, self.consumer is not None, team.size, nbytes, matrix.itemsize, *work, self.producer is not None)
         quickest = best(call, machine_of(team), self.bands, self.path, lambda wanted: Shares(matrix, team.size, wanted).bands)
         return best(call, machine_of(team), *team.gather([quickest.bands, quickest.path])[0])
 
@@ -202,9 +205,9 @@ def overlap(*, collective, over, consumer=None, producer=None, bands=None, path=
     in which peers need them. With both, `over` names the argument of each, and the consumer begins as the producer's rows come; with a
     consumer alone it may name several, like the keys and values of attention.
     `bands`: at most so many chunks of a rank's rows travel on their own. `path`: sums are made of what copy engines bring
-    while the kernel runs ("copies"), or of what one kernel behind it loads from the peers ("loads"). Where one is not given, the
-    machine's model chooses in the first call for a matrix. A kernel of which the compiler cannot tell what it accesses there is an error
-    at the line."""
+    while the kernel runs ("copies"), or of what one kernel behind it loads from the peers ("loads"); rows that a consumer reads are copied
+    while it runs, too, or loaded by one kernel ahead of it. Where one is not given, the machine's model chooses in the first call for a
+    matrix. A kernel of which the compiler cannot tell what it accesses there is an error at the line."""
     ends = {side: kernel for side, kernel in (("producer", producer), ("consumer", consumer)) if kernel is not None}
     sides = " and ".join(ends)
     if not ends:
@@ -212,7 +215,8 @@ def overlap(*, collective, over, consumer=None, producer=None, bands=None, path=
     if collective not in COLLECTIVES[sides]:
         wanted = ", ".join(map(repr, COLLECTIVES[sides]))
         raise ValueError(f"`collective` is {collective!r}; with a `{sides}` it is one of {wanted}")
-    paths = ["copies", "loads"] if collective in ("reduce_scatter", "all_reduce") else ["copies"]
+    loads = collective in ("reduce_scatter", "all_reduce") or (collective == "all_gather" and producer is None)
+    paths = ["copies", "loads"] if loads else ["copies"]
     if path not in (None, *paths):
         raise ValueError(f"`path` is {path!r}; with {collective} it is one of {', '.join(map(repr, paths))}")
     names = (over,) * len(ends) if isinstance(over, str) else tuple(over)

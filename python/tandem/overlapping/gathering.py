@@ -2,6 +2,8 @@
 both."""
 
 from .derived import named
+from .meeting import Meeting
+from .sums import load_peers
 from .telling import Telling
 
 
@@ -79,3 +81,20 @@ class Gathering(Telling):
                 steps = []
             steps = [*steps, (word, 1)]
         beside.signals(steps)
+
+
+class Loading:
+    """all_gather by one kernel ahead of the consumer, for few rows: it loads the peers' rows where they are, of each matrix."""
+
+    def __init__(self, team, travelling):
+        self.meetings = [Meeting(team, matrix, shares) for matrix, shares in travelling]
+
+    def text(self, over, counts):
+        """What is loaded from where."""
+        return f"one kernel ahead of it loads the peers' rows of `{over}`, {self.meetings[0].shares.share} of each"
+
+    def call(self, main, produce, consume, counts):
+        """Queues a call, after which all is as after one of Gathering."""
+        for meeting in self.meetings:
+            meeting.launch(load_peers, main)
+        return consume(None, None)

@@ -1,16 +1,20 @@
 """How a derived call is carried out, by the machine's model: in how many chunks a share travels, and on which path. Microseconds."""
 
 import dataclasses
+import heapq
 
 from ..tune import machine_profile
 
 STREAM_US = 1  # from the end of one stream's work to the begin of another's that waits for it
+# Of a call with copies that a graph replays, beside what it moves and multiplies: what calls on two H100s took longer than that, 26 to 54.
+CALL_US = 30
+MOST_PROGRAMS = 4096  # of a launch that are placed one by one; more are taken as so many larger ones
 
 
 @dataclasses.dataclass(frozen=True)
 class Call:
     """What the model knows of a call: its collective, the bytes of the matrix and of an element, how many operations the products of a rank
-    have, the bytes that its kernel reads and writes, and how many programs it has."""
+    have, the bytes that its kernel reads and writes, how many programs it has, and at which ends of the collective kernels are."""
 
     collective: str
     consumed: bool
@@ -20,6 +24,7 @@ class Call:
     operations: int
     moved: int
     programs: int
+    produced: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,12 +53,26 @@ def machine_of(team):
     return machine_profile.profile() if named is None else machine_profile.machine(named) if isinstance(named, str) else named
 
 
-def kernel_time(call, machine):
-    """The kernel by itself, and one of its programs."""
-    rate = machine.gemm_fp8_tflops if call.itemsize == 1 else machine.gemm_bf16_tflops if call.itemsize == 2 else machine.gemm_fp32_tflops
-    whole = max(call.operations / (rate * 1e6), call.moved / (machine.memory_gbps * 1e3))
-    rounds = -(-call.programs // int(machine.multiprocessors))
-    return whole, whole / max(rounds, 1)
+def rate(call, machine):
+    return machine.gemm_fp8_tflops if call.itemsize == 1 else machine.gemm_bf16_tflops if call.itemsize == 2 else machine.gemm_fp32_tflops
+
+
+def programs(call, machine, begin=0.0, ready=lambda share: 0.0):
+    """When the kernel's programs end, one after the other: each begins when a multiprocessor is free and what it reads is there: at `ready`
+    of the share of the launch that is before it. In a round of few programs each is faster."""
+    count = max(min(call.programs, MOST_PROGRAMS), 1)
+    places = int(machine.multiprocessors)
+    operations, moved = call.operations / count / (rate(call, machine) * 1e6), call.moved / count * 1e-3
+    between = machine.gemm_tile_us if call.operations else 0
+    first = begin + (machine.gemm_fill_us if call.operations else 0)
+    free, ends = [first] * min(places, count), []
+    for i in range(count):
+        active = min(places, count - i // places * places)
+        multiplies = operations * max(active, places / machine.gemm_alone_ratio)
+        loads = moved * max(active / machine.memory_gbps, 1 / machine.program_gbps)
+        ends.append(max(heapq.heappop(free), ready(i / count)) + max(multiplies, loads) + between)
+        heapq.heappush(free, ends[-1])
+    return ends
 
 
 def _copies(call, machine, bands, begin, written):
@@ -68,17 +87,26 @@ def _copies(call, machine, bands, begin, written):
 
 def ahead(call, machine, bands):
     """Rows arrive while a kernel reads them, which begins with its own."""
-    whole, program = kernel_time(call, machine)
     begin = machine.launch_us + STREAM_US
     there = _copies(call, machine, bands, STREAM_US + machine.signal_write_us + machine.signal_round_trip_us, lambda _: 0)
-    share = whole / call.ranks
-    now, spans = begin + share, [("the kernel's own rows", begin, begin + share)]
+    ready = lambda share: 0 if share * call.ranks < 1 else there[int((share * call.ranks - 1) * bands)]
+    ends = programs(call, machine, begin, ready)
+    own = max(ends[: -(-len(ends) // call.ranks)])
+    spans = [("the kernel's own rows", begin, own)]
     for i, time in enumerate(there):
         spans.append((f"chunk {i + 1} of the peers' rows arrives", there[i - 1] if i else STREAM_US, time))
-        now = max(now, time + max(program - share / bands, 0)) + share / bands
-    spans.append(("the kernel's other rows", begin + share, now))
-    end = max([now, *there]) + STREAM_US + 2 * machine.signal_write_us
-    return Plan(bands, "copies", (*spans, ("signals are put back", max([now, *there]), end)))
+    last = max(ends)
+    spans.append(("the kernel's other rows", min(own, last), last))
+    end = max([last, *there]) + STREAM_US + 2 * machine.signal_write_us + CALL_US
+    return Plan(bands, "copies", (*spans, ("signals are put back", max([last, *there]), end)))
+
+
+def loads_ahead(call, machine):
+    """One kernel loads the peers' rows, and the kernel is behind it."""
+    there = machine.launch_us + _meeting(machine) + call.bytes / call.ranks * (call.ranks - 1) / _load(machine)
+    begin = there + machine.launch_us
+    end = max(programs(call, machine, begin))
+    return Plan(1, "loads", (("peers' rows are loaded", machine.launch_us, there), ("the kernel", begin, end)))
 
 
 def sum_time(call, machine):
@@ -88,49 +116,58 @@ def sum_time(call, machine):
 
 def behind(call, machine, bands):
     """Rows leave while a kernel writes them, which ends with its own; then they are added."""
-    whole, program = kernel_time(call, machine)
-    begin, chunk = machine.launch_us, whole / call.ranks / bands
-    there = _copies(call, machine, bands, begin, lambda i: begin + max(chunk * (i + 1), program))
-    spans = [("the kernel", begin, begin + whole)]
+    begin, chunks = machine.launch_us, call.ranks * bands
+    ends = programs(call, machine, begin)
+    written = [max(ends[: -(-len(ends) * (i + 1) // chunks)]) + machine.copy_turn_us for i in range(chunks)]
+    there = _copies(call, machine, bands, begin, written.__getitem__)
+    last = max(ends)
+    spans = [("the kernel", begin, last)]
     for i, time in enumerate(there):
-        left = begin + max(chunk * (i + 1), program)
-        spans.append((f"chunk {i + 1} for the peers leaves", max(left, there[i - 1] if i else 0), time))
-    last = max([begin + whole + machine.signal_write_us, *there])
+        spans.append((f"chunk {i + 1} for the peers leaves", max(written[i], there[i - 1] if i else 0), time))
+    done = max([last + machine.signal_write_us, *there])
     if call.collective == "all_to_all":
-        end = last + machine.signal_write_us + call.bytes / (machine.local_copy_gbps * 1e3)
-        return Plan(bands, "copies", (*spans, ("what came is put in its place", last, end)))
+        end = done + machine.signal_write_us + CALL_US + call.bytes / (machine.local_copy_gbps * 1e3)
+        return Plan(bands, "copies", (*spans, ("what came is put in its place", done, end)))
     # The last chunk is added when it is there, the others before.
-    end = max(last + sum_time(call, machine) / bands, begin + whole + sum_time(call, machine))
+    end = max(done + sum_time(call, machine) / bands, last + sum_time(call, machine)) + CALL_US
     if call.collective == "all_reduce":
         end += call.bytes / call.ranks * (call.ranks - 1) / _store(machine) + machine.signal_round_trip_us
-    return Plan(bands, "copies", (*spans, ("sums", begin + whole, end)))
+    return Plan(bands, "copies", (*spans, ("sums", last, end)))
 
 
 def _store(machine):
     return max(machine.store_gbps.values()) * 1e3
 
 
+def _load(machine):
+    return max(machine.load_gbps.values()) * 1e3
+
+
+def _meeting(machine):
+    """Programs of all ranks tell each other that they have come, and that they are done."""
+    return machine.signal_round_trip_us + 2 * machine.signal_fence_us
+
+
 def loads(call, machine):
     """One kernel behind the other loads the peers' parts of its rows and adds them."""
-    whole, _ = kernel_time(call, machine)
     begin = machine.launch_us
+    last = max(programs(call, machine, begin))
     share = call.bytes / call.ranks * (call.ranks - 1)
-    end = begin + whole + machine.launch_us + machine.signal_round_trip_us + 2 * machine.signal_fence_us
-    end += share / (max(machine.load_gbps.values()) * 1e3)
+    end = last + machine.launch_us + _meeting(machine) + share / _load(machine)
     if call.collective == "all_reduce":
         end += share / _store(machine)
-    return Plan(1, "loads", (("the kernel", begin, begin + whole), ("peers' parts are loaded and added", begin + whole, end)))
+    return Plan(1, "loads", (("the kernel", begin, last), ("peers' parts are loaded and added", last, end)))
 
 
 def best(call, machine, bands=None, path=None, possible=lambda bands: bands):
     """The plan that is quickest by the model, among those with the given number of chunks and path. `possible`: how many chunks a share
     really has of so many wanted."""
-    if call.collective in ("all_gather", "all_to_all") and call.consumed:
-        make = ahead
-    else:
-        make = behind
+    make = ahead if call.collective in ("all_gather", "all_to_all") and call.consumed else behind
     counts = sorted({possible(count) for count in ([bands] if bands else [1, 2, 4, 8])})
     plans = [make(call, machine, count) for count in counts] if path != "loads" else []
-    if call.collective in ("reduce_scatter", "all_reduce") and (path == "loads" or not (path or bands)):
-        plans.append(loads(call, machine))
+    if path == "loads" or not (path or bands):
+        if call.collective in ("reduce_scatter", "all_reduce"):
+            plans.append(loads(call, machine))
+        elif call.collective == "all_gather" and not call.produced:
+            plans.append(loads_ahead(call, machine))
     return min(plans, key=lambda plan: plan.microseconds)

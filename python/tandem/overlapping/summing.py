@@ -1,18 +1,8 @@
 """Rows of which the ranks have parts to add: reduce_scatter and all_reduce behind a producer."""
 
-import numpy as np
-
+from .meeting import Meeting, blocks
 from .sums import add_parts, add_peers
 from .telling import Telling
-
-BLOCK = 4096  # elements that a program adds at a time
-MOST_PROGRAMS = 128  # that wait for one another: all of them are resident
-
-
-def _blocks(elements):
-    """Programs that add so many elements at once, and the elements of each."""
-    block = min(BLOCK, 1 << (max(elements, 1) - 1).bit_length())
-    return -(-elements // block), block
 
 
 class Summing(Telling):
@@ -25,7 +15,7 @@ class Summing(Telling):
         self.parts = team.empty((ranks * shares.share, *matrix.shape[1:]), matrix.dtype, name="parts")
         self.ready, summed = (team.zeros(shares.words, "int64", name=name) for name in ("ready", "summed"))
         self.summed = summed[: shares.chunks]
-        self.programs, self.block = _blocks(shares.elements)
+        self.programs, self.block = blocks(shares.elements)
         peers = [(rank + distance) % ranks for distance in range(1, ranks)]
         self.beginning = self.handshake(peers)
         self.ending = [(self.summed, self.programs, "ge"), (self.summed, 0)] if everywhere else []
@@ -81,17 +71,12 @@ class Summing(Telling):
         )  # fmt: skip
 
 
-class Adding:
-    """One kernel behind the producer, for few rows: it loads the peers' parts where they are. Its words have the number of the call, which
-    the device counts."""
+class Adding(Meeting):
+    """One kernel behind the producer, for few rows: it loads the peers' parts where they are."""
 
     def __init__(self, team, matrix, shares, everywhere):
-        self.matrix, self.shares, self.everywhere = matrix, shares, everywhere
-        self.share = shares.share * shares.row_elements
-        programs, self.block = _blocks(self.share)
-        self.programs = min(programs, MOST_PROGRAMS)
-        self.filled, self.read = (team.zeros(team.size * self.programs, "int64", name=name) for name in ("filled", "read"))
-        self.epoch, self.ended = (team.local_from_array(np.zeros(1, dtype)) for dtype in ("int64", "int32"))
+        super().__init__(team, matrix, shares)
+        self.everywhere = everywhere
 
     def text(self, over, counts):
         """What is added where."""
@@ -103,8 +88,5 @@ class Adding:
     def call(self, main, produce, consume, counts):
         """Queues a call, after which all is as after one of Summing."""
         compiled = produce(None, None)
-        add_peers[(self.programs,)](
-            self.matrix, self.filled, self.read, self.epoch, self.ended, self.matrix.numel(), self.share,
-            EVERYWHERE=self.everywhere, BLOCK=self.block, num_warps=8, stream=main,
-        )  # fmt: skip
+        self.launch(add_peers, main, EVERYWHERE=self.everywhere)
         return consume(None, None) if consume else compiled

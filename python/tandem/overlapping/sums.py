@@ -1,4 +1,4 @@
-"""Kernels that add the ranks' parts of a matrix."""
+"""Kernels that add the ranks' parts of a matrix, or load the peers' rows of it."""
 
 from .. import dist as dl
 from .. import language as tl
@@ -60,6 +60,16 @@ def await_peers(words_ptr, call):
 
 
 @jit
+def end_reading(read_ptr, epoch_ptr, ended_ptr, call):
+    """Until peers have read this rank's matrix, too; the last program counts the call."""
+    tell_peers(read_ptr, call)
+    await_peers(read_ptr, call)
+    if tl.atomic_add(ended_ptr, 1, sem="acq_rel", scope="gpu") == tl.num_programs(0) - 1:
+        tl.store(ended_ptr, 0)
+        tl.store(epoch_ptr, call)
+
+
+@jit
 def add_peers(matrix_ptr, filled_ptr, read_ptr, epoch_ptr, ended_ptr, elements, share, EVERYWHERE: tl.constexpr, BLOCK: tl.constexpr):
     """This rank's rows of the sum over the ranks, in their order, in fp32, loaded from the peers' matrices, which the kernel before has
     filled. Afterwards peers have read this rank's matrix, too. `epoch`: the number of calls; `ended`: a zero, and one again in the end."""
@@ -74,8 +84,21 @@ def add_peers(matrix_ptr, filled_ptr, read_ptr, epoch_ptr, ended_ptr, elements, 
         for source in range(dl.num_ranks()):
             total += tl.load(dl.symm_at(own_ptr, source) + places, mask=places < count, other=0).to(tl.float32)
         store_sum(own_ptr, total, places, places < count, EVERYWHERE)
-    tell_peers(read_ptr, call)
-    await_peers(read_ptr, call)
-    if tl.atomic_add(ended_ptr, 1, sem="acq_rel", scope="gpu") == tl.num_programs(0) - 1:
-        tl.store(ended_ptr, 0)
-        tl.store(epoch_ptr, call)
+    end_reading(read_ptr, epoch_ptr, ended_ptr, call)
+
+
+@jit
+def load_peers(matrix_ptr, filled_ptr, read_ptr, epoch_ptr, ended_ptr, elements, share, BLOCK: tl.constexpr):
+    """The peers' rows loaded into this rank's matrix from theirs, which they have written before. Words and counts as in `add_peers`."""
+    call = tl.load(epoch_ptr) + 1
+    tell_peers(filled_ptr, call)
+    there_ptr = dl.consume_token(matrix_ptr, await_peers(filled_ptr, call))
+    for distance in range(1, dl.num_ranks()):
+        peer = (dl.rank() + distance) % dl.num_ranks()
+        first = peer.to(tl.int64) * share
+        count = tl.maximum(tl.minimum(elements - first, share), 0)
+        for start in range(tl.program_id(0).to(tl.int64) * BLOCK, count, tl.num_programs(0) * BLOCK):
+            places = first + start + tl.arange(0, BLOCK)
+            inside = places < first + count
+            tl.store(matrix_ptr + places, tl.load(dl.symm_at(there_ptr, peer) + places, mask=inside, other=0), mask=inside)
+    end_reading(read_ptr, epoch_ptr, ended_ptr, call)

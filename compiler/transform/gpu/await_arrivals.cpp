@@ -144,6 +144,10 @@ struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
     func::FuncOp kernel = getOperation();
     SmallVector<dist::ArrivingOp> arrivals = opsOf<dist::ArrivingOp>(kernel);
     if (arrivals.empty()) return markAllAnalysesPreserved();
+    if (countLoops(kernel)) {
+      cleanUp(true);
+      arrivals = opsOf<dist::ArrivingOp>(kernel);
+    }
     SmallVector<llvm::MapVector<Operation*, std::vector<Load>>> places;
     for (dist::ArrivingOp arrival : arrivals) {
       auto isLoad = [](Operation* op) { return isa<tile::LoadOp, tile::BlockLoadOp>(op); };

@@ -57,6 +57,13 @@ bool areFixed(SmallVector<Value> left) {
       left.append({loop.getTiedLoopInit(carried)->get(), loop.getTiedLoopYieldedValue(carried)->get()});
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
       left.append({branch.getCondition(), branch.thenYield().getOperand(index), branch.elseYield().getOperand(index)});
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      left.push_back(loop.getConditionOp().getCondition());
+      if (argument && argument.getOwner() == loop.getBeforeBody())
+        left.append({loop.getInits()[argument.getArgNumber()], loop.getYieldOp().getOperand(argument.getArgNumber())});
+      else
+        left.push_back(loop.getConditionOp()
+                           .getArgs()[argument ? argument.getArgNumber() : cast<OpResult>(value).getResultNumber()]);
     } else if (op->getNumRegions() || !isMemoryEffectFree(op)) {
       return false;
     } else {
@@ -73,6 +80,8 @@ bool runsFixed(Operation* op) {
       control = {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
     else if (auto branch = dyn_cast<scf::IfOp>(parent))
       control = {branch.getCondition()};
+    else if (auto loop = dyn_cast<scf::WhileOp>(parent))
+      control = {loop.getConditionOp().getCondition()};
     else
       return false;
     if (!areFixed(control)) return false;

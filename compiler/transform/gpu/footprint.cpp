@@ -1,6 +1,7 @@
 // Interval arithmetic over sums of products, in the kernel's own ops.
 #include "compiler/transform/gpu/footprint.h"
 #include "compiler/analysis/affine_reader.h"
+#include "compiler/transform/gpu/tile_bounds.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 
 namespace tandem::transform::gpu {
@@ -42,7 +43,8 @@ std::optional<StridedAccess> accessOf(Operation* op, const analysis::AxisInfoAna
     return place ? std::optional(StridedAccess{place->base, place->rest, {}, {}}) : std::nullopt;
   }
   std::optional<StridedAccess> access = strides.of(pointer, mask);
-  return access ? access : strides.of(pointer, {});
+  if (!access) access = strides.of(pointer, {});
+  return access ? access : boundsOf(pointer, op);
 }
 
 bool Footprint::isKnownAt(Operation* place, const StridedAccess& access) {

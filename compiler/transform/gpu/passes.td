@@ -45,7 +45,8 @@ def CarryOffsets : KernelPass<"carry-offsets"> {
 def AwaitArrivals : KernelPass<"await-arrivals"> {
   let summary = "put waits before the loads of memory that arrives while the kernel runs";
   let description = [{
-    1. Reads each load through a `dist.arriving` pointer as a strided access; fails at a load that is none, and at a store there.
+    1. Reads each load through a `dist.arriving` pointer as a strided access, or as bounds of its addresses; fails at a load that is
+       neither, and at a store there. A `while` that counts is a `for` before.
     2. Finds the outermost loop that only reads, whose iterations do not go through rows, and before which the access is known; the wait
        goes there, for the chunks that the access touches in all iterations, and its token to the pointers of the load.
     3. Lets a rank's own share of the memory come first, then those of the ranks behind it: axes of the launch that decide what a program

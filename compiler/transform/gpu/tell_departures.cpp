@@ -129,6 +129,10 @@ struct TellDepartures : impl::TellDeparturesBase<TellDepartures> {
     func::FuncOp kernel = getOperation();
     SmallVector<dist::LeavingOp> departures = opsOf<dist::LeavingOp>(kernel);
     if (departures.empty()) return markAllAnalysesPreserved();
+    if (countLoops(kernel)) {
+      cleanUp(true);
+      departures = opsOf<dist::LeavingOp>(kernel);
+    }
     bool anyOrder = !mayWaitForOthers(kernel), counted = false;
     llvm::SetVector<Value> decided;
     Signals signals;

@@ -2,6 +2,8 @@
 #include "compiler/transform/gpu/travelling.h"
 #include "compiler/transform/gpu/waits.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/Transforms/Transforms.h>
+#include <mlir/Transforms/LoopInvariantCodeMotionUtils.h>
 
 namespace tandem::transform::gpu {
 using namespace mlir;
@@ -9,6 +11,16 @@ using namespace mlir;
 LogicalResult refuse(Operation* access, Operation* memory, StringRef why) {
   access->emitError(why).attachNote(memory->getLoc()) << "it is this memory";
   return failure();
+}
+
+bool countLoops(func::FuncOp kernel) {
+  bool any = false;
+  kernel.walk([&](scf::WhileOp loop) {
+    moveLoopInvariantCode(cast<LoopLikeOpInterface>(loop.getOperation()));
+    IRRewriter rewriter(loop);
+    any |= succeeded(scf::upliftWhileToForLoop(rewriter, loop));
+  });
+  return any;
 }
 
 std::optional<std::vector<TravellingAccess>> accessesOf(Operation* memory, const TravellingErrors& errors,

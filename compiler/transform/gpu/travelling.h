@@ -21,6 +21,9 @@ struct TravellingErrors {
 std::optional<std::vector<TravellingAccess>> accessesOf(mlir::Operation* memory, const TravellingErrors& errors,
                                                         llvm::function_ref<bool(mlir::Operation*)> mayUse);
 
+// Makes a `for` of each `while` that counts, so that loops which deal tiles out are known as such. Returns whether there was one.
+bool countLoops(mlir::func::FuncOp kernel);
+
 // An error at the line of an access, with a note at the memory.
 mlir::LogicalResult refuse(mlir::Operation* access, mlir::Operation* memory, llvm::StringRef why);
 

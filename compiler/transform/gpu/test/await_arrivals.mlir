@@ -122,3 +122,36 @@ func.func @looks(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %out: !til
   tile.store %out, %v : !tile.ptr<f32>, f32
   return
 }
+
+// -----
+
+// Places that are divided, as where elements are numbered through, lie between the least and the greatest quotient.
+// CHECK-LABEL: func.func @rows_of_elements
+// CHECK-DAG:   %[[START:.*]] = arith.muli
+// CHECK-DAG:   %[[LAST:.*]] = arith.addi
+// CHECK-DAG:   arith.divsi
+// CHECK:       scf.for
+// CHECK:         dist.wait
+// CHECK:       dist.consume_token
+// CHECK:       tile.load
+func.func @rows_of_elements(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks: i64, %n: i32, %k: i32, %out: !tile.ptr<f32>) {
+  %size = arith.constant 64 : i32
+  %a = dist.arriving %x by %words[%chunk x %chunks] at %chunk : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  %id = tile.program_id 0
+  %start = arith.muli %id, %size : i32
+  %range = tile.make_range 0 to 64 : tensor<64xi32>
+  %first = tile.splat %start : i32 -> tensor<64xi32>
+  %places = arith.addi %first, %range : tensor<64xi32>
+  %ns = tile.splat %n : i32 -> tensor<64xi32>
+  %ks = tile.splat %k : i32 -> tensor<64xi32>
+  %rows = arith.divsi %places, %ns : tensor<64xi32>
+  %columns = arith.remsi %places, %ks : tensor<64xi32>
+  %row_places = arith.muli %rows, %ks : tensor<64xi32>
+  %offsets = arith.addi %row_places, %columns : tensor<64xi32>
+  %base = tile.splat %a : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+  %p = tile.addptr %base, %offsets : tensor<64x!tile.ptr<f32>>, tensor<64xi32>
+  %v = tile.load %p : tensor<64x!tile.ptr<f32>> -> tensor<64xf32>
+  %to = tile.splat %out : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+  tile.store %to, %v : tensor<64x!tile.ptr<f32>>, tensor<64xf32>
+  return
+}

@@ -35,6 +35,61 @@ func.func @rows(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks
 
 // -----
 
+// A `while` that counts is a loop like any other: it deals tiles out from the program's number on, and begins at the next rank's share.
+// CHECK-LABEL: func.func @dealt_by_while
+// CHECK-DAG:   %[[ID:.*]] = tile.program_id 0
+// CHECK-DAG:   %[[STEP:.*]] = tile.num_programs 0
+// CHECK-NOT:   scf.while
+// CHECK:       scf.for %{{.*}} = %[[ID]] to %{{.*}} step %[[STEP]]
+// CHECK:         arith.remsi
+// CHECK:         tile.store
+// CHECK:         scf.for
+// CHECK:           dist.notify
+func.func @dealt_by_while(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %tiles: i32, %v: f32) {
+  %a = dist.leaving %x by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>
+  %id = tile.program_id 0
+  %three = arith.constant 3 : i32
+  scf.while (%tile = %id) : (i32) -> i32 {
+    %most = arith.muli %tiles, %three : i32
+    %more = arith.cmpi slt, %tile, %most : i32
+    scf.condition(%more) %tile : i32
+  } do {
+  ^bb0(%tile: i32):
+    %p = tile.addptr %a, %tile : !tile.ptr<f32>, i32
+    tile.store %p, %v : !tile.ptr<f32>, f32
+    %step = tile.num_programs 0
+    %next = arith.addi %tile, %step : i32
+    scf.yield %next : i32
+  }
+  return
+}
+
+// -----
+
+// Numbers alone decide how often a `while` runs that is no counting loop.
+// CHECK-LABEL: func.func @halving
+// CHECK:       scf.while
+// CHECK:         tile.store
+// CHECK:         dist.notify
+func.func @halving(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %size: i32, %v: f32) {
+  %a = dist.leaving %x by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>
+  %zero = arith.constant 0 : i32
+  %two = arith.constant 2 : i32
+  scf.while (%left = %size) : (i32) -> i32 {
+    %more = arith.cmpi sgt, %left, %zero : i32
+    scf.condition(%more) %left : i32
+  } do {
+  ^bb0(%left: i32):
+    %p = tile.addptr %a, %left : !tile.ptr<f32>, i32
+    tile.store %p, %v : !tile.ptr<f32>, f32
+    %next = arith.divsi %left, %two : i32
+    scf.yield %next : i32
+  }
+  return
+}
+
+// -----
+
 // A kernel that only counts has no loads and no stores left, but signals as often; its programs keep their order.
 // CHECK-LABEL: func.func @counted
 // CHECK-NOT:   tile.load

@@ -1,0 +1,162 @@
+// Arithmetic of tiles becomes arithmetic on the ends of intervals.
+#include "compiler/transform/gpu/tile_bounds.h"
+#include <llvm/ADT/TypeSwitch.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/IR/Dominance.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+using analysis::DimAccess;
+using analysis::ScalarExpr;
+using analysis::StridedAccess;
+namespace {
+
+constexpr int64_t kAnySize = int64_t(1) << 40;  // the bound decides where the dimension ends
+
+bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+// What the ops behind a tile begin with: scalars, and one pointer.
+struct Leaves {
+  llvm::SetVector<Value> scalars;
+  Value base;
+  llvm::DenseSet<Value> seen;
+
+  // False where an op is none of those that Bounds knows.
+  bool collect(Value value) {
+    if (!seen.insert(value).second) return true;
+    if (!isTile(value)) {
+      if (!isa<tile::PtrType>(value.getType())) return scalars.insert(value), true;
+      if (auto add = value.getDefiningOp<tile::AddPtrOp>())
+        return collect(add.getPointer()) && collect(add.getOffset());
+      bool isOnly = !base || base == value;
+      base = value;
+      return isOnly;
+    }
+    Operation* op = value.getDefiningOp();
+    if (!op) return false;
+    if (isa<tile::MakeRangeOp>(op)) return true;
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) return isa<SplatElementsAttr>(constant.getValue());
+    bool isKnown =
+        isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::AddPtrOp, arith::ExtSIOp, arith::AddIOp,
+            arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::RemSIOp, arith::MinSIOp, arith::MaxSIOp>(op);
+    if (auto choice = dyn_cast<arith::SelectOp>(op))
+      return collect(choice.getTrueValue()) && collect(choice.getFalseValue());
+    return isKnown && llvm::all_of(op->getOperands(), [&](Value operand) { return collect(operand); });
+  }
+};
+
+class Bounds {
+ public:
+  struct Interval {
+    Value low, high;
+    bool isPoint() const { return low == high; }
+  };
+
+  Bounds(OpBuilder& builder, Location where) : builder_(builder), where_(where) {}
+
+  // Nothing where a divisor is not the same at all places.
+  std::optional<Interval> of(Value value) {
+    if (!isTile(value) && !isa<tile::PtrType>(value.getType())) return point(wide(value));
+    Operation* op = value.getDefiningOp();
+    if (isa<tile::PtrType>(value.getType()) && !isa_and_nonnull<tile::AddPtrOp>(op)) return point(number(0));
+    if (auto range = dyn_cast<tile::MakeRangeOp>(op))
+      return Interval{number(int32_t(range.getStart())), number(int32_t(range.getEnd()) - 1)};
+    if (auto constant = dyn_cast<arith::ConstantOp>(op))
+      return point(number(cast<SplatElementsAttr>(constant.getValue()).getSplatValue<APInt>().getSExtValue()));
+    if (auto choice = dyn_cast<arith::SelectOp>(op)) {
+      auto one = of(choice.getTrueValue()), other = of(choice.getFalseValue());
+      if (!one || !other) return std::nullopt;
+      return Interval{least(one->low, other->low), most(one->high, other->high)};
+    }
+    std::optional<Interval> a = of(op->getOperand(0));
+    if (!a || op->getNumOperands() == 1) return a;
+    std::optional<Interval> b = of(op->getOperand(1));
+    if (!b) return std::nullopt;
+    return llvm::TypeSwitch<Operation*, std::optional<Interval>>(op)
+        .Case<tile::AddPtrOp, arith::AddIOp>([&](auto) { return Interval{sum(a->low, b->low), sum(a->high, b->high)}; })
+        .Case([&](arith::SubIOp) { return Interval{difference(a->low, b->high), difference(a->high, b->low)}; })
+        .Case([&](arith::MulIOp) { return product(*a, *b); })
+        .Case([&](arith::MinSIOp) { return Interval{least(a->low, b->low), least(a->high, b->high)}; })
+        .Case([&](arith::MaxSIOp) { return Interval{most(a->low, b->low), most(a->high, b->high)}; })
+        .Case([&](arith::DivSIOp) { return b->isPoint() ? std::optional(quotient(*a, b->low)) : std::nullopt; })
+        .Case([&](arith::RemSIOp) { return b->isPoint() ? std::optional(remainder(*a, b->low)) : std::nullopt; });
+  }
+
+ private:
+  static Interval point(Value value) { return {value, value}; }
+  Value number(int64_t value) { return arith::ConstantIntOp::create(builder_, where_, value, 64); }
+  Value sum(Value a, Value b) { return arith::AddIOp::create(builder_, where_, a, b); }
+  Value difference(Value a, Value b) { return arith::SubIOp::create(builder_, where_, a, b); }
+  Value least(Value a, Value b) { return arith::MinSIOp::create(builder_, where_, a, b); }
+  Value most(Value a, Value b) { return arith::MaxSIOp::create(builder_, where_, a, b); }
+
+  Value wide(Value value) { return ScalarExpr::symbol(value).build(builder_, where_, builder_.getI64Type()); }
+
+  Interval product(Interval a, Interval b) {
+    Value low, high;
+    for (Value x : {a.low, a.high})
+      for (Value y : {b.low, b.high}) {
+        Value both = arith::MulIOp::create(builder_, where_, x, y);
+        low = low ? least(low, both) : both;
+        high = high ? most(high, both) : both;
+      }
+    return {low, high};
+  }
+
+  // A divisor's size, at least 1: where it is 0 the kernel does not come to the access.
+  Value sizeOf(Value divisor) { return most(most(divisor, difference(number(0), divisor)), number(1)); }
+
+  // Rounds towards zero, so that quotients by a positive divisor are in the order of what is divided.
+  Interval quotient(Interval a, Value divisor) {
+    Value size = sizeOf(divisor);
+    Value low = arith::DivSIOp::create(builder_, where_, a.low, size),
+          high = arith::DivSIOp::create(builder_, where_, a.high, size);
+    Value turns = arith::CmpIOp::create(builder_, where_, arith::CmpIPredicate::slt, divisor, number(0));
+    auto turned = [&](Value one, Value other) -> Value {
+      return arith::SelectOp::create(builder_, where_, turns, difference(number(0), other), one);
+    };
+    return {turned(low, high), turned(high, low)};
+  }
+
+  // Has the sign of what is divided.
+  Interval remainder(Interval a, Value divisor) {
+    Value last = difference(sizeOf(divisor), number(1));
+    return {most(least(a.low, number(0)), difference(number(0), last)), least(most(a.high, number(0)), last)};
+  }
+
+  OpBuilder& builder_;
+  Location where_;
+};
+
+// Behind the last of the scalars, all of which come before the access.
+void setBehind(OpBuilder& builder, const llvm::SetVector<Value>& scalars, func::FuncOp kernel) {
+  DominanceInfo order(kernel);
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  Value last;
+  for (Value scalar : scalars) {
+    if (last &&
+        !order.dominates(last, scalar.getDefiningOp() ? scalar.getDefiningOp() : &scalar.getParentBlock()->front()))
+      continue;
+    last = scalar;
+    builder.setInsertionPointAfterValue(scalar);
+  }
+}
+
+}  // namespace
+
+std::optional<StridedAccess> boundsOf(Value pointer, Operation* access) {
+  Leaves leaves;
+  if (!leaves.collect(pointer) || !leaves.base) return std::nullopt;
+  OpBuilder builder(access);
+  setBehind(builder, leaves.scalars, access->getParentOfType<func::FuncOp>());
+  std::optional<Bounds::Interval> places = Bounds(builder, access->getLoc()).of(pointer);
+  if (!places) return std::nullopt;
+  DimAccess dim;
+  dim.size = kAnySize;
+  dim.stride = 1;
+  dim.offset = ScalarExpr::of(places->low);
+  dim.bound = ScalarExpr::of(places->high) + 1;
+  return StridedAccess{leaves.base, {}, {dim}, {}};
+}
+
+}  // namespace tandem::transform::gpu

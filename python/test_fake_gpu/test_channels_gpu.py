@@ -1,0 +1,43 @@
+"""Channels on the fake driver: what is wrong with a launch's signals is an error before the launch."""
+
+import numpy as np
+import pytest
+from gpu_fake import assembler, needs_fake, on_gpus  # noqa: F401
+from gpu_fake import compiling_gpu as gpu  # noqa: F401
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+import tandem.tilelink as link
+
+pytestmark = needs_fake
+
+
+@tandem.jit
+def told(words_ptr, begun_ptr, call_ptr, tiles, MODE: tl.constexpr):
+    """Each rank tells of its tiles of 16 rows and waits for those of all."""
+    ranks = dl.num_ranks()
+    channel = link.BlockChannel(words_ptr, begun_ptr, tl.load(call_ptr), ranks * tiles * 16, tiles * 16, 1, 16, 16, 16)
+    for tile in range(tiles):
+        link.producer_tile_notify(channel, dl.rank() * tiles + tile, MODE)
+    for tile in range(ranks * tiles):
+        link.consumer_tile_wait(channel, tile)
+
+
+def tell(mode):
+    def main(team):
+        words, begun = team.zeros(2 * team.size, "int64", name="words"), team.zeros(team.size, "int64", name="begun")
+        for call in range(2):
+            told[(1,)](words, begun, team.local_from_array(np.array([call + 1])), 2, MODE=mode)
+        team.synchronize()
+
+    on_gpus(main, wait_timeout=20)
+
+
+def test_signals_are_counted_before_the_launch(gpu):
+    tell("broadcast")
+    launched = gpu.driver.fakeLog().decode().count("launch told ")
+    assert launched == 2 * 2
+    with pytest.raises(tandem.CompileError, match="(?s)nobody signals what this waits for, word 2 of rank 0.*test_channels_gpu.py:.*consumer_tile_wait"):
+        tell("p2p")
+    assert gpu.driver.fakeLog().decode().count("launch told ") == launched

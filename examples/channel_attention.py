@@ -29,7 +29,7 @@ def attention(
     GATHERERS: tl.constexpr, ORDER: tl.constexpr, RESOURCE: tl.constexpr,
 ):  # fmt: skip
     """A program has QUERIES of this rank's queries and goes through all keys, TILE at a time. The first GATHERERS programs gather."""
-    channel = link.BlockChannel(words_ptr, begun_ptr, tl.load(call_ptr), m, shard_rows, 2, PRODUCER, TILE, CHANNEL)
+    channel = link.BlockChannel(words_ptr, begun_ptr, tl.load(call_ptr), m, shard_rows, 2, PRODUCER, TILE, CHANNEL, RESOURCE == "copy")
     program = tl.program_id(0)
     if GATHERERS > 0:
         if program < GATHERERS:

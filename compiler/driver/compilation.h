@@ -35,6 +35,7 @@ class Compilation {
   std::string syntaxText();
   std::string moduleText(bool locations);
   std::string option(const char* name) const;  // of the request's options; empty when absent
+  const nlohmann::json& launch() const { return request_.at("launch"); }
 
   mlir::func::FuncOp kernel() { return kernel_.function; }
   mlir::ModuleOp module() { return *kernel_.module; }

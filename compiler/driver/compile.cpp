@@ -1,10 +1,23 @@
 // The order of the stages for the simulator: request, ops, verifier, canonicalisation, the simulator's program.
 #include "compiler/driver/compile.h"
+#include "compiler/dialect/dist/attributes.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/compile_image.h"
 #include "compiler/pipeline/pipeline.h"
 
 namespace tandem::compiler {
+
+// Checks the request's launch. Returns the numbers of the arguments that decide its signals, as JSON.
+static std::string signalsText(Compilation& c) {
+  const nlohmann::json& launch = c.launch();
+  c.run([&](mlir::OpPassManager& passes) {
+    pipeline::addLaunchChecks(passes, {launch.at("ranks"), launch.at("grid"), launch.at("numbers")});
+  });
+  std::vector<unsigned> deciding;
+  for (mlir::BlockArgument argument : c.kernel().getArguments())
+    if (dist::decidesSignals(argument)) deciding.push_back(argument.getArgNumber());
+  return nlohmann::json(deciding).dump();
+}
 
 Compiled compileToProgram(const std::string& requestJson) {
   Compiled out;
@@ -25,12 +38,17 @@ Emitted emit(const std::string& requestJson, const std::string& stage, bool loca
       out.text = c.syntaxText();
       return;
     }
-    static constexpr const char* kStages[] = {"tile", "tile-opt", "sim", "gpu", "layouts", "llvm", "ptx"};
+    static constexpr const char* kStages[] = {"tile", "tile-opt", "signals", "sim", "gpu", "layouts", "llvm", "ptx"};
     if (std::find(std::begin(kStages), std::end(kStages), stage) == std::end(kStages))
       throw CompileError(plainError(
-          "bad-request", "unknown stage `" + stage +
-                             "`; the stages are `ast`, `tile`, `tile-opt`, `sim`, `gpu`, `layouts`, `llvm` and `ptx`"));
+          "bad-request",
+          "unknown stage `" + stage +
+              "`; the stages are `ast`, `tile`, `tile-opt`, `signals`, `sim`, `gpu`, `layouts`, `llvm` and `ptx`"));
     c.emit();
+    if (stage == "signals") {
+      out.text = signalsText(c);
+      return;
+    }
     if (stage == "gpu" || stage == "layouts" || stage == "llvm" || stage == "ptx") {
       out.text = gpuText(c, stage, locations);
       return;

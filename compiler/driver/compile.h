@@ -15,7 +15,10 @@ namespace tandem::compiler {
 //                           "globals": {"<name>": VALUE, ...}, "defaults": {"<parameter>": VALUE} } },
 //                           or {"kind": "namedtuple", "name": "P", "fields": ["x", ...], "defaults": {"x": VALUE}}
 //   "arguments": [ ARGUMENT, ... ],            in the order of the kernel's parameters
-//   "options": {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": 168, "target": "sim", "debug": true} }
+//   "options": {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": 168, "target": "sim", "debug": true},
+//   "launch": {"ranks": 2, "grid": [4, 1, 1], "numbers": [0, 96]} }
+//                                              for the stage "signals" alone; `numbers` are those of
+//                                              Program::arguments, anything for pointers
 // VALUE: {"none":true} {"bool":b} {"int":"123"} {"float":"0.5"} {"str":"s"} {"dtype":"fp16"}
 //        {"tuple":[VALUE..], "names":[..]?} {"list":[VALUE..]} {"module":"triton.language"} {"builtin":"tl.load"}
 //        {"function":"<id>"}
@@ -49,6 +52,7 @@ using PassPrinter = std::function<void(const std::string& pass, const std::strin
 void setPassPrinter(PassPrinter print);
 
 // The stages' texts for tools: "ast", "tile" (verified IR), "tile-opt" (after canonicalisation), "sim".
+// "signals": the request's launch is checked (check-signals), and the text has the arguments that decide its signals.
 struct Emitted {
   std::string text;
   std::string error;

@@ -2,11 +2,19 @@
 #pragma once
 #include <mlir/Pass/PassManager.h>
 #include <string>
+#include <vector>
 
 namespace tandem::pipeline {
 
 // Adds the passes from the emitted ops to those that compiler/lower/sim takes.
 void addSimPasses(mlir::OpPassManager& passes);
+
+struct Launch {
+  int64_t ranks = 1;
+  std::vector<int64_t> grid, numbers;  // sizes, and the kernel's arguments in their order
+};
+// Adds what is checked of a launch before it runs, of the ops as they were emitted.
+void addLaunchChecks(mlir::OpPassManager& passes, const Launch& launch);
 
 struct NvidiaOptions {
   std::string target = "sm_90a";  // that TargetInfo knows

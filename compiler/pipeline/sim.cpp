@@ -11,4 +11,9 @@ void addSimPasses(mlir::OpPassManager& passes) {
   passes.addPass(transform::gpu::createTellDepartures());
 }
 
+void addLaunchChecks(mlir::OpPassManager& passes, const Launch& launch) {
+  passes.addPass(transform::gpu::createCheckSignals(
+      {launch.ranks, llvm::to_vector(launch.grid), llvm::to_vector(launch.numbers)}));
+}
+
 }  // namespace tandem::pipeline

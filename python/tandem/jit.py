@@ -11,6 +11,7 @@ import typing
 from . import _tandem
 from .errors import CompileError, RunError
 from .gpu.compiled import Asm, compile_request
+from .gpu.counted_signals import check_signals
 from .gpu.launcher import make_launcher
 from .gpu.rank_launch import launch_on_gpu
 from .host.current import rank_team
@@ -102,6 +103,7 @@ class JITFunction(Source, KernelInterface[_Kernel]):
         self.constexprs = [p.num for p in self.params if p.is_constexpr]
         self.debug, self.noinline, self.launch_metadata, self.repr = debug, noinline, launch_metadata, repr or (lambda _: self.__name__)
         self._specializations, self.gpu_kernels = {}, {}  # see `specialized`
+        self.counted = {}  # launches, see `check_signals`
         self.compiling = threading.Lock()  # ranks on GPUs run at once; one of them compiles
 
     def __getitem__(self, grid: typing.Any) -> typing.Callable[..., typing.Any]:
@@ -124,6 +126,13 @@ class JITFunction(Source, KernelInterface[_Kernel]):
             self.hash = hashlib.sha256(json.dumps(builder.functions, sort_keys=True).encode()).hexdigest()
         return self.hash
 
+    @functools.cached_property
+    def counts_signals(self):
+        """True if the function, or one that it reaches, names the number of a call."""
+        builder = RequestBuilder()
+        builder.add(self)
+        return any("call_number(" in function.get("source", "") for function in builder.functions.values())
+
     def run(self, *args, grid, warmup=False, **kwargs):
         """Launches, or with `warmup` only compiles. Returns the compiled kernel."""
         team = rank_team()
@@ -131,6 +140,8 @@ class JITFunction(Source, KernelInterface[_Kernel]):
             kwargs["warmup"] = True
         if team is None:
             return self.gpu_launcher.run(grid, *args, **kwargs)
+        if self.counts_signals and not warmup:
+            check_signals(self, team, grid, args, kwargs)
         return self._run_on_gpu(team, grid, args, kwargs) if team._session.is_gpu else self.simulate(grid, args, kwargs)
 
     def _run_on_gpu(self, team, grid, args, kwargs):

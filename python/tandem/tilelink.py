@@ -34,7 +34,9 @@ def arrivals_of(rows, CHANNEL_ROWS: tl.constexpr, PRODUCER_ROWS: tl.constexpr):
 @tandem.aggregate
 class BlockChannel:
     """`words`: ranks * channels_of(shard_rows) words in symmetric memory, zeros before the first call; `begun`: one for each rank,
-    likewise. `columns`: how many producers bring parts of the same rows. `call`: 1 in the first call of all ranks, then one more each."""
+    likewise. `columns`: how many producers bring parts of the same rows. `call`: 1 in the first call of all ranks, then one more each.
+    `elsewhere`: not this kernel but copies on streams, or another kernel, bring the tiles; otherwise the signals of a launch are counted
+    before it runs, and a tile that nobody tells of, one that is told of twice, and ranks that wait in a circle are errors of the launch."""
 
     words: tl.tensor
     begun: tl.tensor
@@ -47,13 +49,15 @@ class BlockChannel:
     channel_rows: tl.constexpr
 
     @tandem.jit
-    def __init__(self, words, begun, call, m, shard_rows, columns, producer_rows, consumer_rows, channel_rows):
+    def __init__(
+        self, words, begun, call, m, shard_rows, columns, producer_rows, consumer_rows, channel_rows, elsewhere: tl.constexpr = False
+    ):
         tl.static_assert(
             channel_rows % producer_rows == 0, "a producer tile would lie in two channels: channel_rows must be a multiple of producer_rows"
         )
         self.words = words
         self.begun = begun
-        self.call = call
+        self.call = call if elsewhere else dl.call_number(call)
         self.m = m
         self.shard_rows = shard_rows
         self.columns = columns

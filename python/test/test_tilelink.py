@@ -62,7 +62,8 @@ def gather_product(
     GATHERERS: tl.constexpr,
 ):
     """The first GATHERERS programs gather A, the others multiply. With RESOURCE `copy` streams gather, and GATHERERS is 0."""
-    channel = link.BlockChannel(words_ptr, begun_ptr, call, m, shard_rows, tl.cdiv(k, BLOCK_K), PRODUCER, CONSUMER, CHANNEL)
+    columns = tl.cdiv(k, BLOCK_K)
+    channel = link.BlockChannel(words_ptr, begun_ptr, call, m, shard_rows, columns, PRODUCER, CONSUMER, CHANNEL, RESOURCE == "copy")
     program = tl.program_id(0)
     if GATHERERS > 0:
         if program < GATHERERS:
@@ -197,9 +198,9 @@ def test_exchange(ranks):
 PLANTED = {
     "early": (tandem.SimulationError, r"race: .*`data`", 'if FAULT == "early":'),
     "unawaited": (tandem.SimulationError, r"race: .*`data`", "data = link.tile_pull_data("),
-    "missing": (tandem.SimulationError, r"deadlock: .*never written", "token = link.consumer_tile_wait(channel, before)"),
-    "circle": (tandem.SimulationError, r"deadlock: .*the ranks wait for each other", 'if FAULT == "circle":'),
-    "outside": (tandem.SimulationError, r"f_R leads to no rank", 'if FAULT == "outside":'),
+    "missing": (tandem.CompileError, r"nobody signals what this waits for", "token = link.consumer_tile_wait(channel, before)"),
+    "circle": (tandem.CompileError, r"never ends, because programs wait for each other", 'if FAULT == "circle":'),
+    "outside": (tandem.CompileError, r"f_R leads to no rank", 'if FAULT == "outside":'),
     "mode": (tandem.CompileError, r"the mode must be `p2p` or `broadcast`", 'elif FAULT == "mode":'),
 }
 
@@ -213,6 +214,80 @@ def test_planted_errors(fault):
     with pytest.raises(kind, match=f"(?s){words}") as caught:
         exchanged(fault, mode="all" if fault == "mode" else "p2p")
     assert f"test_tilelink.py:{number}:" in str(caught.value)
+
+
+@tandem.jit
+def told(words_ptr, begun_ptr, call_ptr, out_ptr, tiles, FAULT: tl.constexpr):
+    """Programs share out this rank's tiles of 16 rows and tell all ranks of them; each then waits for every tile of 32."""
+    rank, ranks = dl.rank(), dl.num_ranks()
+    columns = 2 if FAULT == "columns" else 1
+    channel = link.BlockChannel(
+        words_ptr, begun_ptr, tl.load(call_ptr), ranks * tiles * 16, tiles * 16, columns, 16, 32, 32, FAULT == "elsewhere"
+    )
+    first = 0 if FAULT == "overlap" else tl.program_id(0)
+    step = 1 if FAULT == "overlap" else tl.num_programs(0)
+    for tile in range(first, tiles - 1 if FAULT == "hole" else tiles, step):
+        if FAULT == "no rank":
+            link.peer_tile_notify(channel, rank * tiles + tile, rank + 1)  # THE NO RANK
+        elif FAULT == "own rank":
+            link.producer_tile_notify(channel, rank * tiles + tile, "p2p")
+        elif FAULT != "elsewhere":
+            link.producer_tile_notify(channel, rank * tiles + tile, "broadcast")  # THE OVERLAP
+    for tile in range(ranks * (tiles // 2)):
+        link.consumer_tile_wait(channel, tile)  # THE WAIT
+    tl.store(out_ptr, 1)
+
+
+def tell(fault, ranks=2, calls=1, programs=2):
+    def main(team):
+        words, begun = team.zeros(3 * ranks, "int64", name="words"), team.zeros(ranks, "int64", name="begun")
+        out = team.local_empty(1, "int32")
+        for call in range(1, calls + 1):
+            told[(programs,)](words, begun, np.array([call], np.int64), out, 6, FAULT=fault)
+        return int(np.array(out)[0])
+
+    return tandem.launch(main, ranks=ranks, timeout=10)
+
+
+@pytest.mark.parametrize("ranks, programs", [(1, 1), (2, 3), (4, 2)])
+def test_signals_that_all_come(ranks, programs):
+    assert tell("none", ranks, 3, programs).values == [1] * ranks
+
+
+MAPPINGS = {
+    "hole": ("this waits for 2 signals at word 2 of rank 0, to which all programs together send 1", "# THE WAIT"),
+    "overlap": ("all programs together send 4 signals to word 0 of rank 0, of which 2 are waited for", "# THE OVERLAP"),
+    "columns": ("this waits for 4 signals at word 0 of rank 0, to which all programs together send 2", "# THE WAIT"),
+    "own rank": ("nobody signals what this waits for, word 3 of rank 0", "# THE WAIT"),
+    "no rank": ("this signal goes to rank 2 of 2", "# THE NO RANK"),
+}
+
+
+@pytest.mark.parametrize("fault", MAPPINGS)
+def test_errors_of_mappings(fault):
+    """Before anything runs, at the line of the wait or of the signal."""
+    words, mark = MAPPINGS[fault]
+    line = next(i for i, text in enumerate(pathlib.Path(__file__).read_text().split("\n"), 1) if text.endswith(mark))
+    with pytest.raises(tandem.CompileError, match=words) as caught:
+        tell(fault)
+    assert f"test_tilelink.py:{line}:" in str(caught.value)
+
+
+def test_tiles_from_elsewhere_are_not_counted():
+    with pytest.raises(tandem.SimulationError, match="deadlock: "):
+        tell("elsewhere")
+
+
+def test_a_launch_is_counted_once(monkeypatch):
+    """The number of the call decides no signal, so that later calls are not counted anew; other sizes are."""
+    counted, whole = [], tandem._tandem.emit
+    monkeypatch.setattr(tandem._tandem, "emit", lambda request, stage: counted.append(stage) or whole(request, stage))
+    told.counted.clear()
+    tell("none", ranks=1, calls=3)
+    tell("none", ranks=1)
+    assert counted == ["signals"]
+    tell("none", ranks=1, programs=3)
+    assert counted == ["signals"] * 2
 
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"

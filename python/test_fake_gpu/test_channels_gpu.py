@@ -38,6 +38,8 @@ def test_signals_are_counted_before_the_launch(gpu):
     tell("broadcast")
     launched = gpu.driver.fakeLog().decode().count("launch told ")
     assert launched == 2 * 2
-    with pytest.raises(tandem.CompileError, match="(?s)nobody signals what this waits for, word 2 of rank 0.*test_channels_gpu.py:.*consumer_tile_wait"):
+    with pytest.raises(
+        tandem.CompileError, match="(?s)nobody signals what this waits for, word 2 of rank 0.*test_channels_gpu.py:.*consumer_tile_wait"
+    ):
         tell("p2p")
     assert gpu.driver.fakeLog().decode().count("launch told ") == launched

@@ -97,6 +97,15 @@ def Dist_LeavingOp : Dist_PureOp<"leaving", [Tile_DerivesPointer, AllTypesMatch<
   let assemblyFormat =
     "$value `by` $words `[` $chunk `x` $chunks `]` (`counted` $counted^)? attr-dict `:` type($value) `,` type($words)";
 }
+def Dist_CallNumberOp : Dist_PureOp<"call_number", [AllTypesMatch<["number", "result"]>]> {
+  let summary =
+    "the number of a call, 1 in the first; words that are never put back are compared with multiples of it, and all their signals come "
+    "from programs of the kernel, so that `check-signals` can count them";
+  let arguments = (ins AnyInteger:$number);
+  let results = (outs AnyInteger:$result);
+  let assemblyFormat = "$number attr-dict `:` type($number)";
+  let hasFolder = 1;
+}
 def Dist_NotifyOp : Dist_EffectOp<"notify"> {
   let summary =
     "signals `peer` after releasing all earlier writes of the whole program at `scope` (M5); happens once "

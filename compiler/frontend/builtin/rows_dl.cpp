@@ -118,6 +118,11 @@ static Value arrivingRow(Context& c, const Arguments& a) {
   return eachPointer(c, a["value"], arriving, "arriving");
 }
 
+static Value callNumberRow(Context& c, const Arguments& a) {
+  mlir::Value number = integer(c, a["number"], Scalar::Int64, "number");
+  return scalarTensor(dist::CallNumberOp::create(c.builder, c.loc(), number), Scalar::Int64);
+}
+
 static Value notifyRow(Context& c, const Arguments& a) {
   std::string word = constexprString(c, a["comm_scope"], "comm_scope");
   std::optional<dist::CommScope> scope = dist::symbolizeCommScope(word);
@@ -170,6 +175,14 @@ void addDistributedRows(Rows& rows) {
         "it does nothing else.",
         Caller::Block, "M5"},
        leavingRow});
+  rows.push_back(
+      {"dl.call_number",
+       "number",
+       {"`number`, an int64 that is 1 in a kernel's first call and one more in each that follows. Words that are "
+        "compared with multiples of it are never put back and get all their signals from this kernel, so that the "
+        "signals of a launch can be counted before it runs.",
+        Caller::Program, "M6"},
+       callNumberRow});
   rows.push_back({"dl.notify",
                   "ptr, rank, signal=1, sig_op='set', comm_scope='inter_node'",
                   {"Releases all earlier writes of the program, then sets the signal at `ptr` of `rank` to `signal`, "

@@ -55,6 +55,25 @@ def AwaitArrivals : KernelPass<"await-arrivals"> {
   let dependentDialects = ["::tandem::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def CheckSignals : KernelPass<"check-signals"> {
+  let summary = "count the signals of a launch before it runs";
+  let description = [{
+    Goes through every program of every rank with the numbers of a launch, and evaluates only what decides its signals and waits. A wait for
+    a multiple of `dist.call_number` is counted as in a first call. Fails at the line of
+
+    1. a signal to a rank that is not there, or an assertion ahead of a signal that does not hold;
+    2. a wait for a word to which fewer signals come than it waits for, or none, or more than all waits for it want;
+    3. a wait that no order of programs ends, because ranks wait for each other.
+
+    Where loaded values decide a signal the pass says nothing; a wait of which they decide the word is taken to end.
+  }];
+  let options = [
+    Option<"ranks", "ranks", "int64_t", "1", "ranks of the run">,
+    ListOption<"grid", "grid", "int64_t", "sizes of the launch">,
+    ListOption<"numbers", "numbers", "int64_t", "the kernel's arguments in their order; what stands for pointers is not read">
+  ];
+}
+
 def TellDepartures : KernelPass<"tell-departures"> {
   let summary = "put signals behind the stores of memory that leaves while the kernel runs";
   let description = [{

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 import tandem
@@ -94,6 +95,26 @@ def test_the_timeline_on_more_ranks():
         plan = best(product("all_gather", 8192, 2048, 8192, ranks=ranks), H200, path="copies")
         assert len([what for what, _, _ in plan.spans if "arrives" in what]) == (ranks - 1) * plan.bands
         assert plan.text().splitlines()[-1] == f"{plan.microseconds:9.1f} in all"
+
+
+@pytest.mark.parametrize("ranks", [8, 64])
+def test_the_same_kernel_on_more_ranks(ranks):
+    """The run is right, and has a timeline of each rank on the machine's clock."""
+    derived = tandem.overlap(collective="all_gather", consumer=tandem.jit(_double), over="a_ptr", bands=1, path="copies")
+
+    def main(team):
+        a, out = team.zeros((16 * team.size, 4), name="a"), team.local_empty((16 * team.size, 4))
+        a[16 * team.rank : 16 * team.rank + 16] = team.rank
+        derived[(team.size,)](a, out)
+        return np.array_equal(np.array(out)[:, 0], 2 * np.repeat(np.arange(team.size), 16))
+
+    result = tandem.launch(main, ranks=ranks, machine="h200", trace=True)
+    assert all(result.values) and f"rank {ranks - 1} " in str(result.timeline())
+
+
+def _double(a_ptr, out_ptr):
+    places = 64 * tandem.language.program_id(0) + tandem.language.arange(0, 64)
+    tandem.language.store(out_ptr + places, 2 * tandem.language.load(a_ptr + places))
 
 
 def test_a_run_has_the_machine_that_it_names():

@@ -2,11 +2,11 @@
 
     python bench/gpu/overlap/derived.py [--ranks 2] [--all] [--simulated] [all_gather reduce_scatter all_reduce]
 
-Beside each derived kernel, in the plan that the model chooses and with 1, 2 and 4 chunks a rank, are the operator, the kernel alone, the
-kernel after or before Tandem's collective, and after or before NCCL's, where PyTorch is. Derived results are compared bit by bit with those
-of the kernel and the collective one after the other. A JSON line for each shape: microseconds of rank 0 between two events, the median of
-seven times eight calls in a row, and under `single` of seven calls that all ranks begin together with nothing queued; `predicted` is the
-model's.
+Beside each derived kernel, in the plan that the model chooses, with 1, 2 and 4 chunks a rank and by loads, are the operator, the kernel
+alone, the kernel after or before Tandem's collective, and after or before NCCL's, where PyTorch is. Derived results are compared bit by bit
+with those of the kernel and the collective one after the other. A JSON line for each shape: microseconds of rank 0 between two events, the
+median of seven times eight calls in a row, and under `single` of seven calls that all ranks begin together with nothing queued;
+`predicted` is the model's.
 `--all` takes all shapes, which is several minutes; `--simulated` only compares, on small shapes.
 """
 
@@ -124,10 +124,10 @@ class Case:
 
         return call
 
-    def derived(self, kernel, bands):
+    def derived(self, kernel, plan):
         side, over = ("consumer", "a_ptr") if self.collective == "all_gather" else ("producer", "c_ptr")
-        path = {"path": "copies"} if bands and side == "producer" else {}
-        return tandem.overlap(collective=self.collective, over=over, bands=bands, **path, **{side: kernel})
+        given = {"path": "loads"} if plan == "loads" else {"bands": plan, "path": "copies"} if plan else {}
+        return tandem.overlap(collective=self.collective, over=over, **given, **{side: kernel})
 
     def forget_peers_rows(self):
         if self.collective == "all_gather":
@@ -163,18 +163,18 @@ def measure(case, time, torch):
         result = case.one_after_the_other(kernel)
         team.synchronize()
         want = bits(result)
-        for bands in (None, 1, 2, 4):
-            derived = case.derived(kernel, bands)
+        for plan in (None, 1, 2, 4, "loads"):
+            derived = case.derived(kernel, plan)
             case.forget_peers_rows()
             for _ in range(3):  # queued, captured, replayed
                 case.run(derived, case.c)
                 team.synchronize()
                 if not np.array_equal(bits(case.c)[case.own], want):
-                    raise AssertionError(f"{case.collective} {case.sizes[:3]}: `{name}` with {bands} chunks is wrong on rank {team.rank}")
-            row[f"{name}, {bands or 'by the model'}"] = time(lambda: case.run(derived, case.c))
-            if bands is None:
-                plan = derived.explain(case.a, case.b, case.c, *case.sizes, **case.blocks, grid=case.grid)
-                row[f"{name}, predicted"] = predicted(plan)
+                    raise AssertionError(f"{case.collective} {case.sizes[:3]}: `{name}` in the plan {plan} is wrong on rank {team.rank}")
+            row[f"{name}, {plan or 'by the model'}"] = time(lambda: case.run(derived, case.c))
+            if plan is None:
+                text = derived.explain(case.a, case.b, case.c, *case.sizes, **case.blocks, grid=case.grid)
+                row[f"{name}, predicted"] = predicted(text)
     return row
 
 

@@ -139,6 +139,37 @@ def check_a_capture_of_a_new_size_is_refused():
             raise AssertionError("a capture of a size that never ran was let through")
 
 
+def check_teams():
+    """This rank alone, and all ranks in the opposite order, by a list and as a process group: gradients, and a captured call."""
+    import torch.distributed as dist
+
+    if not dist.is_initialized():
+        dist.init_process_group("nccl", device_id=torch.device("cuda", torch.cuda.current_device()))
+    alone = [dist.new_group([r]) for r in range(tt.size())][tt.rank()]
+    turned = list(range(tt.size()))[::-1]
+    for group, members in ((alone, [tt.rank()]), (turned, turned)):
+        a, b = random(64, 128, seed=tt.rank(), dtype=torch.float32).requires_grad_(), random(128, 96, seed=1, dtype=torch.float32)
+        with tt.on(group) as team:
+            assert (tt.size(), team.members) == (len(members), members)
+            y, product = tt.all_gather(a), tt.ag_gemm(a, b)
+        every = torch.cat([random(64, 128, seed=r, dtype=torch.float32) for r in members])
+        assert torch.equal(y, every)
+        close(product, every.double() @ b.double())
+        y.sum().backward()
+        assert torch.equal(a.grad, torch.full_like(a, len(members)))
+        with torch.no_grad(), tt.on(group):
+            x = a.detach().clone()
+            tt.all_reduce(x)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                out = tt.all_reduce(x)
+        for seed in range(3):
+            x.copy_(random(64, 128, seed=10 * seed + torch.cuda.current_device(), dtype=torch.float32))
+            given = tt.all_gather(x[None])
+            graph.replay()
+            close(out, sum(given[r] for r in members), 1e-5)
+
+
 @torch.no_grad()
 def check_compiled():
     for sequence_parallel in (True, False):

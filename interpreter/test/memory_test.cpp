@@ -212,5 +212,28 @@ TEST(Memory, OnlyTouchedPagesCost) {
   EXPECT_LT(residentBytes() - before, 64ull << 20);
 }
 
+TEST(Memory, ATeamsMemoryLiesAtOneOffsetOnItsMembers) {
+  World world({.rankCount = 4});
+  int odd = world.createTeam({3, 1}), low = world.createTeam({0, 1});
+  auto offset = [&](int rank, int team, uint64_t bytes) {
+    Address at = world.allocate(rank, bytes, MemoryKind::Symmetric, true, "x", "", 0, team);
+    EXPECT_EQ(world.teamAt(at), team);
+    EXPECT_TRUE(world.isSymmetric(rank, at));
+    return at - world.heapBase() - uint64_t(rank) * world.heapStride();
+  };
+  // Each team's first member comes at another time than the others.
+  uint64_t ofLow = offset(1, low, 1000), ofOdd = offset(3, odd, 64), again = offset(3, odd, 64);
+  EXPECT_NE(ofOdd, ofLow) << "rank 1 is in both";
+  std::vector<uint64_t> ofRun;
+  for (int r = 0; r < 4; ++r) ofRun.push_back(offset(r, 0, 128));
+  EXPECT_EQ(ofRun, std::vector<uint64_t>(4, ofRun[0]));
+  EXPECT_EQ(offset(1, odd, 64), ofOdd);
+  EXPECT_EQ(offset(1, odd, 64), again);
+  EXPECT_EQ(offset(0, low, 1000), ofLow);
+  EXPECT_NE(world.allocate(1, 8, MemoryKind::Symmetric, true, "y", "", 0, low), 0u);
+  EXPECT_EQ(world.allocate(0, 9, MemoryKind::Symmetric, true, "y", "", 0, low), 0u);
+  EXPECT_TRUE(hasReport(world, "asymmetric-allocation"));
+}
+
 }  // namespace
 }  // namespace tandem::interpreter::test

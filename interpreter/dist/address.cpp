@@ -135,12 +135,14 @@ Step symmAt(Machine& m, Run& run, const Prepared& i) {
   size_t n = run.count(i.r), pointerStep = run.count(i.a) == n ? 1 : 0;
   Translation translate(m, run, i);
   bool perElementPeer = run.count(i.b) == n && n > 1, lanes = isLanes(run, i.r);
+  int peer = -1;
   for (size_t k = 0; k < n; ++k) {
     if (lanes && !run.laneActive(uint32_t(k))) {
       out[k] = 0;
       continue;
     }
-    int peer = peerOf(m, run, i, signedAt(data(m, run, i.b), perElementPeer ? k : 0, run.info(i.b).elem));
+    if (peer < 0 || perElementPeer)
+      peer = peerOf(m, run, i, signedAt(data(m, run, i.b), perElementPeer ? k : 0, run.info(i.b).elem));
     if (peer < 0) return Step::Failed;
     out[k] = translate(pointers[k * pointerStep], [&](Address from) { return m.arena.at(from, peer); });
   }

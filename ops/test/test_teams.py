@@ -169,6 +169,26 @@ def test_the_runs_numbers_in_a_team_are_found():
     )
 
 
+def test_kernels_on_a_team_know_its_numbers():
+    def main(team, goes_wrong):
+        if team.rank % 2 == 0:
+            return
+        part = team.split([3, 1])
+        x, out = part.full(4, team.rank, "fp32", name="x"), team.local_from_array(np.zeros(1, np.float32))
+        part.barrier()
+        with tandem.on(part):
+            read_peer[(1,)](x, out, 1 - part.rank)
+        assert np.array(out)[0] == 4 - team.rank
+        part.barrier()
+        if goes_wrong and team.rank == 1:
+            with tandem.on(part):
+                read_peer[(1,)](x, out, 3)
+
+    assert tandem.launch(main, ranks=4, check=True, args=(False,)).reports == []
+    with pytest.raises(tandem.SimulationError, match=r"peer 3 is outside 0\.\.1"):
+        tandem.launch(main, ranks=4, check=True, args=(True,))
+
+
 def test_memory_of_another_team_is_refused():
     def main(team):
         part = team.split([2, 0] if team.rank % 2 == 0 else [1, 3])

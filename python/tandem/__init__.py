@@ -8,7 +8,7 @@ from . import dist, gpu, language, libdevice, shmem, simt, testing
 from .check.explore import Exploration, explore
 from .errors import CompileError, OutOfResources, RunError, SimulationError, SimulationWarning
 from .host.arrays import Tensor
-from .host.current import current_team
+from .host.current import current_team, on
 from .host.team import Stream, Team
 from .jit import JITFunction, constexpr_function, jit
 from .kernel.descriptor import TensorDescriptor
@@ -55,6 +55,7 @@ __all__ = [
     "launch",
     "libdevice",
     "next_power_of_2",
+    "on",
     "overlap",
     "profile",
     "shmem",

@@ -85,7 +85,7 @@ def _launch_quickly(kernel, team, grid, args, kwargs, arrays):
 
 def launch_on_gpu(kernel, team, grid, args, kwargs):
     """Launches on the rank's GPU. Without `stream=` it also waits when an argument is an array of the host."""
-    if "stream" not in kernel.arg_names and not team._session.is_traced(team.world_rank):
+    if "stream" not in kernel.arg_names and not team.id and not team._session.is_traced(team.world_rank):
         given = [v for k, v in kwargs.items() if k != "stream"]
         kinds = [kind_of(team, v) for v in (*args, *given)]
         if "t" in kinds and None not in kinds:
@@ -116,7 +116,9 @@ def launch_on_gpu(kernel, team, grid, args, kwargs):
     try:
         host.place()
         words = [word() if callable(word) else word for word in arguments.words]
-        team._call(_tandem.launch, stream.index, compiled.program, *sizes, options["num_warps"], flags, words, len(words), *host_place())
+        team._call_own(
+            _tandem.launch, stream.index, compiled.program, *sizes, options["num_warps"], flags, words, len(words), *host_place()
+        )
     except BaseException:
         team.hold(host)  # the copies that are queued still read it
         raise

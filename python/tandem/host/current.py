@@ -1,6 +1,8 @@
 """Finds which rank the calling thread is."""
 
+import contextlib
 import threading
+from collections.abc import Iterator
 
 from .. import _tandem
 from .session import SimulatedSession
@@ -13,6 +15,18 @@ _process_team = None  # of a process that is one rank; whichever thread asks
 def set_thread_team(team):
     """Makes the calling thread a rank; with None it is none any more."""
     _current.team = team
+
+
+@contextlib.contextmanager
+def on(team: Team) -> Iterator[Team]:
+    """Kernels that the calling thread launches within run on this team, such as `team.split(members)`: they know its ranks alone, by their
+    numbers there, and its symmetric memory. Every member launches them [collective the first time]."""
+    before = getattr(_current, "team", None)
+    set_thread_team(team)
+    try:
+        yield team
+    finally:
+        set_thread_team(before)
 
 
 def set_process_team(team):

@@ -119,7 +119,9 @@ def launch_kernel(kernel, grid, args, kwargs):
     try:
         packer.host.place()
         words = [word() for word in packer.words]
-        team._call(_tandem.launch, target.index, compiled.program, *sizes, options["num_warps"], flags, words, len(words), *host_place())
+        team._call_own(
+            _tandem.launch, target.index, compiled.program, *sizes, options["num_warps"], flags, words, len(words), *host_place()
+        )
     except BaseException:
         team.hold(packer.host)  # the copies that are queued still read it
         raise

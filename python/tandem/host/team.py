@@ -239,6 +239,6 @@ class Team:
 
     def split(self, members: Sequence[int]) -> "Team":
         """A team of some of the ranks (their ranks in this team, in order); only they call. Its symmetric memory and its operators are
-        its own; kernels that are launched without it know the ranks of the whole run, and not its memory on others."""
+        its own; kernels know the ranks of the whole run, and not its memory on others, but within `tandem.on` of it."""
         world = [self.world_rank_of(m) for m in members]
         return Team(self._session, self.world_rank, world, self._call(_tandem.create_team, world, len(world)))

@@ -328,6 +328,15 @@ def memory_of_teams(team):
     return np.concatenate(found)
 
 
+def kernels_on_teams(team):
+    """Each team's kernels know its ranks alone."""
+    found = []
+    for part, _ in teams_of(team):
+        with tandem.on(part):
+            found.append(symm_at(part))
+    return np.concatenate(found)
+
+
 def operators_on_teams(team):
     """Operators of both teams and of the run in turn, and under one another on two streams."""
     from tandem.ops import AllGather, AllReduce, GemmReduceScatter
@@ -360,4 +369,4 @@ def operators_on_teams(team):
 
 
 PROGRAMS = [symm_at, puts, gets, barriers, teams, copy_engine, streams, signals_add, tensors, host_arrays, overlapped]
-ON_TEAMS = [memory_of_teams, operators_on_teams]  # not through NVSHMEM
+ON_TEAMS = [memory_of_teams, kernels_on_teams, operators_on_teams]  # not through NVSHMEM

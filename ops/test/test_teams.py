@@ -12,6 +12,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from tandem.ops import (
+    AgMoe,
     AllGather,
     AllGatherGemm,
     AllReduce,
@@ -137,13 +138,14 @@ def test_experts_apart_on_columns_and_divided_on_rows(grid):
 
 def test_what_operators_share_is_a_teams_own():
     def main(team):
-        part = team.split([team.rank, team.rank ^ 1] if team.rank % 2 else [team.rank ^ 1, team.rank])
-        for on in (team, part):
-            made = [AllGatherGemm(on, 64, 16, 32, "fp32") for _ in range(2)]
-            del made
-        return workspace(team), workspace(part)
+        part = team.split([team.rank ^ 1, team.rank] if team.rank % 2 == 0 else [team.rank, team.rank ^ 1])
+        made = [AgMoe(on, 16, 8, 32, 4, 2, "fp32", shared=True) for on in (team, team, part)]
+        users = [sorted({piece["users"] for piece in workspace(on)}) for on in (team, part)]
+        for op in reversed(made):
+            op.close()
+        return users, workspace(team), workspace(part)
 
-    tandem.launch(main, ranks=4, check=True)
+    assert tandem.launch(main, ranks=4, check=True).values == [([[2], [1]], [], [])] * 4
 
 
 @tandem.jit

@@ -43,7 +43,7 @@ def choices(op, m, n, k, ranks, dtype="bf16", target="sm_90a", programs=132, pro
 def workspace(team):
     """The memory that this rank's operators with the option `shared` share: for each piece its name, bytes, whether it is symmetric, and
     how many operators use it."""
-    return json.loads(team._call(_tandem.op_workspace))
+    return json.loads(team._call_own(_tandem.op_workspace))
 
 
 def all_reduce_way(bytes, ranks):

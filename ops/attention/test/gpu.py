@@ -16,6 +16,12 @@ LARGE = [
     ((300,), (450,), 2, 1, 192, {"softcap": 2.0}),
     ((256,), (256,), 2, 1, 256, {"causal": True}),
     ((512,), (512,), 2, 1, 128, {"causal": True, "dtype": "fp8e4nv"}),
+    # More blocks than multiprocessors, which programs share.
+    ((384,) * 12, (384,) * 12, 8, 4, 128, {"causal": True, "dtype": "bf16"}),
+    ((300,) * 16, (450,) * 16, 8, 8, 128, {"sinks": True}),
+    ((300,) * 16, (300,) * 16, 8, 8, 128, {"causal": True, "window": 100}),
+    ((384,) * 8, (384,) * 8, 8, 4, 192, {"causal": True}),
+    ((512,) * 10, (512,) * 10, 8, 8, 128, {"causal": True, "dtype": "fp8e4nv"}),
 ]
 
 

@@ -52,6 +52,16 @@ def test_gradients(world, has_sinks):
     assert not has_sinks or sinks.grad.shape == (4,)
 
 
+@pytest.mark.parametrize("needed", ["q", "k", "v", "qv", "kv"])
+def test_only_gradients_that_are_needed(world, needed):
+    q, k, v = (heads(1, 6, 2, 64, requires_grad=True) for _ in range(3))
+    given = {"q": q, "k": k, "v": v}
+    leaves, some = [given[name] for name in needed], [x if name in needed else x.detach() for name, x in given.items()]
+    found = torch.autograd.grad(tt.attention(*some, sinks=torch.ones(2)).sum(), leaves)
+    assert world.told[1][3] == {f"wants_{name}": True for name in needed if name != "v"}
+    assert not any(world.told[1][4][8:10]) and [x.shape for x in found] == [x.shape for x in leaves]
+
+
 def test_any_lengths(world):
     q, cu = torch.ones(9, 2, 64, dtype=torch.float16), torch.tensor([0, 4, 9], dtype=torch.int32)
     out = tt.attention_varlen(q, q, q, cu, cu, 5, is_causal=True, softcap=2.0)
@@ -75,6 +85,7 @@ def test_wrong_arguments(world):
         ((q[0], q, q), {}, "`attention`: `query` has 3 dimensions"),
         ((q, q[:1], q), {}, "`attention`: `key` has a batch of 1, `query` of 2"),
         ((q, q[:, :2], q[:, :2]), {}, "`attention`: `query` has 4 heads, `key` 2, which needs `enable_gqa`"),
+        ((q, q, q), {"scale": 0.0}, "`attention`: `scale` is 0, a number above 0 is needed"),
         ((q, q, q.float()), {}, "`attention`: `v` is torch.float32, torch.bfloat16 is needed"),
     ]:
         with pytest.raises((ValueError, TypeError), match=message):

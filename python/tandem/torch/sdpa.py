@@ -20,15 +20,19 @@ class _Attention(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         q, k, v, sinks, cu_q, cu_kv, out, lse = ctx.saved_tensors
-        wants = {"wants_q": True, "wants_k": True, "wants_sinks": sinks is not None or None}
-        more = {"cu_q": cu_q, "cu_kv": cu_kv, "sinks": sinks}
+        of_q, of_k, _, of_sinks = (needed or None for needed in ctx.needs_input_grad[:4])
+        wants = {"wants_q": of_q, "wants_k": of_k, "wants_sinks": of_sinks}
+        more = {"cu_q": cu_q, "cu_kv": cu_kv, "sinks": sinks if of_sinks else None}
         backward = FUNCTIONS["attention_backward"]
-        of_v, *others = backward(q, k, v, out, lse, grad.contiguous(), ctx.batch, ctx.longest, **more, **wants, **dict(ctx.options))
-        of_sinks = None if sinks is None else others.pop(0)
-        return *others, of_v, of_sinks, *[None] * 5
+        found = backward(q, k, v, out, lse, grad.contiguous(), ctx.batch, ctx.longest, **more, **wants, **dict(ctx.options))
+        of_v, *others = found if isinstance(found, tuple) else (found,)
+        of_sinks, of_q, of_k = (others.pop(0) if wanted else None for wanted in (of_sinks, of_q, of_k))
+        return of_q, of_k, of_v, of_sinks, *[None] * 5
 
 
 def _attend(q, k, v, sinks, scales, cu_q, cu_kv, batch, longest, options):
+    if options["scale"] == 0:
+        raise ValueError("`attention`: `scale` is 0, a number above 0 is needed")
     options = {name: value for name, value in options.items() if value is not None and value is not False}
     if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (q, k, v, sinks)):
         if scales is not None:

@@ -11,9 +11,9 @@ constexpr AttentionTile kSimulated = {16, 32, 4, 2}, kPlain = {64, 64, 4, 2};
 constexpr int kDeltaRows = 32, kSinkRows = 1024, kWarps = 4;
 
 // Of of_keys, whose tiles have a row for each key and two sums, and of of_queries.
-AttentionTile keysTile(int64_t d) {
+AttentionTile keysTile(int64_t d, bool hasK) {
   if (d == 64) return {64, 64, 4, 2};
-  return d <= 128 ? AttentionTile{64, 128, 8, 2} : AttentionTile{32, 128, 8, 2};
+  return d <= 128 || !hasK ? AttentionTile{64, 128, 8, 2} : AttentionTile{32, 128, 8, 2};
 }
 AttentionTile queriesTile(int64_t d) {
   if (d == 64) return {64, 128, 4, 2};
@@ -100,14 +100,13 @@ void AttentionBackward::queue(const Call& call) {
     queue("of_sums.py", "of_sinks", {int(hq_), 1, 1}, {0, 0, kWarps, 1}, {sinks, lse, delta_, ofSinks, m},
           {{"BLOCK", int64_t(kSinkRows)}});
 
-  AttentionTile tile = tileOf(keysTile(d_));
-  AttentionCall a = attentionCall(config_, tile, call.numbers);
-  int64_t longestKeys = config_.varlen ? a.n : a.keys;
-  AttentionGrid grid = attentionGrid(config_, programsAlone(team_, tile), cdiv(longestKeys, tile.n), hkv_, a.batch,
-                                     a.queries * (hq_ / hkv_));
-  // The sums of a wide head's keys and values together are more than a thread's registers.
-  bool together = d_ <= 128 || !hasWgmma;
+  // The sums of keys and values of the widest heads together are more than a thread's registers.
+  bool together = d_ <= 192 || !hasWgmma;
   auto ofKeys = [&](bool hasK, bool hasV) {
+    AttentionTile tile = tileOf(keysTile(d_, hasK));
+    AttentionCall a = attentionCall(config_, tile, call.numbers);
+    AttentionGrid grid = attentionGrid(config_, programsAlone(team_, tile), cdiv(config_.varlen ? a.n : a.keys, tile.n),
+                                       hkv_, a.batch, a.queries * (hq_ / hkv_));
     auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
     constants["OF_K"] = hasK;
     constants["OF_V"] = hasV;
@@ -121,9 +120,10 @@ void AttentionBackward::queue(const Call& call) {
   if (config_.wantsK && !together) ofKeys(true, false);
 
   if (!config_.wantsQ) return;
-  tile = tileOf(queriesTile(d_));
-  a = attentionCall(config_, tile, call.numbers);
-  grid = attentionGrid(config_, programsAlone(team_, tile), cdiv(a.longest, tile.m), hq_, a.batch, a.keys);
+  AttentionTile tile = tileOf(queriesTile(d_));
+  AttentionCall a = attentionCall(config_, tile, call.numbers);
+  AttentionGrid grid =
+      attentionGrid(config_, programsAlone(team_, tile), cdiv(a.longest, tile.m), hq_, a.batch, a.keys);
   auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
   constants["SHARED"] = grid.shared;
   queue("of_queries.py", "of_queries", grid.programs, tile,

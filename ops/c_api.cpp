@@ -57,7 +57,9 @@ int td_op_create(td_session* s, int rank, const char* name, const int64_t* sizes
                  const char* config, td_op** op) {
   return guarded([&] {
     auto& place = required(op, "op");
-    json options = json::parse(&required(config, "config"));
+    json options = json::parse(&required(config, "config"), nullptr, false);
+    if (options.is_discarded())
+      throw Error("`config` is " + std::string(config) + ", JSON with finite numbers is needed");
     const ops::Table& table = ops::tableOf(&required(name, "name"));
     std::vector<int64_t> given = list(sizes, count, "sizes");
     if (given.size() != table.sizes.size())

@@ -89,6 +89,7 @@ def call(sizes=(40, 2, 1, 64, 64), numbers=(40, 40, 1, 40), dtype="fp16", shapes
         (call(numbers=(40, 40, 2, 40)), "`attention`: `longest` is 40, sequences have 20 queries"),
         (call(varlen=True), "`attention`: `cu_q` is needed with `varlen`"),
         (call(softcap=-1.0), "`attention`: `softcap` is -1.0, a number above 0 is needed"),
+        (call(softcap=np.inf), r"`config` is \{\"softcap\": Infinity\}, JSON with finite numbers is needed"),
         (call(window=-1), "`attention`: `window` is -1, at least 1 is needed"),
         (call(shapes=[(40, 2, 64), (40, 2, 64), (40, 1, 64)]), r"`k` has shape \[40, 2, 64\], \[40, 1, 64\] is needed"),
         (call(dtype="fp8e4nv"), "`attention`: `scales` is needed with fp8e4nv"),

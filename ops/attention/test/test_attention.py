@@ -123,6 +123,16 @@ def test_what_the_gradients_need():
         tandem.launch(main, ranks=1)
 
 
+def test_memory():
+    def main(team):
+        sizes = (100, 4, 2, 64, 64)
+        made = [Attention(team, *sizes, "bf16"), Attention(team, *sizes, "fp8e4nv"), AttentionBackward(team, *sizes, "bf16")]
+        return [op.memory() for op in made]
+
+    locals_ = [0, 2 * 64 * 112, 4 * 4 * 100]
+    assert tandem.launch(main, ranks=1).values[0] == [{"symmetric": 0, "local": local} for local in locals_]
+
+
 @pytest.mark.parametrize("operator", ["attention", "attention_backward"])
 def test_readme_example(operator):
     text = (pathlib.Path(__file__).parents[2] / operator / "README.md").read_text()

@@ -198,6 +198,19 @@ def test_wrong_arguments():
             tandem.launch(lambda team, change=change: main(team, **change), ranks=1)
 
 
+@pytest.mark.parametrize("over_ranks", [False, True])
+@pytest.mark.parametrize("heads, q_len, head_dim", [(4, 1, 64), (24, 3, 128), (16, 8, 256)])
+def test_memory(heads, q_len, head_dim, over_ranks):
+    def main(team):
+        return FlashDecode(team, 5, q_len, heads, 2, head_dim, 8, 16, 2, "fp16", programs=5, over_ranks=over_ranks).memory()
+
+    rows = min(64, max(16, 1 << (q_len * heads // 2 - 1).bit_length()))
+    local = 4 * 5 * (2 * rows * head_dim + 4 * rows) + 16 * 5 + (5 * rows * (head_dim + 2) * 8 if over_ranks else 4)
+    symmetric = 2 * 3 * 5 * q_len * heads * (head_dim // 2 + 1) * 16 if over_ranks else 0
+    for memory in tandem.launch(main, ranks=3).values:
+        assert memory == {"symmetric": symmetric, "local": local}
+
+
 def test_readme_example():
     text = (pathlib.Path(__file__).parents[1] / "README.md").read_text()
     for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):

@@ -38,6 +38,9 @@ std::optional<Effect> effectOf(Operation* op) {
   return does ? effectOf(*does) : std::nullopt;
 }
 
+// An update whose old value nobody looks at has seen nothing of others.
+bool isBlind(Operation* op) { return op->getNumResults() && op->use_empty(); }
+
 // Control flow is walked into.
 bool isHarmless(Operation* op) {
   if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, func::ReturnOp>(op) || isMemoryEffectFree(op)) return true;
@@ -102,6 +105,22 @@ bool all(Operation* op, llvm::function_ref<bool(Operation*)> isFine) {
   return !firstNot(op->getParentOfType<func::FuncOp>(), isFine);
 }
 
+// Returns true if the program may know of others' writes that it has not acquired yet: a blind update may be what does.
+bool looksWithoutAcquiring(Operation* op) {
+  std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+  if (!does || does->acquires || isBlind(op)) return false;
+  return does->waits ||
+         llvm::any_of(does->accesses, [](const tile::MemoryAccess& access) { return access.reads && access.strong; });
+}
+
+// The effect of an op on a load that would be done before it: a blind update only writes.
+std::optional<Effect> effectAhead(Operation* op) {
+  auto update = dyn_cast<tile::AtomicRmwOp>(op);
+  if (!update || !isBlind(op) || !all(op, [](Operation* other) { return !looksWithoutAcquiring(other); }))
+    return effectOf(op);
+  return Effect{update.getPointer(), true};
+}
+
 }  // namespace
 
 BlockArgument argumentBehind(Value pointer) {
@@ -118,7 +137,7 @@ void addArgumentsBehind(Value pointer, SmallVectorImpl<BlockArgument>& to) {
 Operation* holdsBack(Operation* load, BlockArgument base) {
   return firstNot(load->getParentOfType<func::FuncOp>(), [&](Operation* op) {
     if (isHarmless(op) || isWait(op) || !mayPrecede(op, load)) return true;
-    std::optional<Effect> effect = effectOf(op);
+    std::optional<Effect> effect = effectAhead(op);
     if (!effect) return false;
     if (!effect->writes) return true;
     BlockArgument written = argumentBehind(effect->pointer);
@@ -132,7 +151,7 @@ Operation* holdsBackIn(scf::ForOp loop, Operation* load) {
   return firstNot(loop, [&](Operation* op) {
     bool isLocal = isa<tgpu::TgpuDialect>(op->getDialect()) || op->hasTrait<OpTrait::IsTerminator>();
     if (isLocal || isHarmless(op)) return true;
-    std::optional<Effect> effect = effectOf(op);
+    std::optional<Effect> effect = effectAhead(op);
     if (isWait(op) || !effect) return false;
     if (!effect->writes) return true;
     Origin to;
@@ -144,7 +163,7 @@ Operation* holdsBackIn(scf::ForOp loop, Operation* load) {
 remark::Reason heldBackBy(Operation* op) {
   std::string line = remark::lineOf(op);
   if (isWait(op)) return {line + " waits for a signal", ""};
-  std::optional<Effect> effect = effectOf(op);
+  std::optional<Effect> effect = effectAhead(op);
   if (effect && effect->writes) return {line + " may write what it reads", "a pointer argument of its own"};
   return {line + " may meet other programs or threads (`" + op->getName().getStringRef().str() + "`)", ""};
 }
@@ -161,8 +180,7 @@ static bool followsThreads(Operation* barrier) {
   });
 }
 
-// An update whose old value nobody looks at has seen nothing of others. What a thread sees by itself the program knows
-// behind a barrier.
+// What a thread sees by itself the program knows behind a barrier.
 bool holdsUp(Operation* op, ArrayRef<BlockArgument> bases) {
   if (isHarmless(op) || isWait(op)) return false;
   std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
@@ -171,7 +189,7 @@ bool holdsUp(Operation* op, ArrayRef<BlockArgument> bases) {
     return effect->writes && llvm::is_contained(bases, argumentBehind(effect->pointer));
   if (does->meetsOthers) return true;
   if (does->accesses.empty()) return does->meets >= tile::Meeting::Block && followsThreads(op);
-  if (op->getNumResults() && op->use_empty()) return false;
+  if (isBlind(op)) return false;
   return llvm::any_of(does->accesses, [](const tile::MemoryAccess& access) {
     return access.order == tile::AccessOrder::Program && access.memory != tile::Memory::Shared;
   });

@@ -15,6 +15,12 @@
 # RUN: tandemc %s:chased --emit=gpu --target sm_80 --signature '*fp32:16, *i32:16, *fp32:16, i32' | FileCheck %s --check-prefix=CHASED
 # RUN: tandemc %s:written --emit=gpu --target sm_80 --signature '*fp32:16, i32' | FileCheck %s --check-prefix=NONE
 # RUN: tandemc %s:added --emit=gpu --target sm_80 --signature '*fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=NONE
+# RUN: tandemc %s:counted_rows --emit=gpu --target sm_80 --constexpr 'LOOKS=0' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=BLIND
+# RUN: tandemc %s:counted_rows --emit=gpu --target sm_80 --constexpr 'LOOKS=1' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=NONE
+# RUN: tandemc %s:counted_rows --emit=gpu --target sm_80 --constexpr 'LOOKS=2' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=NONE
 # RUN: tandemc %s:turned --emit=gpu --target sm_80 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=TURNED
 # RUN: tandemc %s:chained --emit=ptx --target sm_80 --num-warps 8 --signature '*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=CHAIN
@@ -125,6 +131,27 @@ def added(x, o, columns):
     for start in range(0, columns, 128):
         total += tl.load(x + start + n)
     tl.store(o + n, total)
+
+
+# An update whose old value nobody looks at acquires nothing, whatever its order, but what a look that does not acquire has told of.
+# BLIND: scf.for
+# BLIND: tgpu.copy_async
+# BLIND: tgpu.copy_async
+# BLIND: tile.atomic_rmw fadd acq_rel
+# BLIND: scf.yield
+@triton.jit
+def counted_rows(a, b, c, sums, K, LOOKS: tl.constexpr):
+    m, k = tl.arange(0, 64), tl.arange(0, 32)
+    acc = tl.zeros((64, 64), tl.float32)
+    if LOOKS == 2:
+        K = tl.atomic_add(sums + 64, 0.0, sem="relaxed").to(tl.int32)
+    for start in range(0, K, 32):
+        x = tl.load(a + m[:, None] * K + start + k[None, :])
+        y = tl.load(b + (start + k)[:, None] * 64 + m[None, :])
+        part = tl.dot(x, y)
+        old = tl.atomic_add(sums + m, tl.sum(part, 1))
+        acc += part + old[:, None] if LOOKS == 1 else part
+    tl.store(c + m[:, None] * 64 + m[None, :], acc)
 
 
 # Columns that are contiguous: the buffer's order is memory's, ldmatrix reads it as it lies.

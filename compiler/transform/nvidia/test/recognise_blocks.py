@@ -62,6 +62,8 @@
 # RUN:   | FileCheck %s --check-prefix=ENDS
 # RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="lock"' \
 # RUN:   | FileCheck %s --check-prefix=ENDS
+# RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="counter"' \
+# RUN:   | FileCheck %s --check-prefix=ROUNDS
 # RUN: tandemc %s:mixed --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32:16, i32, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=MIXED
 import triton
@@ -214,7 +216,9 @@ def rounds(a_ptr, b_ptr, c_ptr, M, N, K, INTO: tl.constexpr):
             tl.store(a_ptr + m[:, None] * 4096 + n[None, :], acc.to(tl.bfloat16), mask=mask)
         else:
             tl.store(c_ptr + m[:, None] * 4096 + n[None, :], acc, mask=mask)
-        if INTO == "lock":
+        if INTO == "lock" and tl.atomic_add(c_ptr, 1.0) == 7.0:
+            tl.store(c_ptr + 1, 0.0)
+        if INTO == "counter":
             tl.atomic_add(c_ptr, 1.0)
 
 

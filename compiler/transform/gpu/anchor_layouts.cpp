@@ -1,5 +1,6 @@
 // Anchors.
 #include "compiler/transform/gpu/anchor_layouts.h"
+#include "compiler/analysis/usual_steps.h"
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/layout/distributed.h"
 #include <llvm/Support/MathExtras.h>
@@ -52,7 +53,10 @@ Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysi
   SmallVector<unsigned> order(type.getRank());
   std::iota(order.begin(), order.end(), 0);
   const analysis::AxisInfo& info = axes.of(pointers);
-  auto rating = [&](unsigned d) { return std::pair(info.contiguity(d), d); };
+  auto rating = [&](unsigned d) {
+    bool isUsual = info.contiguity(d) == 1 && analysis::usualStep(pointers, d, axes) == 1;
+    return std::tuple(info.contiguity(d), isUsual, d);
+  };
   llvm::sort(order, [&](unsigned a, unsigned b) { return rating(a) > rating(b); });
   int64_t element = bytesOf(cast<tile::PtrType>(type.getElementType()).getPointee());
   // In a kernel that multiplies batches, a tile whose rows are whole lines gives its lanes and warps matrices before rows:

@@ -1,0 +1,16 @@
+// How far apart neighbours in a tile of integers or addresses usually are: a quotient or a remainder, a clamp or a choice
+// interrupts a run of neighbours, and does not count. Nothing may be proved from it.
+#pragma once
+#include <cstdint>
+#include <mlir/IR/Value.h>
+#include <optional>
+
+namespace tandem::analysis {
+
+class AxisInfoAnalysis;
+
+// Returns by how much a tile's elements, of pointers counted in elements, usually grow along `dim`; nothing where that is
+// not a known number.
+std::optional<int64_t> usualStep(mlir::Value tile, unsigned dim, const AxisInfoAnalysis& axes);
+
+}  // namespace tandem::analysis

@@ -270,6 +270,13 @@ static void lowerStage(KernelContext& cx, tgpu::StageOp op) {
   ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
 }
 
+static ptx::BulkReduction reductionOf(std::optional<tile::Rmw> how) {
+  using R = tile::Rmw;
+  using B = ptx::BulkReduction;
+  if (!how) return B::None;
+  return *how == R::And ? B::And : *how == R::Or ? B::Or : *how == R::Xor ? B::Xor : B::Add;
+}
+
 // Each group of four warps stores its own panels through staging buffers of its own: while one is read out, the next is
 // filled, and no group waits for another.
 static void lowerTmaStore(KernelContext& cx, tile::BlockStoreOp op) {
@@ -323,7 +330,7 @@ static void lowerTmaStore(KernelContext& cx, tile::BlockStoreOp op) {
         Regs at = corner;
         at[0] = cx.b.CreateAdd(at[0], cx.b.getInt32(panels[index].column));
         at[1] = cx.b.CreateAdd(at[1], cx.b.getInt32(panels[index].row));
-        ptx::tensorStore(cx.b, {map, at, baseOf(index)});
+        ptx::tensorStore(cx.b, {map, at, baseOf(index)}, reductionOf(op.getReduce()));
       }
       ptx::commitBulk(cx.b);
     });

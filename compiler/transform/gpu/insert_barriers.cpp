@@ -91,11 +91,17 @@ bool inSameThreads(const Access& a, const Access& b) {
   return layout == tgpu::layoutOf(b.pointer) && !holdsCopies(layout);
 }
 
-// Updates whose old values nobody asks for may happen in any order.
+// How an access updates memory, if nobody asks for the old values.
+std::optional<tile::Rmw> updateOf(Operation* op) {
+  if (auto block = dyn_cast<tile::BlockStoreOp>(op)) return block.getReduce();
+  auto update = dyn_cast<tile::AtomicRmwOp>(op);
+  return update && update.getResult().use_empty() ? std::optional(update.getRmw()) : std::nullopt;
+}
+
+// Such updates may happen in any order.
 bool commute(const Access& a, const Access& b) {
-  auto x = dyn_cast<tile::AtomicRmwOp>(a.op), y = dyn_cast<tile::AtomicRmwOp>(b.op);
-  return x && y && x.getRmw() == y.getRmw() && x.getRmw() != tile::Rmw::Xchg && x.getResult().use_empty() &&
-         y.getResult().use_empty();
+  std::optional<tile::Rmw> how = updateOf(a.op);
+  return how && how == updateOf(b.op) && *how != tile::Rmw::Xchg;
 }
 
 // Returns true if the accesses are made by different blocks, even to one element.

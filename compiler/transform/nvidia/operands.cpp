@@ -214,9 +214,18 @@ bool isMapOnHost(tile::BlockStoreOp store) {
   return onHost(store.getBase()) && llvm::all_of(store.getShape(), onHost) && llvm::all_of(store.getStrides(), onHost);
 }
 
+// A tensor map's integers have no sign.
+static bool isCombinedByTma(std::optional<tile::Rmw> how, Type element) {
+  if (!how) return true;
+  if (*how == tile::Rmw::FAdd) return element.isF16() || element.isBF16() || element.isF32();
+  bool ignoresSign = llvm::is_contained({tile::Rmw::Add, tile::Rmw::And, tile::Rmw::Or, tile::Rmw::Xor}, *how);
+  return ignoresSign && (element.isInteger(32) || element.isInteger(64));
+}
+
 bool fitsTma(tile::BlockStoreOp store) {
   auto type = cast<RankedTensorType>(store.getValue().getType());
-  return !store.getReduce() && !whyNotTma(store, type) && (isMapOnHost(store) || !whyNotMade(store));
+  return isCombinedByTma(store.getReduce(), type.getElementType()) && !whyNotTma(store, type) &&
+         (isMapOnHost(store) || !whyNotMade(store));
 }
 
 SmallVector<tgpu::UncertainOffset> uncertainOffsets(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes) {

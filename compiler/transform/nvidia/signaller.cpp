@@ -41,7 +41,7 @@ bool publishesNothing(Operation* op) {
 bool fitsSignaller(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes) {
   auto type = cast<RankedTensorType>(store.getValue().getType());
   if (type.getRank() < 2 || type.getShape().take_back(2)[0] < target::kWgmma.rows || !fitsTma(store) ||
-      !isMapOnHost(store) || isDivergent(store))
+      store.getReduce() || !isMapOnHost(store) || isDivergent(store))
     return false;
   auto inner = store.getOffsets().take_back(2);
   return llvm::all_of(inner, [&](Value v) { return axes.of(v).nonNegative; }) &&

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 namespace tandem::frontend {
 namespace {
@@ -114,17 +115,22 @@ Value Emitter::callPython(const std::string& fullName, const Positional& positio
   return pythonNumber(name, positional);
 }
 
-// Python's `range` takes no keyword arguments; Triton's kernels may name the step.
+// Python's `range` takes no keyword arguments; Triton's kernels may name the step, and give the hints of `tl.range`.
 Value Emitter::pythonRange(const Positional& given, const Keywords& keywords) {
+  static const std::set<std::string> hints{"num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer",
+                                           "flatten",    "warp_specialize",    "disable_licm"};
   Positional p = given;
+  auto r = std::make_shared<RangeValue>();
   for (const auto& [word, value] : keywords) {
-    if (word != "step" || p.size() != 2)
+    if (hints.count(word))
+      r->hints[word] = value;
+    else if (word == "step" && p.size() == 2)
+      p.push_back(value);
+    else
       cx.fail("unknown-argument", "`range` takes no keyword argument `" + word + "`" +
                                       (word == "step" ? " without a start and an end" : ""));
-    p.push_back(value);
   }
   expectCount(cx, "range", p, 1, 3);
-  auto r = std::make_shared<RangeValue>();
   r->start = std::make_shared<Value>(p.size() == 1 ? Value(Int(0)) : p[0]);
   r->stop = std::make_shared<Value>(p.size() == 1 ? p[0] : p[1]);
   r->step = std::make_shared<Value>(p.size() == 3 ? p[2] : Value(Int(1)));

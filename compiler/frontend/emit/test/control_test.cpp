@@ -79,6 +79,8 @@ TEST(For, HintsBecomeAttributes) {
       "def k(p, i):\n    for j in tl.range(0, i, num_stages=3, warp_specialize=True):\n        tl.store(p + j, 1.0)\n");
   EXPECT_HAS(ir, "tile.num_stages = 3 : i32");
   EXPECT_HAS(ir, "tile.warp_specialize = true");
+  ir = irOf("def k(p, i):\n    for j in range(i, flatten=True, num_stages=2):\n        tl.store(p + j, 1.0)\n");
+  EXPECT_HAS(ir, "tile.num_stages = 2 : i32");
 }
 TEST(For, ConstantSequencesUnroll) {
   std::string ir = irOf(

@@ -20,7 +20,7 @@ constexpr int64_t kLargePart = 64 << 10;  // bytes, from which on a part is put 
 constexpr int64_t kMostAtOnce = 1024;     // sequences whose lengths are looked at together
 constexpr int64_t kLeastPlaces = 2, kCost = 2;
 constexpr int kSimulatedPrograms = 6;
-constexpr Tile kSimulated = {32, 2, 2, 1};
+constexpr Tile kSimulated = {16, 1, 2, 1};
 
 // By the elements of a key: what keeps the memory busy with two programs on a multiprocessor, or one of latent keys.
 Tile tileFor(int64_t dim, bool isFp8) {
@@ -30,13 +30,6 @@ Tile tileFor(int64_t dim, bool isFp8) {
 }
 
 int64_t padded(int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); }
-
-// Warps that have keys of their own where each has enough of a block for a product, and all queries' sums in its registers.
-int64_t waysFor(const DecodeSizes& sizes, int64_t rows, const DecodeConfig& config) {
-  constexpr int64_t kLeastKeys = 16, kMostSums = 2048;
-  bool fits = !sizes.turned && rows * sizes.dim <= kMostSums && config.blockN / config.numWarps >= kLeastKeys;
-  return fits ? config.numWarps : 1;
-}
 
 void fill(int& value, int64_t chosen) {
   if (!value) value = int(chosen);
@@ -186,8 +179,7 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
                 {"TOGETHER", together_},
                 {"BLOCKS", sizes_.turned && !config_.fp8Cache && cache_.page >= config_.blockN},
                 {"RANKS", ranks},
-                {"POLLS", pollsOn(team_)},
-                {"WAYS", waysFor(sizes_, rows_, config_)}});
+                {"POLLS", pollsOn(team_)}});
 }
 
 }  // namespace tandem::ops

@@ -291,15 +291,13 @@ def flash_decode(
     BLOCKS: tl.constexpr,
     RANKS: tl.constexpr,
     POLLS: tl.constexpr,
-    WAYS: tl.constexpr,
 ):
     """q [m, Q_LEN, HEADS, D], keys and values [pages, PAGE, KV_HEADS, D], table [m, table_width], lengths [m], out [m, Q_LEN, HEADS, D].
     TURNED: keys and queries have so many elements more, and the keys' first D are the values. `ends`: where sequences end, counted from
     the first key here.
     SCALED: `scales` [2, KV_HEADS] of keys and values of fp8. SEQS sequences are looked at together; MANY: there may be more. A program
     takes LEAST places at least. TOGETHER: all must be resident. BLOCKS: keys of TURNED are read as blocks, of which a page has some. TOLD:
-    the status gets what was wrong with the table or a length, and with whose. WAYS: a block's keys go in so many parts, which have sums of
-    their own until an item ends: of each warp, so that none waits for another."""
+    the status gets what was wrong with the table or a length, and with whose."""
     pid = tl.program_id(0)
     GROUP: tl.constexpr = HEADS // KV_HEADS
     TILES: tl.constexpr = (Q_LEN * GROUP + ROWS - 1) // ROWS
@@ -339,9 +337,7 @@ def flash_decode(
 
     d = tl.arange(0, D)
     in_tile = tl.arange(0, ROWS)
-    EACH: tl.constexpr = BLOCK // WAYS
-    AXIS: tl.constexpr = 1 if WAYS == 1 else 2  # of keys in products
-    in_block = tl.arange(0, BLOCK) if WAYS == 1 else tl.arange(0, WAYS)[:, None] * EACH + tl.arange(0, EACH)[None, :]
+    in_block = tl.arange(0, BLOCK)
     if TURNED:
         turned = tl.arange(0, TURNED)
     if BLOCKS:
@@ -372,17 +368,10 @@ def flash_decode(
         if SCALED:
             of_scores = scale * tl.load(scales_ptr + kv_head)
         last_key = end - Q_LEN + row // GROUP  # that a query sees
-        if WAYS == 1:
-            greatest = tl.full((ROWS,), -float("inf"), tl.float32)
-            sums = tl.zeros((ROWS,), tl.float32)
-            acc = tl.zeros((ROWS, D), tl.float32)
-            qs = q
-        else:
-            greatest = tl.full((WAYS, ROWS), -float("inf"), tl.float32)
-            sums = tl.zeros((WAYS, ROWS), tl.float32)
-            acc = tl.zeros((WAYS, ROWS, D), tl.float32)
-            qs = tl.broadcast_to(q[None, :, :], (WAYS, ROWS, D))
-        is_bad = tl.zeros(in_block.shape, tl.int32)
+        greatest = tl.full((ROWS,), -float("inf"), tl.float32)
+        sums = tl.zeros((ROWS,), tl.float32)
+        acc = tl.zeros((ROWS, D), tl.float32)
+        is_bad = tl.zeros((BLOCK,), tl.int32)
         for block in range(first + at - item, first + tl.minimum(stop - item, blocks)):
             key = block * BLOCK + in_block
             if PAGE >= BLOCK:
@@ -407,39 +396,32 @@ def flash_decode(
                 v = k
             else:
                 at_key = (page.to(tl.int64) * PAGE + in_page) * KV_HEADS + kv_head
-                k_ptrs = k_ptr + tl.expand_dims(at_key, AXIS) * WIDTH
-                k = tl.load(k_ptrs + d, mask=tl.expand_dims(there, AXIS), other=0.0).to(MATH)
+                k_ptrs = k_ptr + at_key[:, None] * WIDTH
+                k = tl.load(k_ptrs + d[None, :], mask=there[:, None], other=0.0).to(MATH)
                 if TURNED:
                     k_turned = tl.load(k_ptrs + D + turned[None, :], mask=there[:, None], other=0.0).to(MATH)
                     v = k
                 else:
-                    v = tl.load(v_ptr + tl.expand_dims(at_key, AXIS) * D + d, mask=tl.expand_dims(there, AXIS), other=0.0).to(MATH)
-            scores = tl.dot(qs, k.T if WAYS == 1 else k.permute(0, 2, 1))
+                    v = tl.load(v_ptr + at_key[:, None] * D + d[None, :], mask=there[:, None], other=0.0).to(MATH)
+            scores = tl.dot(q, k.T)
             if TURNED:
                 scores = tl.dot(q_turned, k_turned.T, scores)
             scores *= of_scores
             if CAPPED:
                 scores = soft_cap * (1 - 2 / (1 + tl.exp2(scores * (2 * LOG2E / soft_cap))))
-            of_keys = tl.expand_dims(key, AXIS - 1)
-            seen = tl.expand_dims(there, AXIS - 1) & (of_keys <= last_key[:, None])
+            seen = there[None, :] & (key[None, :] <= last_key[:, None])
             if WINDOW:
-                seen = seen & (of_keys > last_key[:, None] - window)
+                seen = seen & (key[None, :] > last_key[:, None] - window)
             scores = tl.where(seen, scores * LOG2E, -float("inf"))
-            highest = tl.maximum(greatest, tl.max(scores, AXIS))
+            highest = tl.maximum(greatest, tl.max(scores, 1))
             base = tl.where(highest == -float("inf"), 0.0, highest)
-            weights = tl.exp2(scores - tl.expand_dims(base, AXIS))
+            weights = tl.exp2(scores - base[:, None])
             shrink = tl.exp2(greatest - base)
-            sums = sums * shrink + tl.sum(weights, AXIS)
-            acc = tl.dot(weights.to(MATH), v, acc * tl.expand_dims(shrink, AXIS))
+            sums = sums * shrink + tl.sum(weights, 1)
+            acc = tl.dot(weights.to(MATH), v, acc * shrink[:, None])
             greatest = highest
-        if WAYS > 1:
-            of_ways = greatest
-            greatest = tl.max(of_ways, 0)
-            shrink = tl.exp2(of_ways - tl.where(greatest == -float("inf"), 0.0, greatest)[None, :])
-            sums = tl.sum(sums * shrink, 0)
-            acc = tl.sum(acc * shrink[:, :, None], 0)
         if TOLD:
-            what = tl.max(is_bad.reshape(BLOCK), 0) * BAD_PAGE + ((given_length < 0) | (given_length > room)).to(tl.int32) * BAD_LENGTH
+            what = tl.max(is_bad, 0) * BAD_PAGE + ((given_length < 0) | (given_length > room)).to(tl.int32) * BAD_LENGTH
             if what != 0:
                 tl.atomic_or(status_ptr, what, sem="relaxed")
                 tl.atomic_max(status_ptr + 1, seq + 1, sem="relaxed")

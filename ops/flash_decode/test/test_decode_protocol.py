@@ -69,8 +69,8 @@ TOGETHER = {
 class Launches:
     """The kernel as ops/flash_decode/decoder.cpp launches it."""
 
-    def __init__(self, team, case, kernel, together, made, ways):
-        self.team, self.case, self.kernel, self.together, self.ways = team, case, kernel, together, ways
+    def __init__(self, team, case, kernel, together, made):
+        self.team, self.case, self.kernel, self.together = team, case, kernel, together
         D, ranks = case.head_dim, team.size
         self.rank_stride = case.m * case.q_len * case.heads * (D // 2 + 1) * 2
         self.parts, self.stats, self.results = (
@@ -114,15 +114,14 @@ class Launches:
             BLOCKS=False,
             RANKS=self.team.size,
             POLLS=2,
-            WAYS=self.ways,
             num_warps=2,
         )
         return out
 
 
-def calls(team, cases, kernel, together=False, made=0, ways=1):
+def calls(team, cases, kernel, together=False, made=0):
     """A call for each case, behind `made` earlier ones."""
-    launches, outs = Launches(team, cases[0], kernel, together, made, ways), []
+    launches, outs = Launches(team, cases[0], kernel, together, made), []
     moved = team.local_from_array
     for c in cases:
         arrays = (c.q, c.keys[team.rank], c.values[team.rank], c.tables[team.rank], c.lengths[team.rank], c.ends[team.rank])
@@ -140,11 +139,10 @@ def kernel_of(folder, *changes):
 
 @pytest.mark.parametrize("together", [False, True])
 @pytest.mark.parametrize("ranks", [1, 3])
-@pytest.mark.parametrize("ways", [1, 2, 4])
-def test_as_it_is(tmp_path, ranks, together, ways):
+def test_as_it_is(tmp_path, ranks, together):
     cases, kernel = cases_of(ranks, 4), kernel_of(tmp_path)
     for seed in range(4):
-        result = tandem.launch(lambda team: calls(team, cases, kernel, together, ways=ways), ranks=ranks, seed=seed, check=True)
+        result = tandem.launch(lambda team: calls(team, cases, kernel, together), ranks=ranks, seed=seed, check=True)
         assert result.reports == []
         for outs in result.values:
             for case, out in zip(cases, outs):

@@ -67,7 +67,7 @@ TEST(GemmPlan, WhatAnOperatorDoesNotTakeIsRefused) {
   const std::string tiles = "`block_m`, `block_n`, `block_k`, `programs`, `num_warps`, `num_stages`, `b_transposed`, ";
   EXPECT_EQ(refused("gemm_ar", {.group = 4}),
             "`gemm_ar` does not take `group`; it takes " + tiles +
-                "`pieces`, `library`, `scattered`, `one_shot_bytes`, `packets_bytes`");
+                "`pieces`, `chunks`, `library`, `scattered`, `one_shot_bytes`, `packets_bytes`");
   EXPECT_EQ(refused("ag_gemm", {.scattered = 0}),
             "`ag_gemm` does not take `scattered`; it takes " + tiles +
                 "`group`, `bands`, `slices`, `copies`, `pieces`, `chunks`, `few_rows`, `library`");

@@ -113,7 +113,7 @@ def test_numbers_of_parts_that_do_not_fit_are_refused():
         choices("gemm_rs", 8, 8, 8, 2, "fp16", library=1, chunks=9)
     for operator, name in ((AllGatherGemm, "ag_gemm"), (GemmAllReduce, "gemm_ar")):
         with pytest.raises(RuntimeError, match=f"`{name}`: `chunks` is 2, but `library` is not 1"):
-            tandem.launch(lambda team: operator(team, 8, 8, 8, "fp16", chunks=2), ranks=2)
+            tandem.launch(lambda team, operator=operator: operator(team, 8, 8, 8, "fp16", chunks=2), ranks=2)
 
 
 def test_memory_goes_with_the_operator():

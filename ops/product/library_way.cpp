@@ -37,7 +37,8 @@ LibraryWay::LibraryWay(Team& team, Memory& memory, Kind kind, const Rows& rows, 
   int64_t most = std::max(rows.most, rows.mostWhole), shard = shardRows(rows.most, team.size());
   if (rows.most)
     copies_ = std::make_unique<PeerCopies>(team, memory, kMostLibraryParts * (kind == Kind::Reduce ? 2 : 1));
-  if (kind != Kind::Gather) between_ = memory.localZeros({most, n}, dtype, "library sums");
+  if (kind == Kind::Scatter || (kind == Kind::Reduce && rows.most))
+    between_ = memory.localZeros({most, n}, dtype, "library sums");
   if (kind != Kind::Gather && rows.most)
     arriving_ = memory.symmetricEmpty({(team.size() - 1) * shard, n}, dtype, "library parts");
   switch (kind) {

@@ -29,9 +29,7 @@ static Value range(const Arguments& a, bool isStatic) {
   result->step = std::make_shared<Value>(a["step"].isNone() ? Value(Int(1)) : a["step"]);
   result->isStatic = isStatic;
   if (isStatic) return result;
-  for (const char* hint :
-       {"num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer", "flatten", "warp_specialize", "disable_licm"})
-    result->hints[hint] = a[hint];
+  for (const char* hint : kRangeHints) result->hints[hint] = a[hint];
   return result;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <set>
 
 namespace tandem::frontend {
 namespace {
@@ -117,12 +116,10 @@ Value Emitter::callPython(const std::string& fullName, const Positional& positio
 
 // Python's `range` takes no keyword arguments; Triton's kernels may name the step, and give the hints of `tl.range`.
 Value Emitter::pythonRange(const Positional& given, const Keywords& keywords) {
-  static const std::set<std::string> hints{"num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer",
-                                           "flatten",    "warp_specialize",    "disable_licm"};
   Positional p = given;
   auto r = std::make_shared<RangeValue>();
   for (const auto& [word, value] : keywords) {
-    if (hints.count(word))
+    if (std::ranges::find(kRangeHints, word) != std::end(kRangeHints))
       r->hints[word] = value;
     else if (word == "step" && p.size() == 2)
       p.push_back(value);

@@ -88,12 +88,14 @@ struct Tuple {  // also lists; `names` for named tuples
 struct SliceValue {
   std::shared_ptr<Value> lower, upper, step;
 };
+// What `tl.range` takes beside its bounds, for the compiler.
+inline constexpr const char* kRangeHints[] = {"num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer",
+                                              "flatten",    "warp_specialize",    "disable_licm"};
 // range(...), tl.range(...), tl.static_range(...).
 struct RangeValue {
   std::shared_ptr<Value> start, stop, step;
   bool isStatic = false;
-  // num_stages, loop_unroll_factor, disallow_acc_multi_buffer, flatten, warp_specialize, disable_licm
-  std::map<std::string, Value> hints;
+  std::map<std::string, Value> hints;  // by the names of kRangeHints
 };
 // tl.make_block_ptr(...): a block of a strided tensor; `advance` gives another with other offsets.
 struct BlockPointer {

@@ -263,7 +263,7 @@ Operator::Operator(const Table& table, Team& team, std::vector<int64_t> sizes, D
   }
   for (const Option& o : table.options)
     if (o.get && o.kind != Option::Kind::Word) flags_[o.name] = o.get(config);
-  op_ = team.openOperator(madeFor(table, sizes_, dtype, config), numberNames(table));
+  if (!table.isLocal) op_ = team.openOperator(madeFor(table, sizes_, dtype, config), numberNames(table));
 }
 
 Operator::~Operator() = default;
@@ -304,10 +304,11 @@ void Operator::checkSymmetric(const Call& call) {
   }
 }
 
-// Tells the run this call, which must be the same on all ranks.
+// Tells the run a call that must be the same on all ranks.
 void Operator::begin(const Call& call) {
   raiseFindings();
   checkSymmetric(call);
+  if (table_.isLocal) return;
   std::vector<int64_t> told;
   for (size_t i = 0; i < call.numbers.size(); ++i)
     if (i >= table_.numbers.size() || isTold(table_.numbers[i].kind)) told.push_back(call.numbers[i]);
@@ -391,9 +392,12 @@ void Operator::close() {
 
 void Operator::release() {
   if (std::exchange(closed_, true)) return;
-  team_.callOperator(op_, 0, {});
+  if (!table_.isLocal) team_.callOperator(op_, 0, {});
   for (Operator* part : parts()) part->release();
-  team_.barrier();
+  if (table_.isLocal)
+    team_.synchronize();
+  else
+    team_.barrier();
   if (findings_.host) forget(team_, findings_);
   memory_.release();
 }

@@ -147,7 +147,7 @@ std::string Table::key(const void* config) const {
 json Table::asJson() const {
   constexpr const char* kKinds[] = {"number", "number", "flag", "word", "lists", "real"};
   constexpr const char* kNumbers[] = {"rows", "elements", "own_rows", "rank", "flag", "type", "counts"};
-  json out = {{"name", name}, {"class", className}, {"what", what}, {"tunes", tunes}};
+  json out = {{"name", name}, {"class", className}, {"what", what}, {"tunes", tunes}, {"local", isLocal}};
   for (const char* list : {"sizes", "types", "tensors", "numbers", "options"}) out[list] = json::array();
   if (!linear.className.empty())
     out["linear"] = {{"class", linear.className},

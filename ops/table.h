@@ -113,7 +113,8 @@ struct Table {
   std::vector<Operand> tensors;
   std::vector<Number> numbers;
   std::vector<Option> options;
-  bool isFlat = false;  // C++ callers may give a tensor any shape of as many elements
+  bool isFlat = false;   // C++ callers may give a tensor any shape of as many elements
+  bool isLocal = false;  // of one rank alone: the others need neither make it nor call it alike
   bool tunes = false;
   LinearLayer linear = {};                                 // of an operator that multiplies
   std::function<void(const void* config)> checkMore = {};  // what concerns several options

@@ -38,6 +38,7 @@ const Table& attention() {
         .options = attentionOptions<Config>()};
     t.options.push_back(
         option<Config>("with_lse", &Config::withLse, "the logarithms of the sums are written too", 0, 1));
+    t.isLocal = true;
     t.make = maker<Attention, Config, 5>(attention);
     return t;
   }();

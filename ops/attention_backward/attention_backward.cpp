@@ -58,6 +58,7 @@ const Table& attention_backward() {
     t.options.push_back(option<Config>("wants_q", &Config::wantsQ, "the gradient of q too", 0, 1));
     t.options.push_back(option<Config>("wants_k", &Config::wantsK, "the gradient of k too", 0, 1));
     t.options.push_back(option<Config>("wants_sinks", &Config::wantsSinks, "the gradient of the sinks too", 0, 1));
+    t.isLocal = true;
     t.make = maker<AttentionBackward, Config, 5>(attention_backward);
     return t;
   }();

@@ -33,6 +33,7 @@ const Table& grouped_gemm() {
     t.options.push_back(option<Config>("scattered", &Config::scattered, "out has the slots' rows", 0, 1));
     t.options.push_back(option<Config>("weighted", &Config::weighted, "by the route's weights", 0, 1));
     t.options.push_back(quantisedOption<Config>(&Config::quantised));
+    t.isLocal = true;
     t.make = maker<GroupedGemm, Config, 5>(grouped_gemm);
     return t;
   }();

@@ -41,6 +41,7 @@ const Table& grouped_outer() {
     t.sizes[2].what = "columns of x";
     t.options[0].what = "rows that are multiplied at once";
     t.options.push_back(option<Config>("weighted", &Config::weighted, "by the route's weights", 0, 1));
+    t.isLocal = true;
     t.make = maker<GroupedOuter, Config, 5>(grouped_outer);
     return t;
   }();

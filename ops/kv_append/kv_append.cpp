@@ -39,6 +39,7 @@ const Table& kv_append() {
          weightOperand("k_weight", "head_dim")});
     add(appendMoreOperands("kv_heads"));
     add({{.name = "out", .shape = {"m", "heads", "head_dim"}, .isOutput = true}});
+    t.isLocal = true;
     t.make = [](Team& team, const std::vector<int64_t>& s, DType dtype, const nlohmann::json& given) {
       return std::make_unique<KvAppend>(team, s[0], s[1], s[2], s[3], s[4], CachePages{s[5], s[6], s[7]}, s[8], s[9],
                                         dtype, configOf<AppendConfig>(kv_append(), given));

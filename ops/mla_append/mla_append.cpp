@@ -34,6 +34,7 @@ const Table& mla_append() {
          weightOperand("weight", "latent")});
     add(appendMoreOperands("1"));
     add({{.name = "out", .shape = {"m", "heads", "turned"}, .isOutput = true}});
+    t.isLocal = true;
     t.make = [](Team& team, const std::vector<int64_t>& s, DType dtype, const nlohmann::json& given) {
       return std::make_unique<MlaAppend>(team, s[0], s[1], s[2], s[3], s[4], CachePages{s[5], s[6], s[7]}, s[8], dtype,
                                          configOf<AppendConfig>(mla_append(), given));

@@ -39,6 +39,7 @@ const Table& route() {
                                             "the last experts, which every token has besides those chosen", 0,
                                             kMostTopK));
     t.options.push_back(option<RouteConfig>("with_ids", &RouteConfig::withIds, "the ids are a result, too", 0, 1));
+    t.isLocal = true;
     t.make = maker<Route, RouteConfig, 3>(route);
     return t;
   }();

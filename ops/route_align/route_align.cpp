@@ -35,6 +35,7 @@ const Table& route_align() {
                         {.name = "out", .shape = {"m*top_k + experts*align"}, .isOutput = true}},
             .numbers = {{"m", Number::Kind::Rows, "tokens, of all ranks"}},
             .options = {option<RouteAlignConfig>("programs", &RouteAlignConfig::programs, "at most")}};
+    t.isLocal = true;
     t.make = maker<RouteAlign, RouteAlignConfig, 4>(route_align);
     return t;
   }();

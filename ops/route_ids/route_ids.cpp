@@ -18,6 +18,7 @@ const Table& route_ids() {
                         {.name = "out", .shape = {kRouteWords}, .isOutput = true, .always = DType::Int32}},
             .numbers = {{"m", Number::Kind::Rows, "tokens, of all ranks"}},
             .options = dealOptions<DealConfig>()};
+    t.isLocal = true;
     t.make = maker<RouteIds, DealConfig, 3>(route_ids);
     return t;
   }();

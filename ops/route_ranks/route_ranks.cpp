@@ -36,6 +36,7 @@ const Table& route_ranks() {
                         {.name = "out", .shape = {"m*top_k"}, .isOutput = true}},
             .numbers = {{"m", Number::Kind::Rows, "tokens, of all ranks"}},
             .options = {option<RouteRanksConfig>("programs", &RouteRanksConfig::programs, "at most")}};
+    t.isLocal = true;
     t.make = maker<RouteRanks, RouteRanksConfig, 4>(route_ranks);
     return t;
   }();

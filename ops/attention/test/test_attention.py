@@ -46,6 +46,19 @@ def test_against_float64(queries, keys, hq, hkv, d, options):
     assert tandem.launch(main, ranks=1, check=True).reports == []
 
 
+def test_each_rank_has_heads_of_its_own():
+    """Ranks call attention as they like: rank 0 with one head of keys, rank 1 with two, rank 2 not at all, one after the other."""
+
+    def main(team):
+        if team.rank < 2:
+            run(team, (20,), (33,), 2 * (team.rank + 1), team.rank + 1, 64, backward=True, seed=team.rank)
+        if team.rank == 0:
+            run(team, (40,), (40,), 2, 1, 64, backward=False, seed=1, causal=True)
+        team.barrier()
+
+    assert tandem.launch(main, ranks=3, check=True).reports == []
+
+
 def drawn(seed):
     """A call with any heads, lengths and options, which all go with each other."""
     draw = np.random.default_rng(seed)

@@ -6,7 +6,6 @@ import re
 from .table import OF_HEADS, extras, flags_of, inputs, is_free, is_solved, number, output, words_of
 
 _OPTIONS = {"number": "int", "tile": "int", "flag": "bool", "real": "float", "lists": "list[list[int]]"}
-_CALL = " All ranks call it [collective]; it is queued on PyTorch's current stream."
 _DOCS = {
     "m": "Rows are dealt out in shards of cdiv(m, ranks); `m` must be told where the last shards are shorter.",
     "counts": "`counts[i][j]`: rows that rank i sends to rank j, the same lists on every rank; else every rank's rows are dealt alike.",
@@ -36,6 +35,11 @@ def _shapes(table):
     shapes = [f"`{t['name']}: {'any shape' if is_free(t) else '[' + ', '.join(t['shape']) + ']'}`" for t in table["tensors"]]
     own = " own(m): this rank's rows of m." if any("own(m)" in shape for shape in shapes) else ""
     return f"Shapes: {', '.join(shapes)}.{own}"
+
+
+def _call(table):
+    who = "It is of this rank alone, and" if table["local"] else "All ranks call it [collective]; it"
+    return f"{table['what']} {who} is queued on PyTorch's current stream."
 
 
 def _optional(kind, name):
@@ -74,7 +78,7 @@ class Function:
         more = [_DOCS[name] for name in self.told if name in _DOCS]
         if self.multiplies:
             more.append("`b` is contiguous or the transpose of a contiguous weight (`weight.t()`).")
-        return "\n\n".join([self.table["what"] + _CALL, _shapes(self.table), *more])
+        return "\n\n".join([_call(self.table), _shapes(self.table), *more])
 
 
 class SolvedFunction:
@@ -121,7 +125,7 @@ class SolvedFunction:
         return f"Literal[{', '.join(map(repr, option['words']))}]" if option["kind"] == "word" else _OPTIONS[option["kind"]]
 
     def description(self):
-        return f"{self.table['what']}{_CALL}\n\n{_shapes(self.table)}\n\nOptions:\n\n{words_of(self.table)}"
+        return f"{_call(self.table)}\n\n{_shapes(self.table)}\n\nOptions:\n\n{words_of(self.table)}"
 
 
 def function_of(table):

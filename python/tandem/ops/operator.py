@@ -43,7 +43,8 @@ def _integer(name, value):
 
 
 class Operator:
-    """Creation, `tune` and `close` are collective: every rank makes the same operators in one order, with one config."""
+    """Creation, calls, `tune` and `close` are collective: every rank makes the same operators in one order, with one config. Not so
+    those of one rank alone, which `table["local"]` says: attention of a rank's own heads, a product of its own experts."""
 
     table: dict
 
@@ -175,7 +176,7 @@ class Operator:
         return json.loads(self.team._call(lambda *_: _tandem.op_memory(self._op)))
 
     def close(self):
-        """Gives the operator's symmetric memory back [collective]."""
+        """Gives the operator's memory back [collective, unless the operator is of one rank alone]."""
         self.team._call(lambda *_: _tandem.op_close(self._op))
 
 

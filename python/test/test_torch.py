@@ -271,7 +271,7 @@ def test_errors_are_one_line(one_rank):
     raises(ValueError, r"`ag_gemm`: `a` is on meta, this rank's device is cpu", tt.ag_gemm, a.to("meta"), b)
     raises(ValueError, r"`a` of shape \[4, 8\] has strides \[1, 4\], it must be contiguous", tt.ag_gemm, torch.zeros(8, 4).t(), b)
     raises(ValueError, r"`b` of shape \[8, 6\] has strides \[12, 2\]", tt.ag_gemm, a, torch.zeros(8, 12)[:, ::2])
-    raises(TypeError, r"`a` is float64; float16, bfloat16 and float32 are possible", tt.ag_gemm, a.double(), b)
+    raises(TypeError, r"`a` is float64; it must be fp16, bf16, fp32 or fp8", tt.ag_gemm, a.double(), b)
     raises(TypeError, r"`a` is float32 and `b` is float16", tt.gemm_rs, a, b.half())
     raises(ValueError, r"`gemm_ar`: `a` has 8 columns and `b` has 7 rows", tt.gemm_ar, a, torch.zeros(7, 6))
     raises(ValueError, r"the input has 4 rows; rank 1 of 4 holds 5 of 20", tt.ag_gemm, a, b, 20)

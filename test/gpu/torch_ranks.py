@@ -47,6 +47,13 @@ def check_products():
             close(tt.gemm_rs(left, right), shard(exact))
             close(tt.gemm_ar(left, right), exact)
         close(tt.ag_gemm(shard(a), b, m, out_dtype=torch.float32), exact, 3e-3)
+    for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+        for m in (512, 8):
+            a, weight = random(m, 512, seed=m).to(dtype), random(384, 512, seed=m + 1).to(dtype)
+            exact = a.double() @ weight.t().double()
+            close(tt.ag_gemm(shard(a), weight.t()), exact)
+            close(tt.gemm_rs(shard(a, 1), shard(weight, 1).t()), shard(exact))
+            close(tt.gemm_ar(shard(a, 1), shard(weight, 1).t()), exact)
 
 
 def check_collectives():

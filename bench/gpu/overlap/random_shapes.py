@@ -18,8 +18,7 @@ from models import MODELS
 from run import arguments, measure
 
 OPS = ("ag_gemm", "gemm_rs", "gemm_ar")
-TYPES = ("bf16", "fp16")  # that the operators take
-KNOWN_TYPES = (*TYPES, "e4m3")
+TYPES = ("bf16", "fp16", "e4m3")
 MOST_ROWS = 32768
 MOST_RESULTS = 1 << 29  # elements of a product on a rank: several copies in float64 are compared
 PARTS = (2, 4, 8)
@@ -133,8 +132,7 @@ def main():
     parser = arguments(__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=150, help="of each operator")
     parser.add_argument("--rows", type=int, nargs=2, default=(1, MOST_ROWS), metavar=("LEAST", "MOST"), help="of M")
-    of_types = "from which each case draws one, bf16 and fp16 unless told; the operators take no e4m3, whose rows time the others alone"
-    parser.add_argument("--types", nargs="+", choices=KNOWN_TYPES, default=TYPES, help=of_types)
+    parser.add_argument("--types", nargs="+", choices=TYPES, default=TYPES, help="from which each case draws one")
     parser.add_argument("--worst", type=pathlib.Path, metavar="FILE", help="measure the rows that are behind in FILE, and no drawn ones")
     parser.add_argument("--summary-only", action="store_true", help="of a file that is there")
     parser.set_defaults(resume=True)

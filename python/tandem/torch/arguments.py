@@ -2,20 +2,23 @@
 
 import torch
 
-DTYPES = (torch.float16, torch.bfloat16, torch.float32)
+from ..kernel.element_types import element_word
+
+_SUMMED = ("fp16", "bf16", "fp32")
 
 
 def _name(dtype):
     return str(dtype).removeprefix("torch.")
 
 
-def check_tensor(operation, name, tensor, world, any_type):
+def check_tensor(operation, name, tensor, world, types=_SUMMED, words="fp16, bf16 or fp32"):
+    """`types`: the element types' words, which may be none for any; `words`: the same in words."""
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"`{operation}`: `{name}` is a `{type(tensor).__name__}`, not a tensor")
     if tensor.device != world.device:
         raise ValueError(f"`{operation}`: `{name}` is on {tensor.device}, this rank's device is {world.device}")
-    if tensor.dtype not in DTYPES and not any_type:
-        raise TypeError(f"`{operation}`: `{name}` is {_name(tensor.dtype)}; float16, bfloat16 and float32 are possible")
+    if types and element_word(tensor.dtype) not in types:
+        raise TypeError(f"`{operation}`: `{name}` is {_name(tensor.dtype)}; it must be {words}")
 
 
 def check_contiguous(operation, name, tensor):

@@ -15,12 +15,13 @@ from .shapes import OPERATIONS
 def call(name, world, inputs, told, out_dtype=None, out=None):
     """Checks the arguments, allocates the output and queues the operator. `told`: the numbers of the call that are no shape's."""
     operation, x = OPERATIONS[name], inputs[0]
-    check_tensor(name, operation.inputs[0], x, world, operation.moves_any_type)
+    types = operation.table["types"], operation.table["type_words"]
+    check_tensor(name, operation.inputs[0], x, world, *types)
     check_contiguous(name, operation.inputs[0], x)
     transposed, n = False, None
     if operation.multiplies:
         b = inputs[1]
-        check_tensor(name, "b", b, world, operation.moves_any_type)
+        check_tensor(name, "b", b, world, *types)
         check_same_dtype(name, x, b)
         check_matrices(name, x, b)
         transposed, n = is_transposed(name, b), b.shape[1]
@@ -32,9 +33,9 @@ def call(name, world, inputs, told, out_dtype=None, out=None):
         check_rows(name, x, operation.rows_in(values, world), values.get("m", x.shape[0]), world)
     shape = operation.output_shape(x.shape, values, world)
     if out is None:
-        out = torch.empty(shape, dtype=out_dtype or x.dtype, device=x.device)
+        out = torch.empty(shape, dtype=out_dtype or operation.result_dtype(x.dtype), device=x.device)
     else:
-        check_tensor(name, "out", out, world, operation.moves_any_type)
+        check_tensor(name, "out", out, world, *(() if operation.has_type else types))
         check_contiguous(name, "out", out)
         check_shape(name, "out", out, shape)
     if not operation.has_type and out.dtype != x.dtype:

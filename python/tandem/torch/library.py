@@ -43,7 +43,9 @@ def _define(operation):
         (x, *more), numbers, dtype = split(args)
         world = worlds.of(x)
         values = operation.values(x.shape, more[0].shape[1] if more else None, dict(zip(operation.told, numbers)), world.size)
-        return x.new_empty(operation.output_shape(x.shape, values, world), dtype=(dtype[0] if dtype else None) or x.dtype)
+        return x.new_empty(
+            operation.output_shape(x.shape, values, world), dtype=(dtype[0] if dtype else None) or operation.result_dtype(x.dtype)
+        )
 
     _library.impl(name, kernel, "CompositeExplicitAutograd")
     _library.impl(f"{name}_out", kernel_out, "CompositeExplicitAutograd")

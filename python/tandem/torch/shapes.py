@@ -35,6 +35,10 @@ class Operation(Function):
         """`told`: ranks * ranks numbers; else every rank divides its rows in the same way."""
         return counts_of(rows if told is None else [told[r * ranks : (r + 1) * ranks] for r in range(ranks)], ranks, rows_of_rank)
 
+    def result_dtype(self, dtype):
+        """The type of a result that nobody tells. Products of fp8 are bfloat16."""
+        return torch.bfloat16 if self.has_type and dtype.itemsize == 1 else dtype
+
     def rows_in(self, values, world):
         return shape_of(self.first, values, world.size, world.rank, rows=rows_of_rank)[0]
 

@@ -4,6 +4,7 @@
 #include "api/guarded.h"
 #include "api/handles.h"
 #include "api/text_out.h"
+#include "tandem/tensor.h"
 #include <cstring>
 #include <sstream>
 
@@ -19,6 +20,18 @@ HostPlace place(const char* file, int line) { return {file ? file : "", uint32_t
 void checkSignals(int count, int bytes) {
   if (bytes != 4 && bytes != 8) throw std::invalid_argument("a signal has 4 or 8 bytes, not " + std::to_string(bytes));
   if (count < 0) throw std::invalid_argument("a negative count of signals, " + std::to_string(count));
+}
+
+runtime::ProductType productType(const td_product& p) {
+  using runtime::ProductType;
+  switch (DType(p.dtype)) {
+    case DType::Float16: return ProductType::Float16;
+    case DType::BFloat16: return ProductType::BFloat16;
+    case DType::Float8E4NV:
+      if (!p.b_transposed) throw std::invalid_argument("a product of fp8e4nv takes `b` as [n, k]");
+      return ProductType::Float8E4NV;
+    default: throw std::invalid_argument("the library multiplies no element type " + std::to_string(p.dtype));
+  }
 }
 
 constexpr int kMostWarps = 32;  // of a block
@@ -174,8 +187,8 @@ int td_multiply(td_session* s, int rank, int stream, const td_product* product) 
       if (size < 1) throw std::invalid_argument("a product of size " + std::to_string(size));
     sessionOf(s, rank, stream)
         .multiply(rank, StreamId(stream),
-                  {p.a, p.b, p.out, p.m, p.n, p.k, p.is_bfloat16 != 0, p.b_transposed != 0, p.workspace,
-                   p.workspace_bytes, p.added});
+                  {p.a, p.b, p.out, p.m, p.n, p.k, productType(p), p.b_transposed != 0, p.workspace, p.workspace_bytes,
+                   p.added});
   });
 }
 int td_copy(td_session* s, int rank, int stream, uint64_t dest, uint64_t source, uint64_t bytes) {

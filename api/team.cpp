@@ -164,25 +164,20 @@ bool Team::hasProducts() const {
 void Team::multiply(const Tensor& out, const Tensor& a, const Tensor& b, bool bTransposed, const Tensor& workspace,
                     int stream, const Tensor& added) {
   for (const Tensor* t : {&out, &a, &b})
-    if (t->shape.size() != 2 || t->dtype != a.dtype) throw Error("a product takes matrices of one element type");
-  if (a.dtype != DType::Float16 && a.dtype != DType::BFloat16)
-    throw Error(std::string("the library multiplies fp16 and bf16, not ") + name(a.dtype));
+    if (t->shape.size() != 2) throw Error("a product takes matrices");
+  bool isFp8 = a.dtype == DType::Float8E4NV;
+  if (a.dtype != DType::Float16 && a.dtype != DType::BFloat16 && !isFp8)
+    throw Error(std::string("the library multiplies fp16, bf16 and fp8e4nv, not ") + name(a.dtype));
+  DType result = isFp8 ? DType::BFloat16 : a.dtype;
+  if (b.dtype != a.dtype || out.dtype != result)
+    throw Error(std::string("a product of ") + name(a.dtype) + " takes as well `b`, and gives " + name(result));
   int64_t m = out.shape[0], n = out.shape[1], k = a.shape[1];
   if (added.address && (added.shape != out.shape || added.dtype != out.dtype))
     throw Error("what a product is added to has the shape and the element type of `out`");
   if (a.shape[0] != m || b.shape != (bTransposed ? std::vector{n, k} : std::vector{k, n}))
     throw Error("the shapes of a product do not fit together");
-  td_product product{a.address,
-                     b.address,
-                     out.address,
-                     workspace.address,
-                     bytesOf(workspace, "workspace"),
-                     m,
-                     n,
-                     k,
-                     a.dtype == DType::BFloat16,
-                     bTransposed,
-                     added.address};
+  td_product product{a.address, b.address,    out.address, workspace.address, bytesOf(workspace, "workspace"), m, n,
+                     k,         int(a.dtype), bTransposed, added.address};
   check(td_multiply(session_, rank_, stream, &product));
 }
 

@@ -65,7 +65,7 @@ double predicted(const GemmModel& model, const GemmSizes& sizes, const GemmChoic
 
 std::vector<GemmChoice> choices(const GemmModel& model, const GemmConfig& given, const GemmSizes& sizes,
                                 const GemmPlace& place, const Machine& machine) {
-  checkLibrary(given, sizes.dtype);
+  checkLibrary(given, sizes);
   if (model.check) model.check(given, sizes, place, machine);
   auto waysOf = [&](auto ways) { return ways ? ways(given, sizes, place, machine) : std::vector<GemmChoice>(); };
   std::vector<GemmChoice> out, few, ofOperators = waysOf(model.ofOperators);

@@ -77,7 +77,7 @@ GemmChooser::GemmChooser(Team& team, const Table& table, const GemmModel& model,
   json told = json::parse(all.front());
   for (const std::string& text : all) hasProducts_ &= json::parse(text).at("products").get<bool>();
   machine_ = model::readMachine(told.at("machine"));
-  checkLibrary(given, dtype);
+  checkLibrary(given, sizes(1));
   if (model.check) model.check(given, sizes(1), {team.target(), team.residentPrograms(), true}, machine_);
   for (const json& text : told.at("tuned")) {
     TunedChoice tuned = files_.fromText(text);

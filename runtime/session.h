@@ -107,11 +107,14 @@ struct KernelLaunch {
   int team = 0;  // the kernel's ranks are this team's, by their numbers there: one that has memory of its own
 };
 
-// out[m, n] = a[m, k] · b[k, n] of contiguous matrices, summed in fp32; `bTransposed`: b is [n, k].
+// What is multiplied. The product has the same type, or bf16 where that is fp8e4nv.
+enum class ProductType : uint8_t { Float16, BFloat16, Float8E4NV };
+
+// out[m, n] = a[m, k] · b[k, n] of contiguous matrices, summed in fp32; `bTransposed`: b is [n, k], as it must be of fp8e4nv.
 struct Product {
   Address a = 0, b = 0, out = 0;
   int64_t m = 0, n = 0, k = 0;
-  bool isBfloat16 = true;  // else fp16, all three
+  ProductType type = ProductType::BFloat16;
   bool bTransposed = false;
   Address workspace = 0;  // of this product alone while it runs
   uint64_t workspaceBytes = 0;

@@ -99,10 +99,10 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   brought_ = memory_.localZeros({team.residentPrograms()}, DType::Int32, "brought");
   if (int64_t few = mostFewRows(config, maxM))
     few_ = std::make_unique<FewRows>(team, memory_, FewRows::Kind::Gather, *chooser_, few, n, k, dtype, config);
-  LibraryWay::Rows those = LibraryWay::rowsFor(config, dtype, maxM, k, chooser_->hasProducts());
+  GemmSizes most{maxM, n, k, team.size(), dtype};
+  LibraryWay::Rows those = LibraryWay::rowsFor(config, LibraryWay::Kind::Gather, most, chooser_->hasProducts());
   if (those.most || those.mostWhole)
-    library_ =
-        std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Gather, those, n, k, dtype, config.bTransposed);
+    library_ = std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Gather, those, most, config.bTransposed);
 }
 
 AllGatherGemm::~AllGatherGemm() = default;

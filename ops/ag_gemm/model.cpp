@@ -240,8 +240,8 @@ std::vector<GemmChoice> ofFewRows(const GemmConfig& given, const GemmSizes& size
 std::vector<GemmChoice> ofLibrary(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                   const Machine& machine) {
   double bytes = double(shardRows(sizes.m, sizes.ranks) * sizes.k * byteSize(sizes.dtype));
-  std::vector<GemmChoice> ways =
-      byLibrary(given, sizes, sizes.k, place, machine, packetsUs(bytes * (sizes.ranks - 1), machine));
+  std::vector<GemmChoice> ways = byLibrary(given, sizes, sizes.k * byteSize(sizes.dtype), place, machine,
+                                           packetsUs(bytes * (sizes.ranks - 1), machine));
   std::vector<GemmChoice> inParts = byGatheredParts(given, sizes, place, machine);
   ways.insert(ways.end(), inParts.begin(), inParts.end());
   return ways;

@@ -36,9 +36,10 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
     : Operator(tables::gemm_ar(), team, {maxM, n, k}, dtype, &config), bTransposed_(config.bTransposed),
       chooser_(std::make_unique<GemmChooser>(team, table_, reduceModel(), n, k, dtype, config)),
       product_(std::make_unique<FewRows>(team, memory_, FewRows::Kind::Reduce, *chooser_, maxM, n, k, dtype, config)) {
-  LibraryWay::Rows those = LibraryWay::rowsFor(config, dtype, maxM, n, chooser_->hasProducts(), kMostReducedBytes);
+  GemmSizes most{maxM, n, k, team.size(), dtype};
+  LibraryWay::Rows those = LibraryWay::rowsFor(config, LibraryWay::Kind::Reduce, most, chooser_->hasProducts());
   if (those.most || those.mostWhole)
-    library_ = std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Reduce, those, n, k, dtype, bTransposed_);
+    library_ = std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Reduce, those, most, bTransposed_);
   if (team.size() > 1 && maxM >= leastScattered(config, team.target()))
     scattered_ = std::make_unique<Scattered>(team, memory_, maxM, n, k, dtype, bTransposed_);
 }

@@ -75,8 +75,8 @@ double productUs(const GemmConfig& c, const GemmSizes& sizes, const GemmPlace& p
   if (last) time += double(steps) * stepUs(last, true);
   if (cut.share) {
     // Shares that do not end with tiles are at other steps.
-    time += double(cut.share) *
-            stepUs(cdiv((tiles - whole) * cut.tileSteps, cut.share), cut.tileSteps % cut.share == 0);
+    time +=
+        double(cut.share) * stepUs(cdiv((tiles - whole) * cut.tileSteps, cut.share), cut.tileSteps % cut.share == 0);
     time += machine.signalFenceUs +
             4.0 * c.blockM * c.blockN * double(cdiv(steps, cut.share) - 1) / (kPartGbps * kBytesOfGb);
   }
@@ -116,7 +116,7 @@ std::vector<GemmChoice> ofReduce(const GemmConfig& given, const GemmSizes& sizes
 
 // The sums that stand behind a library's product, by all_reduce.
 double reduceUs(const GemmSizes& sizes, const Machine& machine) {
-  double bytes = double(sizes.m) * double(sizes.n) * double(byteSize(sizes.dtype));
+  double bytes = double(sizes.m) * double(sizes.n) * double(byteSize(partType(sizes.dtype)));
   if (sizes.ranks <= 2) return packetsUs(bytes * (sizes.ranks - 1), machine);
   double two = packetsUs(2 * bytes * (sizes.ranks - 1) / sizes.ranks, machine) + machine.roundTripUs / 2;
   return std::min(two, packetsUs(bytes * (sizes.ranks - 1), machine));
@@ -142,8 +142,8 @@ std::vector<GemmChoice> ofOperators(const GemmConfig& given, const GemmSizes& si
                                     const Machine& machine) {
   std::vector<GemmChoice> ways = ofScattered(given, sizes, place, machine);
   if (given.scattered > 0 && !ways.empty()) return ways;
-  std::vector<GemmChoice> library =
-      byLibrary(given, sizes, sizes.n, place, machine, reduceUs(sizes, machine), kMostReducedBytes);
+  std::vector<GemmChoice> library = byLibrary(given, sizes, sizes.n * byteSize(partType(sizes.dtype)), place, machine,
+                                              reduceUs(sizes, machine), kMostReducedBytes);
   ways.insert(ways.end(), library.begin(), library.end());
   std::vector<GemmChoice> inParts = byReducedParts(given, sizes, place, machine);
   ways.insert(ways.end(), inParts.begin(), inParts.end());

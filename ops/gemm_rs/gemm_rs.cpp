@@ -63,10 +63,10 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
   done_ = memory_.localZeros({1}, DType::Int32, "done");
   if (int64_t few = mostFewRows(config, maxM))
     few_ = std::make_unique<FewRows>(team, memory_, FewRows::Kind::Scatter, *chooser_, few, n, k, dtype, config);
-  LibraryWay::Rows those = LibraryWay::rowsFor(config, dtype, maxM, n, chooser_->hasProducts());
+  GemmSizes most{maxM, n, k, team.size(), dtype};
+  LibraryWay::Rows those = LibraryWay::rowsFor(config, LibraryWay::Kind::Scatter, most, chooser_->hasProducts());
   if (those.most || those.mostWhole)
-    library_ =
-        std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Scatter, those, n, k, dtype, config.bTransposed);
+    library_ = std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Scatter, those, most, config.bTransposed);
 }
 
 GemmReduceScatter::~GemmReduceScatter() = default;

@@ -75,9 +75,9 @@ std::vector<GemmChoice> ofFewRows(const GemmConfig& given, const GemmSizes& size
 // The library's product and then the sums, or one between the other's parts.
 std::vector<GemmChoice> ofLibrary(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                   const Machine& machine) {
-  double bytes = double(shardRows(sizes.m, sizes.ranks) * sizes.n * byteSize(sizes.dtype));
-  std::vector<GemmChoice> ways =
-      byLibrary(given, sizes, sizes.n, place, machine, packetsUs(bytes * (sizes.ranks - 1), machine));
+  double bytes = double(shardRows(sizes.m, sizes.ranks) * sizes.n * byteSize(partType(sizes.dtype)));
+  std::vector<GemmChoice> ways = byLibrary(given, sizes, sizes.n * byteSize(partType(sizes.dtype)), place, machine,
+                                           packetsUs(bytes * (sizes.ranks - 1), machine));
   std::vector<GemmChoice> inParts = byScatteredParts(given, sizes, place, machine);
   ways.insert(ways.end(), inParts.begin(), inParts.end());
   return ways;

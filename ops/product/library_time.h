@@ -13,14 +13,14 @@ constexpr int64_t kMostLibraryBytes = 32 << 20, kMostReducedBytes = 64 << 20;
 // The rows of each part but the last of a shard, whole numbers of tiles.
 int64_t libraryPartRows(int64_t shard, int parts);
 
-// The most rows of a call in one piece, and whether one in parts may go this way. `columns`: of the rows that travel.
+// The most rows of a call in one piece, and whether one in parts may go this way. `rowBytes`: of a row that travels.
 // `isThere`: every rank has the library.
-int64_t mostLibraryRows(const GemmConfig& given, DType dtype, int64_t columns, bool isThere,
+int64_t mostLibraryRows(const GemmConfig& given, const GemmSizes& sizes, int64_t rowBytes, bool isThere,
                         int64_t mostBytes = kMostLibraryBytes);
-bool mayBeInParts(const GemmConfig& given, DType dtype, bool isThere);
+bool mayBeInParts(const GemmConfig& given, const GemmSizes& sizes, bool isThere);
 
-// Throws Error where the library was asked for and does not multiply this type, or in too many parts.
-void checkLibrary(const GemmConfig& given, DType dtype);
+// Throws Error where the library was asked for and does not multiply such matrices, or in too many parts.
+void checkLibrary(const GemmConfig& given, const GemmSizes& sizes);
 // For operators whose shards travel in `chunks` parts only between products of the library: throws Error that names `op`.
 void checkLibraryChunks(const std::string& op, const GemmConfig& given);
 
@@ -30,7 +30,7 @@ double libraryProductUs(const GemmSizes& sizes, const model::Machine& machine);
 double packetsUs(double bytes, const model::Machine& machine);
 
 // The call in one piece as the one choice, if it may go this way. `aroundUs`: of its collective.
-std::vector<GemmChoice> byLibrary(const GemmConfig& given, const GemmSizes& sizes, int64_t columns,
+std::vector<GemmChoice> byLibrary(const GemmConfig& given, const GemmSizes& sizes, int64_t rowBytes,
                                   const GemmPlace& place, const model::Machine& machine, double aroundUs,
                                   int64_t mostBytes = kMostLibraryBytes);
 // The call in parts, with several numbers of them: rows are gathered under the products, or sums travel there, or these go

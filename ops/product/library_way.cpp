@@ -23,24 +23,27 @@ Tensor rowsOf(const Tensor& t, int64_t first, int64_t count) {
 
 }  // namespace
 
-LibraryWay::Rows LibraryWay::rowsFor(const GemmConfig& given, DType dtype, int64_t maxM, int64_t columns, bool isThere,
-                                     int64_t mostBytes) {
-  return {mayBeInParts(given, dtype, isThere) ? maxM : 0,
-          std::min(maxM, mostLibraryRows(given, dtype, columns, isThere, mostBytes))};
+LibraryWay::Rows LibraryWay::rowsFor(const GemmConfig& given, Kind kind, const GemmSizes& sizes, bool isThere) {
+  int64_t rowBytes = kind == Kind::Gather ? sizes.k * byteSize(sizes.dtype) : sizes.n * byteSize(partType(sizes.dtype));
+  int64_t most = kind == Kind::Reduce ? kMostReducedBytes : kMostLibraryBytes;
+  return {mayBeInParts(given, sizes, isThere) ? sizes.m : 0,
+          std::min(sizes.m, mostLibraryRows(given, sizes, rowBytes, isThere, most))};
 }
 
-LibraryWay::LibraryWay(Team& team, Memory& memory, Kind kind, const Rows& rows, int64_t n, int64_t k, DType dtype,
+LibraryWay::LibraryWay(Team& team, Memory& memory, Kind kind, const Rows& rows, const GemmSizes& sizes,
                        bool bTransposed)
     : team_(team), kind_(kind), bTransposed_(bTransposed), hasProducts_(team.hasProducts()) {
+  int64_t n = sizes.n, k = sizes.k;
+  DType dtype = sizes.dtype, sums = partType(dtype);
   if (hasProducts_) workspace_ = memory.localZeros({kWorkspaceBytes}, DType::Int8, "library workspace");
   if (team.size() == 1) return;
   int64_t most = std::max(rows.most, rows.mostWhole), shard = shardRows(rows.most, team.size());
   if (rows.most)
     copies_ = std::make_unique<PeerCopies>(team, memory, kMostLibraryParts * (kind == Kind::Reduce ? 2 : 1));
   if (kind == Kind::Scatter || (kind == Kind::Reduce && rows.most))
-    between_ = memory.localZeros({most, n}, dtype, "library sums");
+    between_ = memory.localZeros({most, n}, sums, "library sums");
   if (kind != Kind::Gather && rows.most)
-    arriving_ = memory.symmetricEmpty({(team.size() - 1) * shard, n}, dtype, "library parts");
+    arriving_ = memory.symmetricEmpty({(team.size() - 1) * shard, n}, sums, "library parts");
   switch (kind) {
     case Kind::Gather: {
       between_ = memory.symmetricEmpty({most, k}, dtype, "library rows");
@@ -53,13 +56,13 @@ LibraryWay::LibraryWay(Team& team, Memory& memory, Kind kind, const Rows& rows, 
     case Kind::Scatter: {
       if (!rows.mostWhole) return;
       ReduceScatterConfig config;
-      config.packetsBytes = shardRows(rows.mostWhole, team.size()) * n * byteSize(dtype);
-      collective_ = std::make_unique<ReduceScatter>(team, rows.mostWhole, n, dtype, config);
+      config.packetsBytes = shardRows(rows.mostWhole, team.size()) * n * byteSize(sums);
+      collective_ = std::make_unique<ReduceScatter>(team, rows.mostWhole, n, sums, config);
       return;
     }
     case Kind::Reduce:
-      if (rows.most) gathered_ = memory.symmetricEmpty({most, n}, dtype, "library results");
-      if (rows.mostWhole) collective_ = std::make_unique<AllReduce>(team, rows.mostWhole * n, dtype);
+      if (rows.most) gathered_ = memory.symmetricEmpty({most, n}, sums, "library results");
+      if (rows.mostWhole) collective_ = std::make_unique<AllReduce>(team, rows.mostWhole * n, sums);
   }
 }
 
@@ -162,9 +165,9 @@ void LibraryWay::sum(const Tensor& out, int64_t shard, const Part& part, int str
 }
 
 void LibraryWay::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int parts, int stream) {
-  if (out.dtype != a.dtype)
-    throw Error(std::string("`library` is 1, but its result has the type of `a`, ") + name(a.dtype) + ": `out` is " +
-                name(out.dtype));
+  if (DType result = partType(a.dtype); out.dtype != result)
+    throw Error(std::string("`library` is 1, but its result of ") + name(a.dtype) + " is " + name(result) +
+                ": `out` is " + name(out.dtype));
   if (team_.size() == 1) return multiply(a, b, out, stream);
   if (parts > 0) {
     switch (kind_) {
@@ -174,7 +177,7 @@ void LibraryWay::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_
     }
     return copies_->end();
   }
-  Tensor between{between_.address, {m, between_.shape.empty() ? 0 : between_.shape[1]}, out.dtype};
+  Tensor between{between_.address, {m, between_.shape.empty() ? 0 : between_.shape[1]}, between_.dtype};
   switch (kind_) {
     case Kind::Gather:
       static_cast<AllGather&>(*collective_).run(a, between, m, stream);

@@ -18,13 +18,10 @@ class LibraryWay {
   struct Rows {
     int64_t most = 0, mostWhole = 0;  // of calls in parts, and of those in one piece
   };
-  // Returns the rows of an operator that may go both ways; `columns`: of the rows that travel. `isThere`: every rank has the
-  // library.
-  static Rows rowsFor(const GemmConfig& given, DType dtype, int64_t maxM, int64_t columns, bool isThere,
-                      int64_t mostBytes = kMostLibraryBytes);
+  // Returns the rows of an operator for up to `sizes` that may go both ways. `isThere`: every rank has the library.
+  static Rows rowsFor(const GemmConfig& given, Kind kind, const GemmSizes& sizes, bool isThere);
   // [collective] For calls of up to so many rows that go this way.
-  LibraryWay(Team& team, Memory& memory, Kind kind, const Rows& rows, int64_t n, int64_t k, DType dtype,
-             bool bTransposed);
+  LibraryWay(Team& team, Memory& memory, Kind kind, const Rows& rows, const GemmSizes& sizes, bool bTransposed);
   ~LibraryWay();
   // The operator's tensors. `parts`: of a shard; 0: in one piece.
   void run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int parts, int stream);

@@ -225,8 +225,22 @@ TEST(Library, IsTakenWhereEveryRankHasItAndItIsQuicker) {
   EXPECT_TRUE(library({.library = 1}, kGpu)) << "by a plain kernel";
   with.isOwnType = false;
   EXPECT_FALSE(library({}, with));
-  sizes.dtype = DType::Float8E4NV;
-  EXPECT_THROW(library({.library = 1}, with), Error);
+}
+
+TEST(Library, MultipliesFp8OfATransposedWeightInWholeSixteens) {
+  GemmSizes sizes{384, 1536, 2048, 2, DType::Float8E4NV};
+  GemmPlace with = kGpu;
+  with.products = true;
+  auto library = [&](const GemmConfig& given) {
+    return choices(gatherModel(), given, sizes, with, kH200).front().config.library > 0;
+  };
+  EXPECT_TRUE(library({.bTransposed = true}));
+  EXPECT_FALSE(library({}));
+  EXPECT_THROW(library({.library = 1}), Error);
+  sizes.k = 2056;
+  EXPECT_FALSE(library({.bTransposed = true}));
+  sizes = {384, 1536, 2048, 2, DType::Float8E5};
+  EXPECT_THROW(library({.bTransposed = true, .library = 1}), Error);
 }
 
 TEST(Library, TakesAboutWhatWasMeasured) {
@@ -238,12 +252,15 @@ TEST(Library, TakesAboutWhatWasMeasured) {
 }
 
 TEST(Library, ServesRowsUpToWhatItsMemoryHolds) {
-  EXPECT_EQ(mostLibraryRows({}, DType::BFloat16, 8192, true), 2048);
-  EXPECT_EQ(mostLibraryRows({}, DType::BFloat16, 8192, false), 0);
-  EXPECT_EQ(mostLibraryRows({.library = 0}, DType::BFloat16, 8192, true), 0);
-  EXPECT_EQ(mostLibraryRows({.fewRows = 1}, DType::BFloat16, 8192, true), 0);
-  EXPECT_EQ(mostLibraryRows({}, DType::Float32, 8192, true), 0);
-  EXPECT_GT(mostLibraryRows({.library = 1}, DType::Float16, 8192, false), 1 << 30);
+  auto most = [](const GemmConfig& given, DType dtype, bool isThere) {
+    return mostLibraryRows(given, {1, 8192, 8192, 2, dtype}, 16384, isThere);
+  };
+  EXPECT_EQ(most({}, DType::BFloat16, true), 2048);
+  EXPECT_EQ(most({}, DType::BFloat16, false), 0);
+  EXPECT_EQ(most({.library = 0}, DType::BFloat16, true), 0);
+  EXPECT_EQ(most({.fewRows = 1}, DType::BFloat16, true), 0);
+  EXPECT_EQ(most({}, DType::Float32, true), 0);
+  EXPECT_GT(most({.library = 1}, DType::Float16, false), 1 << 30);
 }
 
 TEST(Scattered, SumsOfManyRowsAreScatteredFirst) {

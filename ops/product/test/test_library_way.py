@@ -75,15 +75,21 @@ def test_calls_in_a_row_whose_rows_differ(operator, way):
         run(operator, way, 2, [40, 3, 64, 1, 17], 32, 16, "bf16", seed=seed, slots=2)
 
 
+@pytest.mark.parametrize("operator, way", WAYS[:3] + IN_PARTS[1::3])
+def test_fp8(operator, way):
+    for ranks in (2, 3):
+        run(operator, way, ranks, [37, 1, 64], 48, 32, "fp8e4nv", seed=ranks, b_transposed=True)
+
+
 @pytest.mark.parametrize("dtype", ["fp32", "fp8e4nv"])
 def test_scattered_sums_of_other_types(dtype):
     run(GemmAllReduce, SCATTERED, 2, [33], 32, 16, dtype, b_transposed=dtype != "fp32")
 
 
 def test_types_that_the_library_does_not_multiply():
-    with pytest.raises(RuntimeError, match="`library` is 1, but it multiplies fp16 and bf16, not fp32"):
+    with pytest.raises(RuntimeError, match="`library` is 1, but it multiplies fp16, bf16 and, .* fp8e4nv; not fp32 with n 8 and k 8"):
         tandem.launch(lambda team: GemmAllReduce(team, 8, 8, 8, "fp32", library=1), ranks=2)
-    with pytest.raises(RuntimeError, match="`library` is 1, but it multiplies fp16 and bf16, not fp8e4nv"):
+    with pytest.raises(RuntimeError, match="`b` is transposed and n and k are multiples of 16, fp8e4nv; not fp8e4nv with n 8 and k 8"):
         choices("ag_gemm", 8, 8, 8, 2, "fp8e4nv", library=1)
 
 
@@ -94,7 +100,7 @@ def test_a_result_of_another_type_is_refused(operator):
         with operator(team, 8, 8, 8, "fp16", library=1) as op:
             op(*product.operands(team.rank, False), 8, out=team.local_empty(product.exact(team.rank).shape, "fp32"))
 
-    with pytest.raises(RuntimeError, match="`library` is 1, but its result has the type of `a`, fp16: `out` is fp32"):
+    with pytest.raises(RuntimeError, match="`library` is 1, but its result of fp16 is fp16: `out` is fp32"):
         tandem.launch(main, ranks=2)
 
 

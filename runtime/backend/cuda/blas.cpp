@@ -11,13 +11,13 @@ namespace tandem::runtime::cuda {
 namespace {
 
 constexpr const char* kFiles[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
-constexpr int32_t kTransposed = 1;                        // cublasOperation_t
-constexpr int kFp32 = 0, kFp16 = 2, kBf16 = 14;           // cudaDataType
-constexpr int kSumsInFp32 = 68;                           // cublasComputeType_t
-constexpr int kTransposesA = 3;                           // cublasLtMatmulDescAttributes_t
-constexpr int kMostWorkspace = 1, kReductionSchemes = 3;  // cublasLtMatmulPreferenceAttributes_t
-constexpr int kAlignments[] = {5, 6, 7, 8};               // of A, B, C and D, the same
-constexpr int kTileId = 1;                                // cublasLtMatmulAlgoConfigAttributes_t
+constexpr int32_t kTransposed = 1;                           // cublasOperation_t
+constexpr int kFp32 = 0, kFp16 = 2, kBf16 = 14, kE4M3 = 28;  // cudaDataType
+constexpr int kSumsInFp32 = 68;                              // cublasComputeType_t
+constexpr int kTransposesA = 3, kSumsFast = 25;              // cublasLtMatmulDescAttributes_t
+constexpr int kMostWorkspace = 1, kReductionSchemes = 3;     // cublasLtMatmulPreferenceAttributes_t
+constexpr int kAlignments[] = {5, 6, 7, 8};                  // of A, B, C and D, the same
+constexpr int kTileId = 1;                                   // cublasLtMatmulAlgoConfigAttributes_t
 constexpr uint32_t kPartsInFp32 = 2;      // cublasLtReductionScheme_t: sums of split products are not rounded between
 constexpr uint64_t kBestAlignment = 256;  // more makes no difference to the library
 constexpr int kAlgorithms = 8;            // that are asked for, the library's best guess first
@@ -113,8 +113,9 @@ class Blas::Plan {
  public:
   Plan(Handle handle, const Product& p) {
     const Functions& f = functions();
-    int type = p.isBfloat16 ? kBf16 : kFp16;
-    auto layout = [&](int64_t rows, int64_t columns) {
+    bool isFp8 = p.type == ProductType::Float8E4NV;
+    int result = p.type == ProductType::Float16 ? kFp16 : kBf16, operand = isFp8 ? kE4M3 : result;
+    auto layout = [&](int type, int64_t rows, int64_t columns) {
       Descriptor made = nullptr;
       succeed(f.layoutCreate(&made, type, uint64_t(rows), uint64_t(columns), rows), "cublasLtMatrixLayoutCreate");
       return Held(made, f.layoutDestroy);
@@ -125,9 +126,11 @@ class Blas::Plan {
     if (p.bTransposed)
       succeed(f.productSet(product_.get(), kTransposesA, &kTransposed, sizeof kTransposed),
               "cublasLtMatmulDescSetAttribute");
-    b_ = p.bTransposed ? layout(p.k, p.n) : layout(p.n, p.k);
-    a_ = layout(p.k, p.m);
-    out_ = layout(p.n, p.m);
+    if (int8_t isFast = 1; isFp8)  // as wgmma sums, and PyTorch unless told otherwise
+      succeed(f.productSet(product_.get(), kSumsFast, &isFast, sizeof isFast), "cublasLtMatmulDescSetAttribute");
+    b_ = p.bTransposed ? layout(operand, p.k, p.n) : layout(operand, p.n, p.k);
+    a_ = layout(operand, p.k, p.m);
+    out_ = layout(result, p.n, p.m);
     choose(handle, p);
   }
 
@@ -186,7 +189,7 @@ Blas::~Blas() {
 }
 
 Blas::Key Blas::keyOf(const Product& p) {
-  return {uint64_t(p.m),    uint64_t(p.n),    uint64_t(p.k),    p.isBfloat16,       p.bTransposed,
+  return {uint64_t(p.m),    uint64_t(p.n),    uint64_t(p.k),    uint64_t(p.type),   p.bTransposed,
           p.workspaceBytes, alignmentOf(p.a), alignmentOf(p.b), alignmentOf(p.out), p.added ? alignmentOf(p.added) : 0};
 }
 

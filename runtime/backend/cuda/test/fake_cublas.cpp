@@ -1,6 +1,7 @@
 // A cuBLASLt without a GPU, for tests: it multiplies in the host's memory by the library's own rules, matrices lying by
 // columns, and refuses what Tandem must not ask for. Its first guess is a tile that Tandem must pass over.
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,7 +12,7 @@
 
 namespace {
 
-constexpr int kInvalid = 7, kFp16 = 2, kBf16 = 14, kSumsInFp32 = 68, kTransposesA = 3, kTileId = 1;
+constexpr int kInvalid = 7, kFp16 = 2, kBf16 = 14, kE4M3 = 28, kSumsInFp32 = 68, kTransposesA = 3, kTileId = 1;
 constexpr uint32_t kShallowTile = 581, kTile = 493;
 
 struct Layout {
@@ -44,7 +45,15 @@ int set(void* numbers, int attribute, const void* value, size_t bytes) {
   return 0;
 }
 
-float valueOf(uint16_t bits, int type) {
+float valueOfE4M3(uint8_t bits) {  // of no NaN
+  int exponent = bits >> 3 & 15;
+  float value = std::ldexp(float((bits & 7) + (exponent ? 8 : 0)), (exponent ? exponent : 1) - 10);
+  return bits & 0x80 ? -value : value;
+}
+
+float valueOf(uint64_t matrix, int64_t at, int type) {
+  if (type == kE4M3) return valueOfE4M3(reinterpret_cast<const uint8_t*>(matrix)[at]);
+  uint16_t bits = reinterpret_cast<const uint16_t*>(matrix)[at];
   if (type == kBf16) return std::bit_cast<float>(uint32_t(bits) << 16);
   return float(std::bit_cast<_Float16>(bits));
 }
@@ -66,7 +75,8 @@ FAKE int cublasLtMatmulDescSetAttribute(void* product, int attribute, const void
   return set(product, attribute, value, bytes);
 }
 FAKE int cublasLtMatrixLayoutCreate(void** layout, int type, uint64_t rows, uint64_t columns, int64_t pitch) {
-  return *layout = new Layout{type, rows, columns, pitch}, type == kFp16 || type == kBf16 ? 0 : kInvalid;
+  return *layout = new Layout{type, rows, columns, pitch},
+         type == kFp16 || type == kBf16 || type == kE4M3 ? 0 : kInvalid;
 }
 FAKE int cublasLtMatrixLayoutDestroy(void* layout) { return delete static_cast<Layout*>(layout), 0; }
 FAKE int cublasLtMatmulPreferenceCreate(void** preference) { return *preference = new Numbers, 0; }
@@ -102,13 +112,16 @@ FAKE int cublasLtMatmul(void*, void* product, const float* alpha, uint64_t a, La
   auto isA = [](const Layout& l, int type, uint64_t rows, uint64_t columns) {
     return l.type == type && l.rows == rows && l.columns == columns && l.pitch >= int64_t(rows);
   };
-  if (!isA(*layoutA, layoutD->type, isTransposed ? k : m, isTransposed ? m : k) ||
-      !isA(*layoutB, layoutD->type, k, n) || !isA(*layoutC, layoutD->type, m, n) || !workspace || !workspaceBytes ||
-      algorithm->tile != kTile || (*beta != 0 && *beta != 1))
+  int type = layoutA->type;
+  // Of fp8 the library takes one order of matrices alone, of whole numbers of 16 bytes, and gives another type.
+  if (type == kE4M3 ? !isTransposed || k % 16 || m % 8 || layoutD->type != kBf16 : layoutD->type != type)
+    return kInvalid;
+  if (!isA(*layoutA, type, isTransposed ? k : m, isTransposed ? m : k) || !isA(*layoutB, type, k, n) ||
+      !isA(*layoutC, layoutD->type, m, n) || !workspace || !workspaceBytes || algorithm->tile != kTile ||
+      (*beta != 0 && *beta != 1))
     return kInvalid;
   auto at = [](uint64_t matrix, const Layout& layout, uint64_t row, uint64_t column) {
-    return valueOf(reinterpret_cast<const uint16_t*>(matrix)[int64_t(column) * layout.pitch + int64_t(row)],
-                   layout.type);
+    return valueOf(matrix, int64_t(column) * layout.pitch + int64_t(row), layout.type);
   };
   for (uint64_t i = 0; i < m; ++i)
     for (uint64_t j = 0; j < n; ++j) {

@@ -97,7 +97,7 @@ double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const Prod
 }
 
 // The one shard of two ranks may be more than a round of tiles: while the link has much to carry, the first need not
-// wait for all.
+// wait for all. A band is about a round of large tiles; more bands would cost the link more than tiles wait less.
 int bandsFor(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& place, const Machine& machine) {
   if (given.bands) return given.bands;
   int64_t shard = shardRows(sizes.m, sizes.ranks);
@@ -106,7 +106,8 @@ int bandsFor(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& p
     return 1;
   double bytes = double(shard * sizes.k * byteSize(sizes.dtype));
   double operations = 2.0 * double(sizes.m) * double(sizes.n) * double(sizes.k);
-  return bytes / machine.copyBytes() > kBusyLink * operations / machine.operations(byteSize(sizes.dtype)) ? 2 : 1;
+  if (bytes / machine.copyBytes() <= kBusyLink * operations / machine.operations(byteSize(sizes.dtype))) return 1;
+  return int(std::clamp<int64_t>(cdiv(cdiv(shard, 128) * cdiv(sizes.n, 256), machine.multiprocessors), 2, 4));
 }
 
 // Returns bands and slices that are the same on every rank: whole steps of the inner size, whichever tile a rank takes.

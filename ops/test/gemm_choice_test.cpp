@@ -167,6 +167,8 @@ TEST(Slices, TwoRanksThatTheLinkHoldsSendBandsAndTheLastDataInSmallPieces) {
   EXPECT_EQ(slices.copies.back(), (std::vector<int>{6, 4, 2}));
   EXPECT_EQ(sliced({8192, 7168, 8192, 2, DType::BFloat16}).bands, 1) << "the product takes longest";
   EXPECT_EQ(sliced({4096, 1024, 12288, 2, DType::BFloat16}).bands, 1) << "a round of tiles";
+  EXPECT_EQ(sliced({23312, 1024, 3584, 2, DType::BFloat16}).bands, 3) << "three rounds of large tiles";
+  EXPECT_EQ(sliced({65536, 1024, 2048, 2, DType::BFloat16}).bands, 4) << "the most";
 }
 
 TEST(Choices, CutTheTilesLeftOverWhereALastRoundWouldBeNearlyEmpty) {

@@ -137,7 +137,7 @@ static Regs convertThroughShared(KernelContext& cx, const Regs& source, const la
                                  unsigned bits, Location loc) {
   const layout::Scratch& scratchPlan = plan.scratch;
   int64_t elements = plan.store.numElements() / scratchPlan.rounds;
-  llvm::Value* base = cx.scratch(elements * bits / 8, loc);
+  llvm::Value* base = cx.meetBeforeScratch(elements * bits / 8, loc, plan.withinWarp);
   auto syncStored = [&] {
     if (plan.withinWarp)
       cx.emit.warpBarrier();
@@ -158,16 +158,7 @@ static Regs convertThroughShared(KernelContext& cx, const Regs& source, const la
   bool matrixLoad = scratchPlan.load != layout::Access::Vector && scratchPlan.rounds == 1;
   Regs out(plan.load.numRegisters());
   for (int64_t round = 0; round < scratchPlan.rounds; ++round) {
-    // Other warps may still read data that the last user of the space left there.
-    if (round == 0) {
-      cx.emit.blockBarrier();
-      if (plan.withinWarp) {
-        cx.warpsMeeting = &cx.b.GetInsertBlock()->back();
-        cx.warpsBegin = cx.scratchBegin();
-      }
-    } else {
-      syncStored();
-    }
+    if (round) syncStored();
     if (matrixStore)
       cx.emit.storeMatrices(base, plan.store, source, bits, scratchPlan.store == layout::Access::MatrixTransposed);
     for (const auto& group : matrixStore ? Groups{} : layout::vectorGroups(plan.store, scratchPlan.storeVector)) {

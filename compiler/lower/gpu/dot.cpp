@@ -31,9 +31,8 @@ void lowerMultiplyAdd(KernelContext& cx, tile::DotOp op) {
   llvm::Type *held = cx.typeOf(accumulator), *sum = cx.typeOf(wide);
   unsigned bits = cx.bitsOf(sum);
   int64_t lhsBytes = lhs.numElements() * bits / 8;
-  llvm::Value* lhsBase = cx.scratch(lhsBytes + rhs.numElements() * bits / 8, op.getLoc());
+  llvm::Value* lhsBase = cx.meetBeforeScratch(lhsBytes + rhs.numElements() * bits / 8, op.getLoc());
   llvm::Value* rhsBase = cx.b.CreateGEP(cx.b.getInt8Ty(), lhsBase, cx.b.getInt32(lhsBytes));
-  cx.emit.blockBarrier();
   storeRowMajor(cx, lhsBase, lhs, widened(cx, op.getLhs(), wide));
   storeRowMajor(cx, rhsBase, rhs, widened(cx, op.getRhs(), wide));
   cx.emit.blockBarrier();

@@ -10,8 +10,7 @@ static void lowerGatherAlong(KernelContext& cx, tile::GatherOp op) {
   LinearLayout source = cx.layoutOf(op.getSource()), result = cx.layoutOf(op.getResult());
   llvm::Type* element = cx.typeOf(op.getSource().getType());
   unsigned bits = cx.bitsOf(element), axis = op.getAxis();
-  llvm::Value* base = cx.scratch(source.numElements() * bits / 8, op.getLoc());
-  cx.emit.blockBarrier();
+  llvm::Value* base = cx.meetBeforeScratch(source.numElements() * bits / 8, op.getLoc());
   storeRowMajor(cx, base, source, cx.use(op.getSource()));
   cx.emit.blockBarrier();
   Regs out;

@@ -31,6 +31,14 @@ using layout::LinearLayout;
 // or one that signals. The numbers are those of traces.
 enum class Role { Block, Consumers, Producer, Signaller };
 
+// A use of the region of shared memory that short-lived uses share.
+struct ScratchUse {
+  int64_t begin, end;
+  llvm::Instruction* base;               // the address by which it accesses the region
+  llvm::Instruction* meeting = nullptr;  // the barrier before it, if nothing else needs that
+  bool isWithinWarps = false;
+};
+
 class KernelContext {
  public:
   KernelContext(llvm::IRBuilder<>& builder, llvm::Module& module, Places& places, const target::TargetInfo& target,
@@ -125,20 +133,20 @@ class KernelContext {
   llvm::Value* sharedElement(llvm::Value* base, llvm::Value* threadOffset, uint64_t own, uint64_t threads,
                              unsigned bits);
   int64_t allocateShared(int64_t bytes, int64_t alignment);  // kept for the kernel's life
-  // A region all short-lived uses share; between two of them lies a barrier. Between loops it lies where the rings of
-  // loops do.
+
+  //===- scratch.cpp: its region for short-lived uses, between loops where the rings of loops lie -----------------===//
   int64_t scratchBegin() const;
+  // The threads meet before a use of what `scratch` gives.
   llvm::Value* scratch(int64_t bytes, mlir::Location loc);
+  // The same, with that meeting, which `spareMeetings` takes away where it orders nothing. `isWithinWarps`: no warp touches
+  // what another one stores.
+  llvm::Value* meetBeforeScratch(int64_t bytes, mlir::Location loc, bool isWithinWarps = false);
   int64_t scratchBudget() const;
-  int64_t sharedBytes = 0, sharedEnd = 0;  // what is allocated, and the end of all that is used
-  int64_t freeBegin = 0;                   // from here on nothing lives while no ring of a loop does
-  int liveRings = 0;                       // rings of loops whose contents live
-  // A use in which no warp touches another's part: its meeting with what used the region before is only one of the warp's
-  // own threads if no other use turns out to be in the kernel, and nothing else to lie there.
-  int scratchUses = 0;
-  llvm::Instruction* warpsMeeting = nullptr;
-  int64_t warpsBegin = 0;
-  void meetInWarpsAlone();
+  int64_t sharedBytes = 0, sharedEnd = 0;            // what is allocated, and the end of all that is used
+  int64_t freeBegin = 0;                             // from here on nothing lives while no ring of a loop does
+  int liveRings = 0;                                 // rings of loops whose contents live
+  llvm::DenseSet<llvm::Instruction*> blockBarriers;  // of all threads that run the code
+
   llvm::DenseMap<mlir::Value, int64_t> smemOffsets;  // of the kernel's own buffers (simt.smem_alloc)
 
   // toBits() turns registers into integers of their bits (booleans as bytes, pointers as 64); the others make words of
@@ -173,10 +181,12 @@ class KernelContext {
   void lowerArguments(mlir::func::FuncOp kernel);
   void lowerOp(mlir::Operation* op);
   void orderPrograms();
+  void spareMeetings();
 
   const Lowerings& lowerings_;
   llvm::DenseMap<mlir::Value, Regs> values_;
   llvm::GlobalVariable* shared_ = nullptr;
+  std::vector<ScratchUse> scratchUses_;
   std::unique_ptr<analysis::AxisInfoAnalysis> axes_;
   std::unique_ptr<ThreadValues> threadValues_;
   llvm::Value* warpId_ = nullptr;

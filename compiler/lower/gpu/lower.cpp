@@ -35,7 +35,7 @@ void KernelContext::lower(func::FuncOp kernel) {
   });
   b.CreateRetVoid();
   finishTrace(*this);
-  meetInWarpsAlone();
+  spareMeetings();
   image.sharedBytes = std::max<int64_t>(llvm::alignTo(sharedBytes, 128), sharedEnd);
   emit.finish(*function);
 }

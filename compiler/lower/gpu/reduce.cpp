@@ -181,14 +181,13 @@ static Rows reduceWarps(KernelContext& cx, tile::ReduceOp op, const LinearLayout
     begins.push_back(bytes);
     bytes += llvm::alignTo(partial.numElements() * cx.bitsOf(v->getType()) / 8, 16);
   }
-  llvm::Value* base = cx.scratch(bytes, op.getLoc());
+  llvm::Value* base = cx.meetBeforeScratch(bytes, op.getLoc());
   auto addressOf = [&](size_t operand, llvm::Value* element) {
     unsigned width = cx.bitsOf(rows[0][operand]->getType()) / 8;
     return cx.b.CreateGEP(
         cx.b.getInt8Ty(), base,
         cx.b.CreateAdd(cx.b.CreateMul(element, cx.b.getInt32(width)), cx.b.getInt32(begins[operand])));
   };
-  cx.emit.blockBarrier();
   cx.when(cx.isOwner(partial), [&] {
     for (auto [r, row] : llvm::enumerate(rows))
       for (auto [k, v] : llvm::enumerate(row)) cx.storeShared(addressOf(k, cx.position(partial, r)), {cx.toBits(v)});

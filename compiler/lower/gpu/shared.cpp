@@ -23,27 +23,6 @@ int64_t KernelContext::allocateShared(int64_t bytes, int64_t alignment) {
   return offset;
 }
 
-int64_t KernelContext::scratchBegin() const { return liveRings ? llvm::alignTo(sharedBytes, 128) : freeBegin; }
-
-int64_t KernelContext::scratchBudget() const { return target.maxSharedBytes() - scratchBegin(); }
-
-llvm::Value* KernelContext::scratch(int64_t bytes, Location loc) {
-  if (bytes > scratchBudget())
-    places.fail(loc, "out-of-shared-memory",
-                "the kernel needs " + std::to_string(scratchBegin() + bytes) + " bytes of shared memory, " +
-                    target.name() + " has " + std::to_string(target.maxSharedBytes()));
-  sharedEnd = std::max(sharedEnd, scratchBegin() + bytes);
-  ++scratchUses;
-  return sharedAddress(scratchBegin());
-}
-
-void KernelContext::meetInWarpsAlone() {
-  if (scratchUses != 1 || !warpsMeeting || warpsBegin < sharedBytes) return;
-  b.SetInsertPoint(warpsMeeting);
-  emit.warpBarrier();
-  warpsMeeting->eraseFromParent();
-}
-
 llvm::Value* KernelContext::toBits(llvm::Value* value) {
   llvm::Type* type = value->getType();
   if (type->isPointerTy()) return b.CreatePtrToInt(value, b.getInt64Ty());

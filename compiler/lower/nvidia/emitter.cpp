@@ -88,7 +88,10 @@ llvm::Value* NvidiaEmitter::loadFirstBlock(llvm::Value* shared, unsigned bits) {
 
 //===- meeting --------------------------------------------------------------------------------------------------===//
 // Consumers have a barrier of their own, for the producer's warps never join.
-void NvidiaEmitter::blockBarrier() { ptx::barrierSync(b_, cx_->role == Role::Block ? 0 : 1, cx_->numThreads()); }
+void NvidiaEmitter::blockBarrier() {
+  ptx::barrierSync(b_, cx_->role == Role::Block ? 0 : 1, cx_->numThreads());
+  cx_->blockBarriers.insert(&b_.GetInsertBlock()->back());
+}
 void NvidiaEmitter::warpBarrier() { b_.CreateIntrinsic(b_.getVoidTy(), I::nvvm_bar_warp_sync, {b_.getInt32(-1)}); }
 void NvidiaEmitter::programBarrier() { meetBlocks(*cx_); }
 void NvidiaEmitter::namedBarrier(int id, int threads, bool arriveOnly) {

@@ -11,7 +11,8 @@ import triton.language as tl
 def rows(x, i, o):
     m = tl.arange(0, 32)[:, None]
     n = tl.arange(0, 16)[None, :]
-    # GATHER: bar.sync
+    # Nothing was in shared memory before.
+    # GATHER-NOT: bar.sync
     # GATHER: st.shared
     # GATHER: bar.sync
     # The index stays inside: 32 rows of 16.

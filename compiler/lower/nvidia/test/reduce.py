@@ -39,7 +39,7 @@ def of_rows(x, o):
 def total(x, o):
     i = tl.arange(0, 1024)
     # TOTAL-COUNT-5: shfl.sync.bfly.b32
-    # TOTAL: bar.sync
+    # TOTAL-NOT: bar.sync
     # TOTAL: st.shared
     # TOTAL: bar.sync
     # TOTAL: ld.shared.v4

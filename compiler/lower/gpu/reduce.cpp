@@ -165,7 +165,19 @@ static void reduceLanes(KernelContext& cx, tile::ReduceOp op, const LinearLayout
   }
 }
 
-// Every warp writes its values; a thread reads the values of all warps at the positions it holds in `result`.
+// The bits of the lane by which lanes share the parts of `warps` warps for positions that all of them want: none where a
+// thread reads few parts.
+static SmallVector<unsigned> sharingLanes(const LinearLayout& result, int64_t warps) {
+  constexpr int64_t kFewParts = 8;
+  SmallVector<unsigned> out;
+  if (result.numRegisters() * warps <= kFewParts) return out;
+  for (auto [bit, basis] : llvm::enumerate(result.bases(Dim::Lane)))
+    if (!basis && int64_t(1) << out.size() < warps) out.push_back(bit);
+  return out;
+}
+
+// Every warp writes its values; a thread reads the values of all warps at the positions it holds in `result`, or its part
+// of them, and has the others' by shuffles.
 static Rows reduceWarps(KernelContext& cx, tile::ReduceOp op, const LinearLayout& layout, const LinearLayout& reduced,
                         const LinearLayout& result, const Rows& rows) {
   SmallVector<unsigned> along = bitsAlong(layout, Dim::Warp, op.getAxis());
@@ -193,19 +205,30 @@ static Rows reduceWarps(KernelContext& cx, tile::ReduceOp op, const LinearLayout
       for (auto [k, v] : llvm::enumerate(row)) cx.storeShared(addressOf(k, cx.position(partial, r)), {cx.toBits(v)});
   });
   cx.emit.blockBarrier();
+  SmallVector<Exchange> shared;
+  llvm::Value* begin = cx.b.getInt32(0);
+  SmallVector<unsigned> sharing = sharingLanes(result, warps);
+  int64_t own = warps >> sharing.size();
+  for (auto [i, bit] : llvm::enumerate(sharing)) {
+    llvm::Value* isUpper = cx.b.CreateAnd(cx.b.CreateLShr(cx.laneId(), bit), 1);
+    begin = cx.b.CreateAdd(begin, cx.b.CreateMul(isUpper, cx.b.getInt32(own << i)));
+    shared.emplace_back(cx, op.getCombine(), bit);
+  }
   Rows out;
   for (int64_t r = 0; r < result.numRegisters(); ++r) {
-    llvm::Value* first = cx.b.CreateMul(cx.position(result, r), cx.b.getInt32(warps));
-    Rows parts(warps);
+    llvm::Value* first = cx.b.CreateAdd(cx.b.CreateMul(cx.position(result, r), cx.b.getInt32(warps)), begin);
+    Rows parts(own);
     for (size_t k = 0; k < rows[0].size(); ++k) {
       llvm::Type* type = rows[0][k]->getType();
-      int64_t vector = std::min<int64_t>(warps, 128 / cx.bitsOf(type));
-      for (int64_t w = 0; w < warps; w += vector)
+      int64_t vector = std::min<int64_t>(own, 128 / cx.bitsOf(type));
+      for (int64_t w = 0; w < own; w += vector)
         for (auto [i, v] : llvm::enumerate(
                  cx.loadShared(addressOf(k, cx.b.CreateAdd(first, cx.b.getInt32(w))), cx.bitsOf(type), vector)))
           parts[w + i].push_back(cx.fromBits(v, type));
     }
-    out.push_back(combineAll(cx, op.getCombine(), std::move(parts)));
+    Regs row = combineAll(cx, op.getCombine(), std::move(parts));
+    for (Exchange& exchange : shared) row = exchange.reduce(row);
+    out.push_back(row);
   }
   return out;
 }

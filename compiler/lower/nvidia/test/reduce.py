@@ -3,6 +3,7 @@
 # RUN: tandemc %s:row_sums --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=ROWS
 # RUN: tandemc %s:of_rows --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=SHARE
 # RUN: tandemc %s:total --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=TOTAL
+# RUN: tandemc %s:total --emit=ptx --target sm_90a --signature '*fp32, *fp32' --num-warps 32 | FileCheck %s --check-prefix=WARPS
 # RUN: tandemc %s:whole --emit=ptx --target sm_80 --signature '*i32, *i32' | FileCheck %s --check-prefix=REDUX
 # RUN: tandemc %s:small --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=SMALL
 # RUN: tandemc %s:first_largest --emit=ptx --target sm_90a --signature '*fp16, *i32' | FileCheck %s --check-prefix=ARGMAX
@@ -43,6 +44,12 @@ def total(x, o):
     # TOTAL: st.shared
     # TOTAL: bar.sync
     # TOTAL: ld.shared.v4
+    # Of many warps' sums a lane reads one.
+    # WARPS: bar.sync
+    # WARPS-NOT: ld.shared.v4
+    # WARPS: ld.shared.b32
+    # WARPS-COUNT-5: shfl.sync.bfly.b32
+    # WARPS-NOT: shfl.sync
     tl.store(o, tl.sum(tl.load(x + i), 0))
 
 

@@ -1,6 +1,5 @@
-// tile.scan: every thread scans its neighbouring registers; then, bit by bit of the position along the axis, the sum
-// before each half of a block comes from the other half: from other registers, from lanes by shuffles, from warps
-// through shared memory.
+// tile.scan: every thread scans its neighbouring registers; then the sum before each part of a block comes from the parts
+// before it: from lanes by shuffles, from warps through shared memory, from other registers.
 #include "compiler/lower/gpu/region.h"
 
 namespace tandem::lower::gpu {
@@ -60,60 +59,131 @@ static void scanRegisters(KernelContext& cx, tile::ScanOp op, std::vector<Chunk>
   }
 }
 
-static Rows fromLane(KernelContext& cx, const Rows& rows, int mask) {
-  Rows out;
-  for (const Regs& row : rows) {
-    Regs& moved = out.emplace_back();
-    for (llvm::Value* v : row) moved.push_back(cx.emit.shuffle(Shuffle::Butterfly, v, cx.b.getInt32(mask)));
-  }
+// Consecutive bits of lanes or of warps that count consecutive bits of the position along the axis.
+struct Run {
+  Dim dim;
+  unsigned first, count;
+
+  unsigned size() const { return 1u << count; }
+};
+
+// The first run of `places`; at most three bits of warps, for a thread looks at all of their sums.
+static Run firstRun(ArrayRef<Place> places) {
+  constexpr unsigned kMostWarpBits = 3;
+  Run run{places[0].dim, places[0].bit, 1};
+  while (run.count < places.size() && places[run.count].dim == run.dim &&
+         places[run.count].bit == run.first + run.count && (run.dim == Dim::Lane || run.count < kMostWarpBits))
+    ++run.count;
+  return run;
+}
+
+// How many parts of a run come before this thread's.
+static llvm::Value* partsBefore(KernelContext& cx, tile::ScanOp op, const Run& run) {
+  llvm::Value* index = run.dim == Dim::Lane ? cx.laneId() : cx.warpId();
+  llvm::Value* part = cx.b.CreateAnd(cx.b.CreateLShr(index, run.first), run.size() - 1);
+  return op.getReverse() ? cx.b.CreateSub(cx.b.getInt32(run.size() - 1), part) : part;
+}
+
+// Puts `earlier`, which is there if `isThere` holds, in front of the sum before a chunk.
+static void putBefore(KernelContext& cx, tile::ScanOp op, Chunk& chunk, const Regs& earlier, llvm::Value* isThere) {
+  chunk.before = choose(cx, isThere, withEarlier(cx, op, chunk, earlier), chunk.before);
+  chunk.hasBefore = chunk.hasBefore ? cx.b.CreateOr(chunk.hasBefore, isThere) : isThere;
+}
+
+static Regs shuffled(KernelContext& cx, const Regs& row, Shuffle mode, llvm::Value* lane) {
+  Regs out;
+  for (llvm::Value* v : row) out.push_back(cx.emit.shuffle(mode, v, lane));
   return out;
 }
 
-// Takes as many rows at a time as fit a modest buffer.
-static Rows fromWarp(KernelContext& cx, const Rows& rows, int mask, Location loc) {
+// Sums over twice as many lanes at each step.
+static void scanLanes(KernelContext& cx, tile::ScanOp op, std::vector<Chunk>& chunks, const Run& run,
+                      bool needsTotals) {
+  Shuffle fromEarlier = op.getReverse() ? Shuffle::Down : Shuffle::Up;
+  llvm::Value *before = partsBefore(cx, op, run), *lanes = cx.b.getInt32((run.size() - 1) << run.first);
+  llvm::Value* last =
+      op.getReverse() ? cx.b.CreateAnd(cx.laneId(), cx.b.CreateNot(lanes)) : cx.b.CreateOr(cx.laneId(), lanes);
+  auto reaches = [&](unsigned lanes) { return cx.b.CreateICmpUGE(before, cx.b.getInt32(lanes)); };
+  for (Chunk& c : chunks) {
+    Regs sum = c.total, other;
+    for (unsigned step = 1; step < run.size(); step *= 2) {
+      other = shuffled(cx, sum, fromEarlier, cx.b.getInt32(step << run.first));
+      sum = choose(cx, reaches(step), combine(cx, op.getCombine(), other, sum), sum);
+    }
+    if (run.count > 1) other = shuffled(cx, sum, fromEarlier, cx.b.getInt32(1 << run.first));
+    putBefore(cx, op, c, other, reaches(1));
+    if (needsTotals) c.total = shuffled(cx, sum, Shuffle::Index, last);
+  }
+}
+
+// The thread whose totals other warps read, and its place among all that do so: `summed` are the bits of a thread's index
+// whose threads hold the same totals.
+struct TotalsPlace {
+  llvm::Value *index, *isFirst;
+  int64_t count;
+
+  static TotalsPlace of(KernelContext& cx, const Run& run, uint64_t summed) {
+    llvm::Value* thread = cx.threadId();
+    TotalsPlace out{cx.b.getInt32(0), cx.b.CreateICmpEQ(cx.b.CreateAnd(thread, summed), cx.b.getInt32(0)), 1};
+    unsigned firstOfRun = run.first + llvm::Log2_32(cx.warpSize());
+    for (unsigned bit = 0; 1 << bit < cx.numThreads(); ++bit) {
+      if (summed >> bit & 1 || (bit >= firstOfRun && bit < firstOfRun + run.count)) continue;
+      llvm::Value* part = cx.b.CreateAnd(cx.b.CreateLShr(thread, bit), 1);
+      out.index = cx.b.CreateOr(out.index, cx.b.CreateMul(part, cx.b.getInt32(out.count)));
+      out.count *= 2;
+    }
+    return out;
+  }
+};
+
+// Every warp writes its totals, and a thread adds up those of all warps of the run, as many chunks at a time as fit a
+// modest buffer.
+static void scanWarps(KernelContext& cx, tile::ScanOp op, std::vector<Chunk>& chunks, const Run& run, uint64_t summed) {
   constexpr int64_t kBufferBytes = 32768;
-  int64_t threads = cx.numThreads(), rowBytes = 0;
-  for (llvm::Value* v : rows[0]) rowBytes += threads * cx.bitsOf(v->getType()) / 8;
-  size_t atOnce = std::clamp<int64_t>(kBufferBytes / rowBytes, 1, rows.size());
-  llvm::Value* base = cx.scratch(atOnce * rowBytes, loc);
-  llvm::Value *here = cx.threadId(), *there = cx.b.CreateXor(here, cx.b.getInt32(mask * cx.warpSize()));
-  Rows out;
-  for (size_t first = 0; first < rows.size(); first += atOnce) {
-    size_t end = std::min(rows.size(), first + atOnce);
-    auto forEach = [&](llvm::Value* thread, llvm::function_ref<void(size_t, size_t, llvm::Value*)> visit) {
-      int64_t begin = 0;
-      for (size_t r = first; r < end; ++r)
-        for (size_t k = 0; k < rows[r].size(); ++k) {
-          int64_t bytes = cx.bitsOf(rows[r][k]->getType()) / 8;
-          llvm::Value* offset = cx.b.CreateAdd(cx.b.CreateMul(thread, cx.b.getInt32(bytes)), cx.b.getInt32(begin));
-          visit(r, k, cx.b.CreateGEP(cx.b.getInt8Ty(), base, offset));
-          begin += bytes * threads;
-        }
-    };
-    cx.emit.blockBarrier();
-    forEach(here, [&](size_t r, size_t k, llvm::Value* address) { cx.storeShared(address, {cx.toBits(rows[r][k])}); });
-    cx.emit.blockBarrier();
-    out.resize(end);
-    forEach(there, [&](size_t r, size_t k, llvm::Value* address) {
-      llvm::Type* type = rows[r][k]->getType();
-      out[r].push_back(cx.fromBits(cx.loadShared(address, cx.bitsOf(type), 1)[0], type));
-    });
+  TotalsPlace place = TotalsPlace::of(cx, run, summed);
+  int64_t warps = run.size(), chunkBytes = 0;
+  SmallVector<int64_t> begins;  // of each value's totals in a chunk's part of the buffer
+  for (llvm::Value* v : chunks[0].total) {
+    begins.push_back(chunkBytes);
+    chunkBytes += llvm::alignTo(place.count * warps * cx.bitsOf(v->getType()) / 8, 16);
   }
-  return out;
-}
-
-// Threads whose lane or warp differs in `bit`.
-static void scanThreads(KernelContext& cx, tile::ScanOp op, std::vector<Chunk>& chunks, bool isLane, unsigned bit) {
-  Rows totals;
-  for (const Chunk& c : chunks) totals.push_back(c.total);
-  Rows others = isLane ? fromLane(cx, totals, 1 << bit) : fromWarp(cx, totals, 1 << bit, op.getLoc());
-  unsigned shift = isLane ? bit : bit + llvm::Log2_32(cx.warpSize());
-  llvm::Value* isHigh = cx.b.CreateTrunc(cx.b.CreateLShr(cx.threadId(), shift), cx.b.getInt1Ty());
-  llvm::Value* isLater = op.getReverse() ? cx.b.CreateNot(isHigh) : isHigh;
-  for (auto [c, other] : llvm::zip(chunks, others)) {
-    c.before = choose(cx, isLater, withEarlier(cx, op, c, other), c.before);
-    c.hasBefore = c.hasBefore ? cx.b.CreateOr(c.hasBefore, isLater) : isLater;
-    c.total = combine(cx, op.getCombine(), choose(cx, isLater, other, c.total), choose(cx, isLater, c.total, other));
+  size_t atOnce = std::clamp<int64_t>(kBufferBytes / chunkBytes, 1, chunks.size());
+  llvm::Value *base = cx.meetBeforeScratch(atOnce * chunkBytes, op.getLoc()), *before = partsBefore(cx, op, run);
+  llvm::Value* own = op.getReverse() ? cx.b.CreateSub(cx.b.getInt32(warps - 1), before) : before;
+  llvm::Value* first = cx.b.CreateMul(place.index, cx.b.getInt32(warps));
+  auto addressOf = [&](size_t chunk, size_t k, llvm::Value* element) {
+    unsigned bytes = cx.bitsOf(chunks[0].total[k]->getType()) / 8;
+    llvm::Value* offset = cx.b.CreateAdd(cx.b.CreateMul(element, cx.b.getInt32(bytes)),
+                                         cx.b.getInt32(chunk % atOnce * chunkBytes + begins[k]));
+    return cx.b.CreateGEP(cx.b.getInt8Ty(), base, offset);
+  };
+  for (size_t begin = 0; begin < chunks.size(); begin += atOnce) {
+    size_t end = std::min(chunks.size(), begin + atOnce);
+    if (begin) cx.emit.blockBarrier();
+    cx.when(place.isFirst, [&] {
+      for (size_t c = begin; c < end; ++c)
+        for (auto [k, v] : llvm::enumerate(chunks[c].total))
+          cx.storeShared(addressOf(c, k, cx.b.CreateAdd(first, own)), {cx.toBits(v)});
+    });
+    cx.emit.blockBarrier();
+    for (size_t c = begin; c < end; ++c) {
+      Rows totals(warps);
+      for (auto [k, v] : llvm::enumerate(chunks[c].total)) {
+        int64_t vector = std::min<int64_t>(warps, 128 / cx.bitsOf(v->getType()));
+        for (int64_t w = 0; w < warps; w += vector)
+          for (auto [i, bits] : llvm::enumerate(cx.loadShared(addressOf(c, k, cx.b.CreateAdd(first, cx.b.getInt32(w))),
+                                                              cx.bitsOf(v->getType()), vector)))
+            totals[w + i].push_back(cx.fromBits(bits, v->getType()));
+      }
+      if (op.getReverse()) std::reverse(totals.begin(), totals.end());
+      Regs sum = totals[0], earlier = sum;
+      for (int64_t w = 1; w < warps; ++w) {
+        if (w > 1) earlier = choose(cx, cx.b.CreateICmpUGE(before, cx.b.getInt32(w)), sum, earlier);
+        sum = combine(cx, op.getCombine(), sum, totals[w]);
+      }
+      putBefore(cx, op, chunks[c], earlier, cx.b.CreateICmpNE(before, cx.b.getInt32(0)));
+      chunks[c].total = sum;
+    }
   }
 }
 
@@ -140,11 +210,23 @@ static void lowerScan(KernelContext& cx, tile::ScanOp op) {
     Regs total = rows[r | chunk.back()];
     chunks.push_back({r, total, total, nullptr});
   }
-  for (auto p = rest; p != places.end(); ++p) {
-    if (p->dim == Dim::Register)
-      scanRegisters(cx, op, chunks, size_t(1) << p->bit);
-    else
-      scanThreads(cx, op, chunks, p->dim == Dim::Lane, p->bit);
+  uint64_t summed = 0;  // bits of a thread's index
+  for (ArrayRef<Place> left(rest, places.end()); !left.empty();) {
+    if (left[0].dim == Dim::Register) {
+      scanRegisters(cx, op, chunks, size_t(1) << left[0].bit);
+      left = left.drop_front();
+      continue;
+    }
+    Run run = firstRun(left);
+    left = left.drop_front(run.count);
+    unsigned first = run.first;
+    if (run.dim == Dim::Lane) {
+      scanLanes(cx, op, chunks, run, !left.empty());
+    } else {
+      scanWarps(cx, op, chunks, run, summed);
+      first += llvm::Log2_32(cx.warpSize());
+    }
+    summed |= uint64_t(run.size() - 1) << first;
   }
   for (const Chunk& c : chunks)
     for (size_t i : c.hasBefore ? ArrayRef<size_t>(chunk) : ArrayRef<size_t>()) {

@@ -12,7 +12,9 @@ def sums(x, o):
     i = tl.arange(0, 64)
     j = tl.arange(0, 32)
     at = i[:, None] * 32 + j[None, :]
-    # LANES: shfl.sync.bfly
+    # Of each of 16 rows the sums over 2, 4 ... 32 lanes, and the one before a lane; nobody asks for the total.
+    # LANES-COUNT-96: shfl.sync.up
+    # LANES-NOT: shfl.sync
     # LANES-NOT: st.shared
     tl.store(o + at, tl.cumsum(tl.load(x + at), 1))
 
@@ -20,11 +22,14 @@ def sums(x, o):
 @triton.jit
 def reversed(x, o):
     i = tl.arange(0, 1024)
-    # WARPS: shfl.sync.bfly
+    # WARPS-COUNT-6: shfl.sync.down
+    # WARPS: shfl.sync.idx
+    # One lane of a warp stores the total of each of two chunks; all threads read those of the four warps.
+    # WARPS-NOT: bar.sync
+    # WARPS-COUNT-2: st.shared.b32
     # WARPS: bar.sync
-    # WARPS: st.shared
-    # WARPS: bar.sync
-    # WARPS: ld.shared
+    # WARPS-COUNT-2: ld.shared.v4
+    # WARPS-NOT: bar.sync
     tl.store(o + i, tl.cumsum(tl.load(x + i), 0, reverse=True))
 
 
@@ -36,8 +41,8 @@ def advance(a, b, c, d):
 @triton.jit
 def recurrence(x, y, o):
     i = tl.arange(0, 128)
-    # PAIR: shfl.sync.bfly
-    # PAIR: shfl.sync.bfly
+    # PAIR: shfl.sync.up
+    # PAIR: shfl.sync.up
     # PAIR: st.shared
     a, b = tl.associative_scan((tl.load(x + i), tl.load(y + i)), 0, advance)
     tl.store(o + i, b)

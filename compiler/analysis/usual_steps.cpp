@@ -6,19 +6,22 @@
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <numeric>
 
 namespace tandem::analysis {
 using namespace mlir;
 namespace {
 
-using Step = std::optional<int64_t>;
+using Step = std::optional<UsualStep>;
+
+constexpr UsualStep kNone{};
 
 class Steps {
  public:
   explicit Steps(const AxisInfoAnalysis& axes) : axes_(axes) {}
 
   Step of(Value v, unsigned dim) {
-    if (!isa<RankedTensorType>(v.getType()) || axes_.of(v).constant) return 0;
+    if (!isa<RankedTensorType>(v.getType()) || axes_.of(v).constant) return kNone;
     auto [known, isNew] = known_.try_emplace({v, dim});
     if (!isNew) return known->second;
     Step step = find(v, dim);
@@ -36,24 +39,24 @@ class Steps {
     }
     auto operand = [&](unsigned i) { return of(op->getOperand(i), dim); };
     return llvm::TypeSwitch<Operation*, Step>(op)
-        .Case<tile::MakeRangeOp>([](auto) { return 1; })
-        .Case<tile::SplatOp>([](auto) { return 0; })
+        .Case<tile::MakeRangeOp>([](auto) { return UsualStep{1}; })
+        .Case<tile::SplatOp>([](auto) { return kNone; })
         .Case<tile::ExpandDimsOp>([&](auto o) {
           unsigned axis = o.getAxis();
-          return dim == axis ? Step(0) : of(o.getSource(), dim - (dim > axis));
+          return dim == axis ? Step(kNone) : of(o.getSource(), dim - (dim > axis));
         })
         .Case<tile::BroadcastOp>([&](auto o) {
           bool spreads = cast<RankedTensorType>(o.getSource().getType()).getDimSize(dim) == 1;
-          return spreads ? Step(0) : of(o.getSource(), dim);
+          return spreads ? Step(kNone) : of(o.getSource(), dim);
         })
         .Case<tile::PermuteOp>([&](auto o) { return of(o.getSource(), o.getOrder()[dim]); })
         .Case<arith::AddIOp, tile::AddPtrOp>([&](auto) { return sum(operand(0), operand(1), 1); })
         .Case<arith::SubIOp>([&](auto) { return sum(operand(0), operand(1), -1); })
         .Case<arith::MulIOp>([&](auto o) { return product(o, dim); })
-        .Case<arith::RemSIOp, arith::RemUIOp>([&](auto) { return operand(1) == 0 ? operand(0) : Step(); })
+        .Case<arith::RemSIOp, arith::RemUIOp>([&](auto) { return operand(1) == kNone ? operand(0) : Step(); })
         .Case<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>([&](auto) {
           Step dividend = operand(0);
-          return operand(1) == 0 && dividend && *dividend >= 0 && *dividend <= 1 ? Step(0) : Step();
+          return operand(1) == kNone && (dividend == kNone || dividend == UsualStep{1}) ? Step(kNone) : Step();
         })
         .Case<arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(
             [&](auto) { return either(operand(0), operand(1)); })
@@ -63,16 +66,25 @@ class Steps {
         .Default([](auto) { return Step(); });
   }
 
-  static Step sum(Step a, Step b, int64_t sign) { return a && b ? Step(*a + sign * *b) : Step(); }
+  static Step sum(Step a, Step b, int64_t sign) {
+    if (!a || !b) return std::nullopt;
+    if (a->isExact && b->isExact) return UsualStep{a->size + sign * b->size};
+    return UsualStep{std::gcd(a->size, b->size), false};
+  }
 
   // The one that moves: the other one is a limit, or stands in where there is nothing.
-  static Step either(Step a, Step b) { return a == b || b == 0 ? a : a == 0 ? b : Step(); }
+  static Step either(Step a, Step b) { return a == b || b == kNone ? a : a == kNone ? b : Step(); }
 
   Step product(arith::MulIOp op, unsigned dim) {
     Step a = of(op.getLhs(), dim), b = of(op.getRhs(), dim);
-    if (a == 0 && b == 0) return 0;
-    std::optional<int64_t> x = axes_.of(op.getLhs()).constant, y = axes_.of(op.getRhs()).constant;
-    return x && b ? Step(*x * *b) : y && a ? Step(*y * *a) : Step();
+    return b == kNone ? multiple(a, op.getRhs(), dim) : a == kNone ? multiple(b, op.getLhs(), dim) : Step();
+  }
+
+  Step multiple(Step step, Value factor, unsigned dim) {
+    if (!step || step == kNone) return step;
+    const AxisInfo& known = axes_.of(factor);
+    if (known.constant) return UsualStep{step->size * *known.constant, step->isExact};
+    return UsualStep{std::abs(step->size) * known.divisibility(dim), false};
   }
 
   const AxisInfoAnalysis& axes_;
@@ -81,7 +93,7 @@ class Steps {
 
 }  // namespace
 
-std::optional<int64_t> usualStep(Value tile, unsigned dim, const AxisInfoAnalysis& axes) {
+std::optional<UsualStep> usualStep(Value tile, unsigned dim, const AxisInfoAnalysis& axes) {
   return Steps(axes).of(tile, dim);
 }
 

@@ -9,8 +9,14 @@ namespace tandem::analysis {
 
 class AxisInfoAnalysis;
 
+struct UsualStep {
+  int64_t size = 0;
+  bool isExact = true;  // no: a multiple of `size`, which is positive
+  bool operator==(const UsualStep&) const = default;
+};
+
 // Returns by how much a tile's elements, of pointers counted in elements, usually grow along `dim`; nothing where that is
-// not a known number.
-std::optional<int64_t> usualStep(mlir::Value tile, unsigned dim, const AxisInfoAnalysis& axes);
+// not one number for all of them.
+std::optional<UsualStep> usualStep(mlir::Value tile, unsigned dim, const AxisInfoAnalysis& axes);
 
 }  // namespace tandem::analysis

@@ -5,16 +5,22 @@
 namespace tandem::analysis::test {
 
 // The step along `dim` of the tile that `ops` name "r".
-static std::optional<int64_t> step(const std::string& ops, unsigned dim = 0) {
+static std::optional<UsualStep> usual(const std::string& ops, unsigned dim = 0) {
   Kernel k(
-      "func.func @k(%p: !tile.ptr<f16>, %w: i32, %n: i32) {\n"
+      "func.func @k(%p: !tile.ptr<f16>, %w: i32, %n: i32, %m: i32 {tile.multiple_of = 16 : i32}) {\n"
       "%range = tile.make_range 0 to 128 : tensor<128xi32>\n"
       "%ws = tile.splat %w : i32 -> tensor<128xi32>\n"
+      "%ms = tile.splat %m : i32 -> tensor<128xi32>\n"
       "%ps = tile.splat %p : !tile.ptr<f16> -> tensor<128x!tile.ptr<f16>>\n"
       "%three = arith.constant dense<3> : tensor<128xi32>\n"
       "%c0 = arith.constant 0 : i32\n%c1 = arith.constant 1 : i32\n" +
       ops + "\nreturn }");
   return usualStep(k.value("r"), dim, AxisInfoAnalysis(k.function()));
+}
+
+static std::optional<int64_t> step(const std::string& ops, unsigned dim = 0) {
+  std::optional<UsualStep> found = usual(ops, dim);
+  return found && found->isExact ? std::optional(found->size) : std::nullopt;
 }
 
 static std::string arith(const std::string& op, const std::string& l, const std::string& r) {
@@ -29,14 +35,25 @@ TEST(UsualSteps, Arithmetic) {
   EXPECT_EQ(step(arith("muli", "%range", "%ws")), std::nullopt);
 }
 
+TEST(UsualSteps, Multiples) {
+  EXPECT_EQ(usual(arith("muli", "%range", "%ws")), (UsualStep{1, false}));
+  EXPECT_EQ(usual(arith("muli", "%ms", "%range")), (UsualStep{16, false}));
+  EXPECT_EQ(usual("%x = arith.muli %range, %ms : tensor<128xi32>\n" + arith("muli", "%x", "%three")),
+            (UsualStep{48, false}));
+  EXPECT_EQ(usual("%x = arith.muli %range, %ms : tensor<128xi32>\n" + arith("addi", "%x", "%ws")),
+            (UsualStep{16, false}));
+  EXPECT_EQ(usual("%x = arith.muli %range, %ms : tensor<128xi32>\n" + arith("subi", "%range", "%x")),
+            (UsualStep{1, false}));
+}
+
 TEST(UsualSteps, WhatInterruptsRuns) {
   EXPECT_EQ(step(arith("remsi", "%range", "%ws")), 1);
   EXPECT_EQ(step(arith("remsi", "%ws", "%range")), std::nullopt);
   EXPECT_EQ(step(arith("divsi", "%range", "%ws")), 0);
   EXPECT_EQ(step("%x = arith.muli %range, %three : tensor<128xi32>\n" + arith("divsi", "%x", "%ws")), std::nullopt);
   EXPECT_EQ(step(arith("maxsi", "%range", "%three")), 1);
-  EXPECT_EQ(step("%m = arith.cmpi slt, %range, %ws : tensor<128xi32>\n"
-                 "%r = arith.select %m, %range, %three {name = \"r\"} : tensor<128xi1>, tensor<128xi32>"),
+  EXPECT_EQ(step("%is = arith.cmpi slt, %range, %ws : tensor<128xi32>\n"
+                 "%r = arith.select %is, %range, %three {name = \"r\"} : tensor<128xi1>, tensor<128xi32>"),
             1);
   EXPECT_EQ(step("%x = arith.muli %range, %three : tensor<128xi32>\n" + arith("minsi", "%x", "%range")), std::nullopt);
 }

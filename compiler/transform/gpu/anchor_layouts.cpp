@@ -38,6 +38,15 @@ int64_t bytesOf(Type element) {
   return isa<tile::PtrType>(element) ? 8 : std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
 
+// How far apart neighbours along `dim` may well be, up to a number that stands for far. What is unknown of a step is that
+// it is a multiple of a large number: strides are multiples of those of the dimensions inside.
+int64_t usualDistance(Value pointers, unsigned dim, const analysis::AxisInfoAnalysis& axes) {
+  constexpr int64_t kFar = 16, kPerhapsFar = 8;
+  std::optional<analysis::UsualStep> step = analysis::usualStep(pointers, dim, axes);
+  if (!step || step->size == 0) return kFar;
+  return std::min(kFar, step->isExact ? std::abs(step->size) : std::max(kPerhapsFar, step->size));
+}
+
 bool multipliesBatches(Value tile) {
   auto isBatched = [](tile::DotOp dot) {
     return cast<RankedTensorType>(dot.getType()).getRank() > 2 ? WalkResult::interrupt() : WalkResult::advance();
@@ -54,8 +63,7 @@ Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysi
   std::iota(order.begin(), order.end(), 0);
   const analysis::AxisInfo& info = axes.of(pointers);
   auto rating = [&](unsigned d) {
-    bool isUsual = info.contiguity(d) == 1 && analysis::usualStep(pointers, d, axes) == 1;
-    return std::tuple(info.contiguity(d), isUsual, d);
+    return std::tuple(info.contiguity(d), info.contiguity(d) == 1 ? -usualDistance(pointers, d, axes) : 0, d);
   };
   llvm::sort(order, [&](unsigned a, unsigned b) { return rating(a) > rating(b); });
   int64_t element = bytesOf(cast<tile::PtrType>(type.getElementType()).getPointee());

@@ -43,16 +43,17 @@ struct ChooseWarps : impl::ChooseWarpsBase<ChooseWarps> {
           llvm::formatv("{0} warps instead of {1}: the sums would take {2} registers of a thread", kMany, kFew, sums)
               .str());
     });
-    // A loop that carries several sums needs the registers of all at once.
+    // A loop needs the registers of what it carries and of its products' results at once.
     kernel.walk([&](scf::ForOp loop) {
-      SmallVector<tile::DotOp> dots = productsOfSums(loop);
-      int64_t sums = 0;
-      for (tile::DotOp dot : dots) sums += sumsOfThread(dot, kFew);
-      bool fit = llvm::all_of(dots, [&](tile::DotOp dot) { return fitsWgmma(dot, kMany, *gpu); });
-      if (dots.size() < 2 || sums < kRegistersOfThread || !fit) return;
+      auto dots = loop.getBody()->getOps<tile::DotOp>();
+      int64_t registers = registersOfLoop(loop, kFew);
+      bool fit = llvm::all_of(
+          dots, [&](tile::DotOp dot) { return fitsWgmma(dot, kMany, *gpu) || !fitsWgmma(dot, kFew, *gpu); });
+      bool uses = llvm::any_of(dots, [&](tile::DotOp dot) { return fitsWgmma(dot, kMany, *gpu); });
+      if (!fit || !uses || registers < kRegistersOfThread) return;
       changes = true;
-      const char* text = "{0} warps instead of {1}: the {2} sums of this loop would take {3} registers of a thread";
-      remark::passed(loop, kRemarks, llvm::formatv(text, kMany, kFew, dots.size(), sums).str());
+      const char* text = "{0} warps instead of {1}: tiles of this loop would take {2} registers of a thread";
+      remark::passed(loop, kRemarks, llvm::formatv(text, kMany, kFew, registers).str());
     });
     if (changes) tile::setNumWarps(kernel, kMany);
   }

@@ -94,3 +94,37 @@ func.func @two_small_sums(%x: tensor<128x64xf16>, %y: tensor<64x64xf16>, %s: ten
   }
   return %r#0, %r#1 : tensor<128x64xf32>, tensor<128x64xf32>
 }
+
+// A sum of 128 registers, and as many for the product that is scaled before it is added.
+// CHECK-LABEL: func.func @scaled
+// CHECK-SAME: tile.num_warps = 8
+func.func @scaled(%x: tensor<128x64xf16>, %y: tensor<64x128xf16>, %f: tensor<128x128xf32>, %n: i32) -> tensor<128x128xf32> attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %zero) -> (tensor<128x128xf32>) : i32 {
+    %p = tile.dot %x, %y, %zero : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+    %s = arith.mulf %p, %f : tensor<128x128xf32>
+    %t = arith.addf %a, %s : tensor<128x128xf32>
+    scf.yield %t : tensor<128x128xf32>
+  }
+  return %r : tensor<128x128xf32>
+}
+
+// Of eight columns, eight warps would have too few.
+// CHECK-LABEL: func.func @few_columns
+// CHECK-SAME: tile.num_warps = 4
+func.func @few_columns(%x: tensor<64x64xf16>, %y: tensor<64x256xf16>, %z: tensor<64x8xf16>, %f: tensor<64x256xf32>, %n: i32) -> (tensor<64x256xf32>, tensor<64x8xf32>) attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x256xf32>
+  %none = arith.constant dense<0.0> : tensor<64x8xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %zero, %b = %none) -> (tensor<64x256xf32>, tensor<64x8xf32>) : i32 {
+    %p = tile.dot %x, %y, %zero : tensor<64x64xf16>, tensor<64x256xf16> -> tensor<64x256xf32>
+    %s = arith.mulf %p, %f : tensor<64x256xf32>
+    %t = arith.addf %a, %s : tensor<64x256xf32>
+    %q = tile.dot %x, %z, %b : tensor<64x64xf16>, tensor<64x8xf16> -> tensor<64x8xf32>
+    scf.yield %t, %q : tensor<64x256xf32>, tensor<64x8xf32>
+  }
+  return %r#0, %r#1 : tensor<64x256xf32>, tensor<64x8xf32>
+}

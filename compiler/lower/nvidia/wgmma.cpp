@@ -274,7 +274,19 @@ static void lowerProduct(KernelContext& cx, tgpu::WgmmaOp op) {
   }
 }
 
-// Stores into panels as TMA would have written them; then the asynchronous proxy, where there is one, may read.
+// The next or the previous store into a buffer, if nothing lies between that reads buffers or writes memory; or null.
+static tgpu::LocalStoreOp besideStore(tgpu::LocalStoreOp op, bool isNext) {
+  for (Operation* at = op;;) {
+    at = isNext ? at->getNextNode() : at->getPrevNode();
+    if (!at) return nullptr;
+    if (auto store = dyn_cast<tgpu::LocalStoreOp>(at)) return store.getBuffer() == op.getBuffer() ? nullptr : store;
+    bool isOfBuffers = isa<tgpu::TgpuDialect>(at->getDialect()) && !isa<tgpu::ConvertLayoutOp>(at);
+    if (isOfBuffers || at->getNumRegions() || !(isMemoryEffectFree(at) || isa<tile::LoadOp>(at))) return nullptr;
+  }
+}
+
+// Stores into panels as TMA would have written them; then the asynchronous proxy, where there is one, may read. The block
+// meets before the first and behind the last of several such stores.
 static void lowerLocalStore(KernelContext& cx, tgpu::LocalStoreOp op) {
   LinearLayout from = cx.layoutOf(op.getValue());
   auto type = cast<tile::SmemType>(op.getBuffer().getType());
@@ -286,7 +298,7 @@ static void lowerLocalStore(KernelContext& cx, tgpu::LocalStoreOp op) {
   auto grouped = [&](int64_t v) { return layout::vectorGroups(placed, v); };
   while (vector > 1 && llvm::any_of(grouped(vector), [&](const auto& g) { return int64_t(g.size()) != vector; }))
     vector /= 2;
-  cx.emit.blockBarrier();
+  if (!besideStore(op, false)) cx.emit.blockBarrier();
   llvm::Value* base = cx.sharedAddress(buffer.offset);
   for (const auto& group : grouped(vector)) {
     Regs parts;
@@ -295,6 +307,7 @@ static void lowerLocalStore(KernelContext& cx, tgpu::LocalStoreOp op) {
         cx.b.CreateGEP(cx.b.getInt8Ty(), base, cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8))),
         parts);
   }
+  if (besideStore(op, true)) return;
   if (cx.target.hasTma()) ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
   cx.emit.blockBarrier();
 }

@@ -82,20 +82,20 @@ static Rows reduceRegisters(KernelContext& cx, tile::ReduceOp op, const LinearLa
 
 namespace {
 
-// Lanes that differ in one bit exchange rows. Where the region may round otherwise with its arguments exchanged, both
-// lanes of a pair put the lower one's first.
+// Lanes that differ in one bit exchange rows.
 class Exchange {
  public:
-  Exchange(KernelContext& cx, Region& region, unsigned bit)
-      : cx_(cx), region_(region), mask_(1u << bit), isOrdered_(!isSymmetric(region)) {
+  Exchange(KernelContext& cx, Region& region, unsigned bit) : cx_(cx), region_(region), mask_(1u << bit) {
     isUpper_ = cx.b.CreateICmpNE(cx.b.CreateAnd(cx.laneId(), mask_), cx.b.getInt32(0));
   }
 
-  // Both lanes have the same afterwards, to the last bit.
-  Regs reduce(const Regs& row) { return join(row, shuffle(row)); }
+  // Both lanes have the same afterwards, to the last bit, if the region is symmetric.
+  Regs reduce(const Regs& row) { return combine(cx_, region_, row, shuffle(row)); }
 
   // Each lane keeps one of two rows.
-  Regs deal(const Regs& lower, const Regs& upper) { return join(choose(upper, lower), shuffle(choose(lower, upper))); }
+  Regs deal(const Regs& lower, const Regs& upper) {
+    return combine(cx_, region_, choose(upper, lower), shuffle(choose(lower, upper)));
+  }
 
   // The two rows of which each lane has kept one.
   std::pair<Regs, Regs> collect(const Regs& kept) {
@@ -114,24 +114,30 @@ class Exchange {
     for (auto [upper, lower] : llvm::zip(ofUpper, ofLower)) out.push_back(cx_.b.CreateSelect(isUpper_, upper, lower));
     return out;
   }
-  Regs join(const Regs& own, const Regs& other) {
-    return isOrdered_ ? combine(cx_, region_, choose(other, own), choose(own, other))
-                      : combine(cx_, region_, own, other);
-  }
-
   KernelContext& cx_;
   Region& region_;
   unsigned mask_;
-  bool isOrdered_;
   llvm::Value* isUpper_;
 };
 
 }  // namespace
 
+// Where lanes may have rounded otherwise, because the region is not symmetric, all that differ in `bits` take what the first
+// of them has.
+static void agree(KernelContext& cx, Region& region, ArrayRef<unsigned> bits, Rows& rows) {
+  if (bits.empty() || isSymmetric(region)) return;
+  unsigned mask = 0;
+  for (unsigned bit : bits) mask |= 1u << bit;
+  llvm::Value* first = cx.b.CreateAnd(cx.laneId(), cx.b.getInt32(~mask));
+  for (Regs& row : rows)
+    for (llvm::Value*& v : row) v = cx.emit.shuffle(Shuffle::Index, v, first);
+}
+
 // Rows are dealt to lanes as long as there are some to deal, which takes a shuffle for half of them (`layout::dealtSlice`).
 // With `collects` all lanes that differ only along the axis hold the same in the end, to the last bit: from three bits of
-// lanes on, to deal and to collect is less than a shuffle a row and bit.
-static void reduceLanes(KernelContext& cx, tile::ReduceOp op, const LinearLayout& layout, bool collects, Rows& rows) {
+// lanes on, to deal and to collect is less than a shuffle a row and bit. With `agrees` so do lanes that hold one row.
+static void reduceLanes(KernelContext& cx, tile::ReduceOp op, const LinearLayout& layout, bool collects, bool agrees,
+                        Rows& rows) {
   constexpr size_t kFewestBits = 3;
   SmallVector<unsigned> lanes = bitsAlong(layout, Dim::Lane, op.getAxis());
   bool isWhole = lanes.size() == llvm::Log2_32(cx.warpSize());
@@ -143,10 +149,12 @@ static void reduceLanes(KernelContext& cx, tile::ReduceOp op, const LinearLayout
       }))
     return;
   SmallVector<Exchange> dealt;
+  SmallVector<unsigned> reduced;
   for (unsigned bit : llvm::reverse(lanes)) {
     Exchange exchange(cx, op.getCombine(), bit);
     if (rows.size() == 1 || (collects && lanes.size() < kFewestBits)) {
       for (Regs& row : rows) row = exchange.reduce(row);
+      reduced.push_back(bit);
       continue;
     }
     Rows kept;
@@ -154,6 +162,7 @@ static void reduceLanes(KernelContext& cx, tile::ReduceOp op, const LinearLayout
     rows = std::move(kept);
     if (collects) dealt.push_back(exchange);
   }
+  if (agrees) agree(cx, op.getCombine(), reduced, rows);
   for (Exchange& exchange : llvm::reverse(dealt)) {
     Rows all;
     for (const Regs& row : rows) {
@@ -230,6 +239,7 @@ static Rows reduceWarps(KernelContext& cx, tile::ReduceOp op, const LinearLayout
     for (Exchange& exchange : shared) row = exchange.reduce(row);
     out.push_back(row);
   }
+  agree(cx, op.getCombine(), sharing, out);
   return out;
 }
 
@@ -241,7 +251,7 @@ static void lowerReduce(KernelContext& cx, tile::ReduceOp op) {
   bool collects = !isOverWarps && llvm::any_of(op.getResults(), [&](mlir::Value v) {
     return !isa<RankedTensorType>(v.getType()) || cx.layoutOf(v) != dealt;
   });
-  reduceLanes(cx, op, layout, collects, rows);
+  reduceLanes(cx, op, layout, collects, !isOverWarps, rows);
   LinearLayout reduced = collects ? layout::slice(layout, op.getAxis()) : dealt;
   if (isOverWarps) {
     // Other warps' values are read straight into the results' layout, if they have one in common.

@@ -108,10 +108,10 @@ def mean_of_means(n1, m1, n2, m2):
 def mean(x, o):
     i = tl.arange(0, 32)
     v = tl.load(x + i)
-    # Both lanes of a pair round alike: the lower one's mean first.
-    # MEAN-COUNT-2: shfl.sync.bfly
-    # MEAN-COUNT-3: selp
-    # MEAN: shfl.sync.bfly
+    # The two lanes of a pair may round otherwise: all take the first one's.
+    # MEAN-COUNT-10: shfl.sync.bfly
+    # MEAN-NOT: selp
+    # MEAN: shfl.sync.idx
     n, m = tl.reduce((v * 0 + 1, v), 0, mean_of_means)
     tl.store(o, m)
 
@@ -125,7 +125,9 @@ def sum_and_left(a, i, b, j):
 def sum_and_any(x, o):
     i = tl.arange(0, 32)
     v = tl.load(x + i)
-    # An argument that is passed on as it is comes from the lower lane in both lanes of a pair.
-    # ANY-COUNT-5: selp.f32
+    # An argument that is passed on as it is comes from the first lane in all of them.
+    # ANY-NOT: selp.f32
+    # ANY-COUNT-2: shfl.sync.idx
+    # ANY: st.global
     s, j = tl.reduce((v, v * 2), 0, sum_and_left)
     tl.store(o + i, v - s + j)

@@ -167,13 +167,12 @@ void lowerBlockLoad(KernelContext& cx, tile::BlockLoadOp op) {
 
 }  // namespace
 
-void lowerBlockStore(KernelContext& cx, tile::BlockStoreOp op) {
+void lowerBlockStore(KernelContext& cx, tile::BlockStoreOp op, const Regs& values) {
   llvm::Type* element = cx.typeOf(op.getValue().getType());
   LinearLayout layout = cx.layoutOf(op.getValue());
   GlobalBlock block{op.getBase(),    op.getShape(),         op.getStrides(),
                     op.getOffsets(), op.getBoundaryCheck(), op.getDescriptor()};
   uint64_t copies = layout.freeMask(Dim::Register);
-  const Regs values = cx.use(op.getValue());
   whenVector(cx, layout, cx.bitsOf(element), block, [&](size_t vector) {
     if (op.getReduce()) vector = updatedAtOnce(cx, *op.getReduce(), element, vector);
     BlockAccess access = blockAccess(cx, layout, memoryType(cx, element), block, vector);
@@ -193,7 +192,10 @@ void lowerBlockStore(KernelContext& cx, tile::BlockStoreOp op) {
 
 void registerBlockMemory(Lowerings& table) {
   table.on<tile::BlockLoadOp>([](KernelContext& cx, auto o) { lowerBlockLoad(cx, o); });
-  table.on<tile::BlockStoreOp>([](KernelContext& cx, auto o) { lowerBlockStore(cx, o); });
+  table.on<tile::BlockStoreOp>([](KernelContext& cx, auto o) {
+    const Regs values = cx.use(o.getValue());
+    lowerBlockStore(cx, o, values);
+  });
 }
 
 }  // namespace tandem::lower::gpu

@@ -4,6 +4,7 @@
 
 namespace tandem::lower::gpu {
 
-void lowerBlockStore(KernelContext& cx, tile::BlockStoreOp op);
+// `values`: those of the op's tile.
+void lowerBlockStore(KernelContext& cx, tile::BlockStoreOp op, const Regs& values);
 
 }  // namespace tandem::lower::gpu

@@ -337,6 +337,25 @@ static void lowerTmaStore(KernelContext& cx, tile::BlockStoreOp op) {
   }
 }
 
+// Calls `use` with the store's values in a branch, into which those narrower than a word come in words, as TMA's branch
+// takes them: one by one they would be in a register each before either branch.
+static void whenInWords(KernelContext& cx, llvm::Value* condition, tile::BlockStoreOp store,
+                        llvm::function_ref<void(const Regs&)> use) {
+  const Regs values = cx.use(store.getValue());
+  llvm::Type* element = values[0]->getType();
+  unsigned bits = cx.bitsOf(element);
+  if (bits >= 32 || values.size() * bits % 32) return cx.when(condition, [&] { use(values); });
+  Regs parts;
+  for (llvm::Value* v : values) parts.push_back(cx.toBits(v));
+  Regs words = cx.pack(parts, 32);
+  cx.when(condition, [&] {
+    for (llvm::Value*& word : words) word = ptx::concealed(cx.b, word);
+    Regs own = cx.unpack(words, bits, values.size());
+    for (llvm::Value*& v : own) v = cx.fromBits(v, element);
+    use(own);
+  });
+}
+
 // The threads store what TMA would leave out.
 static void lowerBulkStore(KernelContext& cx, tile::BlockStoreOp store) {
   llvm::Value* misfit = nullptr;
@@ -349,7 +368,7 @@ static void lowerBulkStore(KernelContext& cx, tile::BlockStoreOp store) {
   }
   traced(cx, "store", store, nullptr, [&] {
     if (!misfit) return lowerTmaStore(cx, store);
-    cx.when(misfit, [&] { lowerBlockStore(cx, store); });
+    whenInWords(cx, misfit, store, [&](const Regs& values) { lowerBlockStore(cx, store, values); });
     cx.when(cx.b.CreateNot(misfit), [&] { lowerTmaStore(cx, store); });
   });
 }
@@ -360,10 +379,11 @@ void registerTma(Lowerings& table) {
   on<tgpu::TmaStoreOp>(
       table, [](KernelContext& cx, auto o) { traced(cx, "store", o, nullptr, [&] { lowerTmaStore(cx, o); }); });
   on<tile::BlockStoreOp>(table, [](KernelContext& cx, auto o) {
+    const Regs values = cx.use(o.getValue());
     if (tgpu::isBulk(o))
       lowerBulkStore(cx, o);
     else
-      lowerBlockStore(cx, o);
+      lowerBlockStore(cx, o, values);
   });
 }
 

@@ -1,4 +1,4 @@
-// cvt. PTX names the upper element first.
+// cvt, mov. PTX names the upper element first.
 #include "compiler/codegen/nvidia/asm/convert.h"
 
 namespace tandem::codegen::ptx {
@@ -35,6 +35,10 @@ llvm::Value* halfToFloat8(llvm::IRBuilderBase& b, Float8 type, llvm::Value* pair
 
 llvm::Value* float8ToHalf(llvm::IRBuilderBase& b, Float8 type, llvm::Value* pair) {
   return convert(b, "cvt.rn.f16x2." + name(type), pairOf(b.getHalfTy()), {pair});
+}
+
+llvm::Value* concealed(llvm::IRBuilderBase& b, llvm::Value* word) {
+  return convert(b, "mov.b32", b.getInt32Ty(), {word});
 }
 
 llvm::Value* roundToTf32(llvm::IRBuilderBase& b, llvm::Value* x) {

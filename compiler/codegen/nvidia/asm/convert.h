@@ -15,6 +15,9 @@ llvm::Value* packFloat8(llvm::IRBuilderBase& b, Float8 type, llvm::Value* first,
 llvm::Value* halfToFloat8(llvm::IRBuilderBase& b, Float8 type, llvm::Value* pair);  // <2 x half> -> i16
 llvm::Value* float8ToHalf(llvm::IRBuilderBase& b, Float8 type, llvm::Value* pair);  // i16 -> <2 x half>, exact
 
+// The same i32, of which LLVM does not know what it is made of.
+llvm::Value* concealed(llvm::IRBuilderBase& b, llvm::Value* word);
+
 // A float's bits (i32) rounded to tf32, ties away from zero.
 llvm::Value* roundToTf32(llvm::IRBuilderBase& b, llvm::Value* x);
 

@@ -91,18 +91,24 @@ while [ "$1" != -o ]; do shift; done; echo code > "$2")");
 }
 
 // This ptxas uses `spent` registers where one block is enough, `weighed` of its own choice, and else as many as the blocks
-// leave; with fewer than 120 for more blocks it spills.
+// leave; with fewer than 120 for more blocks it spills `spilt` bytes.
 class Occupying : public testing::Test {
  protected:
-  std::optional<Assembled> assembled(int spent, int weighed, const BlockNeeds& block, const std::string& bound = "") {
-    std::string ptxas = script(folder_, "ptxas", R"(
+  std::optional<Assembled> assembled(int spent, int weighed, const BlockNeeds& block, const std::string& bound = "",
+                                     int spilt = 48) {
+    std::string ptxas = script(folder_, "ptxas",
+                               R"(
 while [ "$1" != -o ]; do shift; done; echo code > "$2"
 blocks=$(sed -n 's/^.minnctapersm //p' "$3"); threads=$(sed -n 's/^.reqntid \([0-9]*\).*/\1/p' "$3")
 spilt=0
 case $blocks in
-1) used=)" + std::to_string(spent) + R"(;;
-"") used=)" + std::to_string(weighed) + R"(;;
-*) used=$((65536 / blocks / threads / 8 * 8)); [ $used -ge 120 ] || spilt=8;;
+1) used=)" + std::to_string(spent) +
+                                   R"(;;
+"") used=)" + std::to_string(weighed) +
+                                   R"(;;
+*) used=$((65536 / blocks / threads / 8 * 8)); [ $used -ge 120 ] || spilt=)" +
+                                   std::to_string(spilt) +
+                                   R"(;;
 esac
 echo "    0 bytes stack frame, $spilt bytes spill stores, 0 bytes spill loads"
 echo "ptxas info    : Used $used registers")");
@@ -166,6 +172,11 @@ TEST_F(Occupying, OneBlockMoreIsMadeRoomFor) {
 }
 
 TEST_F(Occupying, ABlockMoreThatSpillsIsNotTaken) { EXPECT_EQ(assembled(96, 96, {384, 0})->cubin.registers, 96); }
+
+TEST_F(Occupying, TwiceTheBlocksMaySpillAFewBytes) {
+  EXPECT_EQ(assembled(90, 69, {512, 0}, "", 8)->cubin.registers, 64) << "two blocks instead of one";
+  EXPECT_EQ(assembled(96, 96, {384, 0}, "", 40)->cubin.registers, 96) << "more than a few";
+}
 
 TEST_F(Occupying, NoBlockIsSoughtThatCannotBeHad) {
   EXPECT_EQ(assembled(160, 100, {256, 200 << 10})->cubin.registers, 160) << "shared memory holds one block";

@@ -38,6 +38,7 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   passes.addPass(createScheduleProducts());
   passes.addPass(createLongestFirst());  // No later pass makes a `tile.program_id`.
   if (!options.layouts) return;
+  passes.addPass(createOrderOffsets());  // Of the addresses that are left.
   passes.addPass(createAssignLayouts({target}));
   // A thread's own accesses, by layout, need none between them.
   passes.addPass(createInsertBarriers());

@@ -24,7 +24,7 @@ class PointerForm {
     auto tile = RankedTensorType::get(type_.getShape(), pointer);
     pointers = tile::SplatOp::create(b_, loc_, tile, base);
     for (int64_t d = 0; d < type_.getRank(); ++d) {
-      Value places = places_[d] = rangeAlong(d);
+      Value places = wide(places_[d] = rangeAlong(d));
       Value moved =
           arith::MulIOp::create(b_, loc_, places, tile::SplatOp::create(b_, loc_, places.getType(), stride(d)));
       if (d + 1 != type_.getRank()) promise(moved, promised());
@@ -61,13 +61,17 @@ class PointerForm {
     int64_t size = type_.getDimSize(d);
     SmallVector<int64_t> shape{size};
     Value range = tile::MakeRangeOp::create(b_, loc_, RankedTensorType::get(shape, b_.getI32Type()), 0, size);
-    range = arith::ExtSIOp::create(b_, loc_, RankedTensorType::get(shape, b_.getI64Type()), range);
     for (int64_t other = 0; other < type_.getRank(); ++other) {
       if (other == d) continue;
       shape.insert(shape.begin() + other, 1);
-      range = tile::ExpandDimsOp::create(b_, loc_, RankedTensorType::get(shape, b_.getI64Type()), range, other);
+      range = tile::ExpandDimsOp::create(b_, loc_, RankedTensorType::get(shape, b_.getI32Type()), range, other);
     }
     return range;
+  }
+
+  Value wide(Value places) {
+    auto type = RankedTensorType::get(cast<RankedTensorType>(places.getType()).getShape(), b_.getI64Type());
+    return arith::ExtSIOp::create(b_, loc_, type, places);
   }
 
   Value spread(Value places) {
@@ -75,12 +79,20 @@ class PointerForm {
     return places.getType() == type ? places : tile::BroadcastOp::create(b_, loc_, type, places).getResult();
   }
 
+  // A limit of places in the tile, all of which fit 32 bits. What stands for far away keeps the limit's divisors.
+  Value narrow(Value limit) {
+    constexpr int64_t kFar = int64_t(1) << 30;
+    limit = arith::MinSIOp::create(b_, loc_, arith::MaxSIOp::create(b_, loc_, limit, number(0)), number(kFar));
+    return arith::TruncIOp::create(b_, loc_, b_.getI32Type(), limit);
+  }
+
   // Null: no dimension is checked.
   Value inside() {
     Value all;
     auto require = [&](arith::CmpIPredicate how, unsigned d, Value limit) {
       Value places = places_[d];
-      Value is = arith::CmpIOp::create(b_, loc_, how, places, tile::SplatOp::create(b_, loc_, places.getType(), limit));
+      Value limits = tile::SplatOp::create(b_, loc_, places.getType(), narrow(limit));
+      Value is = arith::CmpIOp::create(b_, loc_, how, places, limits);
       is = spread(is);
       all = all ? arith::AndIOp::create(b_, loc_, all, is).getResult() : is;
     };

@@ -131,7 +131,6 @@ static llvm::Value* scalarOp(KernelContext& cx, Operation* op, Scalars v) {
       .Case<arith::DivFOp>([&](auto) { return divide(cx, op, v[0], v[1]); })
       .Case<arith::NegFOp>([&](auto) { return cx.b.CreateFNeg(v[0]); })
       .Case<arith::RemFOp>([&](auto) { return remainder(cx, op, v); })
-      .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return integerToFloat(cx, op, v[0]); })
       .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto) { return floatToInteger(cx, op, v[0]); })
       .Case<arith::IndexCastOp>(
           [&](auto o) { return cx.b.CreateSExtOrTrunc(v[0], cx.typeOf(o.getResult().getType())); })
@@ -158,6 +157,7 @@ void registerArith(Lowerings& table) {
   });
   table.on<arith::ConstantOp>([](KernelContext& cx, auto o) { lowerConstant(cx, o); });
   table.on<arith::ExtFOp, arith::TruncFOp, tile::FpToFpOp>([](KernelContext& cx, auto o) { lowerFloatConvert(cx, o); });
+  table.on<arith::SIToFPOp, arith::UIToFPOp>([](KernelContext& cx, auto o) { lowerIntegerToFloat(cx, o); });
   table.on<arith::MulSIExtendedOp, arith::MulUIExtendedOp, arith::AddUIExtendedOp>(
       [](KernelContext& cx, auto o) { lowerExtended(cx, o); });
 }

@@ -131,7 +131,7 @@ static Regs convertKnown(Scalars values, llvm::Type* to, bool towardZero) {
   return out;
 }
 
-static Regs convertFloats(KernelContext& cx, Scalars values, mlir::Type from, mlir::Type to, bool towardZero) {
+Regs convertFloats(KernelContext& cx, Scalars values, mlir::Type from, mlir::Type to, bool towardZero) {
   if (from == to) return Regs(values.begin(), values.end());
   if (Regs known = convertKnown(values, cx.typeOf(to), towardZero); !known.empty()) return known;
   if (to.isF16() && Float8Format::of(from)) return float8ToHalf(cx, values, from);

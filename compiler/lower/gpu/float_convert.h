@@ -4,6 +4,8 @@
 
 namespace tandem::lower::gpu {
 
+// Two at a time, where the target does that.
+Regs convertFloats(KernelContext& cx, Scalars values, mlir::Type from, mlir::Type to, bool towardZero);
 llvm::Value* convertFloat(KernelContext& cx, llvm::Value* value, mlir::Type from, mlir::Type to, bool towardZero);
 // toFloat() converts an element of a float type to float32 (float64 stays), fromFloat() rounds it.
 llvm::Value* toFloat(KernelContext& cx, llvm::Value* value, mlir::Type from);

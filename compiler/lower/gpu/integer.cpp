@@ -131,17 +131,23 @@ void lowerExtended(KernelContext& cx, Operation* op) {
   cx.define(op->getResult(1), high);
 }
 
-llvm::Value* integerToFloat(KernelContext& cx, Operation* op, llvm::Value* x) {
+// A float32 that is rounded to the op's type where LLVM does not convert to that.
+static llvm::Value* floatOf(KernelContext& cx, Operation* op, mlir::Type to, llvm::Value* x) {
   bool isSigned = isa<arith::SIToFPOp>(op);
-  mlir::Type to = getElementTypeOrSelf(op->getResult(0).getType());
   // of integers that float32 holds as they are: rounding it again is the only rounding
   constexpr unsigned kExactBits = 16;
   bool isNarrow = x->getType()->getIntegerBitWidth() <= kExactBits;
   llvm::Type* direct = to.isF64() || to.isF32() || to.isF16() ? cx.typeOf(to) : isNarrow ? cx.b.getFloatTy() : nullptr;
-  llvm::Value* real = !direct ? nullptr : isSigned ? cx.b.CreateSIToFP(x, direct) : cx.b.CreateUIToFP(x, direct);
-  if (direct && direct == cx.typeOf(to)) return real;
-  if (real) return fromFloat(cx, real, to);
-  return fromFloat(cx, integerToOddFloat(cx, x, isSigned), to);
+  if (direct) return isSigned ? cx.b.CreateSIToFP(x, direct) : cx.b.CreateUIToFP(x, direct);
+  return integerToOddFloat(cx, x, isSigned);
+}
+
+void lowerIntegerToFloat(KernelContext& cx, Operation* op) {
+  mlir::Type to = getElementTypeOrSelf(op->getResult(0).getType());
+  Regs out;
+  for (llvm::Value* x : Regs(cx.use(op->getOperand(0)))) out.push_back(floatOf(cx, op, to, x));
+  bool isRounded = out[0]->getType() != cx.typeOf(to);
+  cx.define(op->getResult(0), isRounded ? convertFloats(cx, out, Float32Type::get(op->getContext()), to, false) : out);
 }
 
 // Rounds towards zero; a value that does not fit becomes the nearest number that does, and NaN becomes zero.

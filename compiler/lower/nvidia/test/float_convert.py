@@ -12,6 +12,7 @@
 # RUN: tandemc %s:truncate --emit=ptx --target sm_90a --signature '*fp32, *fp16' | FileCheck %s --check-prefix=TRUNCATE
 # RUN: tandemc %s:truncate --emit=ptx --target sm_90a --signature '*fp64, *fp32' | FileCheck %s --check-prefix=TRUNCATE64
 # RUN: tandemc %s:narrow --emit=ptx --target sm_80 --signature '*i32, *bf16' | FileCheck %s --check-prefix=INTEGER
+# RUN: tandemc %s:narrow --emit=ptx --target sm_90a --signature '*i16, *bf16' | FileCheck %s --check-prefix=BFLOAT
 # RUN: tandemc %s:narrow --emit=ptx --target sm_80 --signature '*fp64, *i8' | FileCheck %s --check-prefix=TOBYTE
 import triton
 import triton.language as tl

@@ -1,9 +1,11 @@
 """Autotune, heuristics, descriptors from the host, specialisation."""
 
 import numpy as np
+import pytest
 
 import tandem
 import tandem.language as tl
+from tandem.errors import AutotunerError
 
 
 @tandem.autotune(configs=[tandem.Config({"BLOCK": 32}, num_warps=2), tandem.Config({"BLOCK": 64})], key=["n"])
@@ -22,6 +24,58 @@ def test_autotune_over_heuristics():
         x = np.ones(n, np.float32)
         scale[lambda meta: (tandem.cdiv(n, meta["BLOCK"]),)](x, n, 3.0)
         assert (x == 3).all()
+
+
+def _divides(configs, arguments, **_):
+    return [c for c in configs if arguments["n"] % c.kwargs["BLOCK"] == 0]
+
+
+@tandem.autotune(
+    configs=[tandem.Config({"BLOCK": 64}), tandem.Config({"BLOCK": 32}), tandem.Config({"BLOCK": 16})],
+    key=["n"],
+    prune_configs_by={"early_config_prune": _divides, "perf_model": lambda BLOCK, **_: BLOCK, "top_k": 1},
+    reset_to_zero=["sum_ptr"],
+)
+@tandem.jit
+def add_up(sum_ptr, x_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(sum_ptr, tl.sum(tl.load(x_ptr + i)))
+
+
+def _add_up_twice(team):
+    for n, block in ((96, 16), (80, 16)):
+        x, total = np.ones(n, np.float32), team.zeros(1, "float32")
+        total[...] = 5
+        for _ in range(2):
+            add_up[lambda meta: (n // meta["BLOCK"],)](total, x, n)
+            assert add_up.best_config.kwargs["BLOCK"] == block
+        assert total[0] == 2 * n
+
+
+def test_the_simulator_prunes_and_resets_as_the_first_call_that_counts():
+    tandem.launch(_add_up_twice, ranks=2)
+    tandem.launch(_add_up_twice, ranks=2)  # its ranks call for the first time
+    total = np.full(1, 5, np.float32)
+    add_up[lambda meta: (96 // meta["BLOCK"],)](total, np.ones(96, np.float32), 96)
+    assert total[0] == 96
+    with pytest.raises(AutotunerError, match="`early_config_prune` of kernel `add_up` leaves no configuration"):
+        add_up[(1,)](total, np.ones(8, np.float32), 8)
+    with pytest.raises(ValueError, match="`BLOCK` of kernel `add_up` is chosen by the autotuner"):
+        add_up[(1,)](total, np.ones(32, np.float32), 32, BLOCK=32)
+
+
+def test_timed_launches_keep_arrays_of_teams_and_numpy():
+    tuner = tandem.autotune(configs=[], restore_value=["x_ptr"])(add_up.fn)
+
+    def main(team):
+        for x in (team.zeros(4, "float32"), np.zeros(4, np.float32)):
+            x[...] = 3
+            tuner.pre_hook({"x_ptr": x})
+            x[...] = 7
+            tuner.post_hook({"x_ptr": x}, exception=None)
+            assert (np.asarray(x) == 3).all()
+
+    tandem.launch(main, ranks=1)
 
 
 @tandem.jit

@@ -1,14 +1,18 @@
 """Autotuning decorators. On a GPU configurations are timed and the winner is kept, in memory and on disk; among the ranks of a run, on all
-of them together. The simulator's time says nothing about a GPU's, so there a tuned kernel takes its first configuration.
+of them together. The simulator's time says nothing about a GPU's, so there a tuned kernel takes the first configuration that is left
+after pruning.
 """
 
 import functools
 import inspect
 import math
+import operator
 import os
 import sys
 import threading
 import time
+
+import numpy as np
 
 from .. import _tandem, testing
 from ..errors import AutotunerError, CompileError, OutOfResources
@@ -142,14 +146,14 @@ class Autotuner(_Wrapper):
             _call_hook(self._users_pre_hook, arguments, reset_only=reset_only)
         for name in self.reset_to_zero:
             if arguments[name] is not None:
-                arguments[name].zero_()
+                _zero(arguments[name])
         if not reset_only:
-            self._call.kept = {name: arguments[name].clone() for name in self.restore_value if arguments[name] is not None}
+            self._call.kept = {name: _copy_of(arguments[name]) for name in self.restore_value if arguments[name] is not None}
 
     def post_hook(self, arguments, exception):
         """Runs after each timed launch: the copied arguments get their values back, then the user's hook."""
         for name, value in getattr(self._call, "kept", {}).items():
-            arguments[name].copy_(value)
+            _overwrite(arguments[name], value)
         self._call.kept = {}
         if self._users_post_hook:
             _call_hook(self._users_post_hook, arguments, exception=exception)
@@ -170,19 +174,28 @@ class Autotuner(_Wrapper):
         return [self.fn.warmup(*args, grid=grid, **{**config.all_kwargs(), **kwargs}) for config in configs]
 
     def _choose(self, args, kwargs):
-        if len(self.configs) == 1 or is_simulating():
+        if len(self.configs) == 1:
             return self.configs[0]
         named = {name: value for name, value in {**self.nargs, **kwargs}.items() if name in self.arg_names}
         team = team_among(named.values())
-        if team is not None:
-            return choose_together(self, team, args, kwargs) if team._session.is_gpu else self.configs[0]
-        device = device_among(named.values())
+        if team is not None and team._session.is_gpu:
+            return choose_together(self, team, args, kwargs)
+        device = None if team is not None or is_simulating() else device_among(named.values())
         if device is None:
-            return self.configs[0]
+            return self._choose_untimed(self.key_of(named), kwargs)
         key = self.key_of(named) if device == 0 else (*self.key_of(named), f"device {device}")
         if key not in self.cache:
             self.cache[key] = self._search(key, device, args, kwargs)
         return self.cache[key]
+
+    def _choose_untimed(self, key, kwargs):
+        """The simulator's choice. Each rank of a run is a thread, and its first call with a key is as the first one that counts."""
+        chosen = vars(self._call).setdefault("chosen", {})
+        if key not in chosen:
+            self.refuse_clash(kwargs)
+            best = chosen[key] = self.prune_configs(kwargs)[0]
+            self.pre_hook({**self.nargs, **kwargs, **best.all_kwargs()}, reset_only=True)
+        return chosen[key]
 
     def key_of(self, named):
         types = [str(value.dtype) for value in named.values() if hasattr(value, "dtype")]
@@ -278,6 +291,19 @@ class Autotuner(_Wrapper):
             raise
         finally:
             self.post_hook(full, exception=failure)
+
+
+def _zero(array):
+    """PyTorch's arrays have their own way; NumPy's and those of teams are assigned to."""
+    array.zero_() if hasattr(array, "zero_") else _overwrite(array, 0)
+
+
+def _copy_of(array):
+    return array.clone() if hasattr(array, "clone") else np.array(array)
+
+
+def _overwrite(array, value):
+    array.copy_(value) if hasattr(array, "clone") else operator.setitem(array, ..., value)
 
 
 def _array_of(value):

@@ -59,7 +59,9 @@ def test_for_a_gpu_that_is_not_here(monkeypatch):
     monkeypatch.setenv("TANDEM_TARGET", "sm_90a")
     monkeypatch.setenv("TANDEM_CACHE", "0")
     compiled = tandem.jit(fill.fn).warmup(np.float32, 1.0, N=4, grid=no_grid)
-    assert ".target sm_90a" in compiled.asm["ptx"]
+    assert ".target sm_90a" in compiled.asm.get("ptx") and compiled.asm.get("ttir") is None
+    with pytest.raises(KeyError, match="ttir is no text of a compiled kernel; those are ptx, cubin and sass"):
+        compiled.asm["ttir"]
 
 
 @tandem.autotune([tandem.Config({"N": 4}, pre_hook=lambda args: 1 / 0), tandem.Config({"N": 8})], key=[])

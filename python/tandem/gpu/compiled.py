@@ -1,5 +1,6 @@
 """A kernel compiled for a GPU."""
 
+import collections.abc
 import dataclasses
 import functools
 import json
@@ -31,21 +32,19 @@ def disassembly(cubin):
         return subprocess.run([tool, "-sass", file.name], check=True, capture_output=True, text=True).stdout
 
 
-class Asm(dict):
+class Asm(collections.abc.Mapping):
     """The kernel's texts, read when asked for; besides those that it lists, "sass" is there where CUDA's tools are."""
 
     def __init__(self, handle):
-        super().__init__()
         self._read = {"ptx": lambda: _tandem.gpu_kernel_ptx(handle), "cubin": lambda: _tandem.gpu_kernel_cubin(handle)}
+        self._texts = {}
 
-    def __missing__(self, name):
+    def __getitem__(self, name):
         if name not in self._read and name != "sass":
-            raise KeyError(name)
-        self[name] = disassembly(self["cubin"]) if name == "sass" else self._read[name]()
-        return self[name]
-
-    def keys(self):
-        return self._read.keys()
+            raise KeyError(f"{name} is no text of a compiled kernel; those are ptx, cubin and sass")
+        if name not in self._texts:
+            self._texts[name] = disassembly(self["cubin"]) if name == "sass" else self._read[name]()
+        return self._texts[name]
 
     def __iter__(self):
         return iter(self._read)

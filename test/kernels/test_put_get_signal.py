@@ -122,6 +122,30 @@ def waits(sig_ptr, out_ptr, CMP: tl.constexpr, value, sent):
         st(out_ptr, seen.to(tl.int64))
 
 
+@triton_dist.jit
+def counts_down(sig_ptr, out_ptr):
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    if tid(0) == 0:
+        libshmem_device.signal_op(sig_ptr, -2, libshmem_device.NVSHMEM_SIGNAL_ADD, peer)
+        libshmem_device.signal_wait_until(sig_ptr, libshmem_device.NVSHMEM_CMP_LE, -2)
+    dl.notify(sig_ptr, peer, signal=-1, sig_op="add", comm_scope="intra_node")
+    if tid(0) == 0:
+        st(out_ptr, libshmem_device.signal_wait_until(sig_ptr, libshmem_device.NVSHMEM_CMP_EQ, -3).to(tl.int64))
+
+
+@pytest.mark.parametrize("dtype", ["uint64", "int64"])
+def test_constants_below_zero(everywhere, dtype):
+
+    def main(team):
+        signal, out = team.zeros(1, dtype, name="signal"), np.zeros(1, np.int64)
+        counts_down[(1,)](signal, out)
+        team.barrier()
+        signal[...] = 0
+        assert out[0] == -3
+
+    everywhere(main, ranks=(1, 2))
+
+
 @pytest.mark.parametrize("compare, value, sent", [("EQ", 5, 5), ("NE", 0, 5), ("GT", 4, 5), ("GE", 5, 5), ("LT", 0, -5), ("LE", -5, -5)])
 def test_every_comparison(everywhere, compare, value, sent):
 

@@ -20,6 +20,8 @@ Tensor scalarOf(Context& c, const Value& value, DType dtype, const std::string& 
 }
 
 mlir::Value integer(Context& c, const Value& value, Scalar dtype, const std::string& what) {
+  // The unsigned words here are signals, which waits compare as signed ones: a negative number is its bits.
+  if (dtype == Scalar::UInt64 && value.is<Int>() && value.as<Int>() < 0) dtype = Scalar::Int64;
   if (value.is<Int>() || value.is<bool>()) return constant(c, value, DType{dtype, {}}).value;
   Tensor tensor = scalar(c, value, what);
   if (!tensor.type.dtype.isInt()) c.fail("type", "`" + what + "` must be an integer, not " + describe(value));

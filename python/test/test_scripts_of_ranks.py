@@ -296,6 +296,49 @@ assert not list(profile.key_averages()) and os.path.getsize(file)
     )
 
 
+def test_kernels_of_a_backward_pass(tmp_path):
+    out = run(
+        tmp_path,
+        """
+@triton.jit
+def scale(x_ptr, y_ptr, part_ptr, factor, N: tl.constexpr):
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    y = tl.load(x_ptr + i) * factor
+    tl.store(y_ptr + i, y)
+    tl.store(part_ptr + tl.program_id(0), tl.sum(y))
+
+def scaled(x, factor):
+    y, parts = torch.empty_like(x), torch.empty(len(x), device=x.device)
+    scale[(len(x),)](x, y, parts, factor, x.shape[1])
+    return y, parts
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = float(factor)
+        return scaled(x, ctx.factor)[0]
+
+    @staticmethod
+    def backward(ctx, given):
+        assert given.device.type == "cuda"
+        gradient, parts = scaled(given.contiguous(), ctx.factor)
+        return gradient, parts.sum() / ctx.factor          # PyTorch adds up what the kernel has still to write
+
+group = initialize_distributed()
+x = torch.arange(12, dtype=torch.float32, device="cuda").reshape(3, 4).requires_grad_()
+factor = torch.tensor(3.0, device="cuda", requires_grad=True)
+for times in range(1, 4):
+    Scale.apply(x * 2, factor).sum().backward()             # and takes times 2 what the kernel gives
+    assert x.grad.tolist() == [[6.0 * times] * 4] * 3 and factor.grad.item() == 12.0 * times
+(gradient,) = torch.autograd.grad(Scale.apply(x * 2, factor).sum(), x)
+if group.rank() == 0:
+    print(gradient.tolist())
+""",
+        ranks=2,
+    )
+    assert out.splitlines() == [str([[6.0] * 4] * 3)]
+
+
 def test_each_rank_has_its_own_random_numbers(tmp_path):
     run(
         tmp_path,

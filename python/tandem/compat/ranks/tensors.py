@@ -3,12 +3,13 @@ what PyTorch does with them takes its place in the order of the rank's current s
 
 import numpy as np
 import torch
-from torch.overrides import TorchFunctionMode
+from torch.autograd.function import BackwardCFunction
+from torch.overrides import TorchFunctionMode, _get_current_function_mode
 
 from ... import _tandem
 from ...host.layout import READ, WRITE, Memory, runs_of
 from ...host.shown import hide, show, shown_at
-from .rank import mapped, state
+from .rank import is_rank, mapped, state
 
 _WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 _HOST = torch.device("cpu")
@@ -291,6 +292,26 @@ class CudaTensors(TorchFunctionMode):
         return function(*args, **kwargs) if silent else _eager(function, args, kwargs)
 
 
+_run_backward = torch.autograd._engine_run_backward
+_apply_backward = BackwardCFunction.apply
+
+
+def _backward(*args, **kwargs):
+    """What scripts do in a backward pass is as outside of it: PyTorch comes here past the mode."""
+    if not is_rank() or isinstance(_get_current_function_mode(), CudaTensors):
+        return _run_backward(*args, **kwargs)
+    with CudaTensors():
+        return _run_backward(*args, **kwargs)
+
+
+def _apply(function, *gradients):
+    """The backward of a script's function: others add up at once what it may have left to kernels that are queued."""
+    result = _apply_backward(function, *gradients)
+    if is_rank():
+        state().current.settle()
+    return result
+
+
 class _Generator(torch.Generator):
     """A generator of random numbers; one for a GPU is one of the host."""
 
@@ -300,5 +321,7 @@ class _Generator(torch.Generator):
 
 def install():
     torch.Generator = _Generator
+    torch.autograd._engine_run_backward = _backward
+    BackwardCFunction.apply = _apply
     torch.set_default_device = lambda device: None
     torch.get_default_device = lambda: torch.device("cuda", state().local_rank)

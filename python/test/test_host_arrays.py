@@ -12,6 +12,7 @@ import pytest
 
 import tandem
 import tandem.language as tl
+from tandem.kernel.tensor_wrapper import reinterpret
 
 
 class DType:
@@ -333,6 +334,15 @@ def test_pytorch():
     tensors = [torch.full((8,), n, dtype=torch.int32) for n in range(3)]
     add_one_through[(3,)](torch.tensor([t.data_ptr() for t in tensors]), 8)
     assert [t.tolist() for t in tensors] == [[n + 1] * 8 for n in range(3)]
+
+
+def test_pytorch_as_another_type():
+    torch = pytest.importorskip("torch")
+    x, y = (reinterpret(torch.full((8,), -1, dtype=torch.int32), tl.uint32) for _ in range(2))
+    double[(1,)](x, y, 8)
+    assert y.base.tolist() == [-1] * 8  # the largest uint32, which is all that twice its value can become
+    x.data = x.data[:4]
+    assert x.data.shape == (4,) and x.shape == (8,)
 
 
 def test_pytorch_in_tensors_of_the_team():

@@ -1,5 +1,6 @@
 """Names and habits of libraries of Triton kernels: `triton.experimental.gluon`, `triton.tools.ragged_tma`, constants that decide."""
 
+import os
 import subprocess
 import sys
 
@@ -48,12 +49,35 @@ def annotated(x: tl.tensor | tl.tensor_descriptor | None):
     pass
 
 print(is_cuda(), is_hip(), cuda_capability_geq(99), triton.runtime.jit.constexpr_function is triton.constexpr_function)
+
+from triton.runtime._allocation import NullAllocator
+
+triton.set_allocator(NullAllocator())
+signed = list(map(tl.dtype, tl.dtype.SINT_TYPES))
+assert eval(repr(signed + [tl.pointer_type(tl.float8e5)])) == [tl.int8, tl.int16, tl.int32, tl.int64, tl.pointer_type(tl.float8e5)]
 """
 
 
 def test_questions_of_the_host():
     done = subprocess.run([sys.executable, "-c", HOST], capture_output=True, text=True)
     assert done.stdout.split() == ["True", "False", "False", "True"], done.stderr
+
+
+WITHOUT_GPU = """
+import tandem.compat
+tandem.compat.install()
+import triton
+
+driver = triton.runtime.driver.active
+target = driver.get_current_target()
+print(driver.get_current_device(), target.backend, target.arch, driver.utils.get_device_properties(0)["multiprocessor_count"])
+"""
+
+
+def test_without_a_gpu_the_current_one_is_simulated():
+    hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run([sys.executable, "-c", WITHOUT_GPU], capture_output=True, text=True, env=hidden)
+    assert done.stdout.split() == ["0", "cuda", "90", "132"], done.stderr
 
 
 integers = tandem.constexpr_function(tl.get_int_dtype)

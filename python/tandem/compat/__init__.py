@@ -28,6 +28,14 @@ class PTXASError(CompileError):
     """Triton raises it where the assembler fails; Tandem's assembler errors are CompileErrors like others."""
 
 
+class NullAllocator:
+    """What `triton.set_allocator` is given to take an allocator back."""
+
+
+def _set_allocator(allocator):
+    """Triton calls the allocator for memory of descriptors that kernels make; Tandem's kernels bring their own."""
+
+
 def _module(name, **members):
     module = types.ModuleType(name)
     module.__dict__.update(members)
@@ -66,7 +74,7 @@ _CORE = {
     "TritonError": KernelError,
     "CompilationError": CompileError,
     "compile": compilation.compile,
-    "set_allocator": lambda allocator: None,
+    "set_allocator": _set_allocator,
     "__version__": "3.6.0",
 }
 
@@ -100,6 +108,7 @@ def _runtime():
         **_names(cache, "CacheManager FileCacheManager get_cache_manager get_override_manager get_dump_manager triton_key _base32"),
         get_cache_key=compilation.get_cache_key,
     )
+    yield _module("triton.runtime._allocation", NullAllocator=NullAllocator, set_allocator=_set_allocator)
     yield _module("triton.runtime.driver", driver=triton_driver.driver, active=triton_driver.driver.active)
 
 

@@ -11,10 +11,15 @@ from ..host.simulated_gpu import SIMULATED_GPU
 from .backends import GPUTarget
 
 
+def _is_simulated():
+    """Returns true if kernels run on the simulator: on its ranks, and where there is no GPU."""
+    return is_simulating() or not devices()
+
+
 def _device(number):
-    if is_simulating():
+    if _is_simulated():
         return SIMULATED_GPU
-    target_of(number)  # raises the reason when there is no GPU
+    target_of(number)  # raises the reason when kernels cannot run on this GPU
     return devices()[number]
 
 
@@ -37,7 +42,7 @@ class _Active:
     utils = _Utils()
 
     def get_current_device(self):
-        return 0 if is_simulating() else current_device()
+        return 0 if _is_simulated() else current_device()
 
     def set_current_device(self, device):
         self.get_device_interface().set_device(device)
@@ -53,7 +58,7 @@ class _Active:
         """Returns the device of a script's tensors: the CPU for simulated ranks and where there is no GPU."""
         import torch
 
-        return torch.device("cpu") if is_simulating() or not devices() else torch.device("cuda", current_device())
+        return torch.device("cpu") if _is_simulated() else torch.device("cuda", current_device())
 
     def get_device_interface(self):
         import torch

@@ -76,6 +76,12 @@ class Answer(Builtin):
 class DType:
     """A scalar type of the kernel language, or a pointer to one."""
 
+    SINT_TYPES = ["int8", "int16", "int32", "int64"]
+    UINT_TYPES = ["int1", "uint8", "uint16", "uint32", "uint64"]
+    FP_TYPES = ["fp8e4b15", "fp8e4nv", "fp8e4b8", "fp8e5", "fp8e5b16", "fp16", "bf16", "fp32", "fp64"]
+    STANDARD_FP_TYPES = ["fp16", "bf16", "fp32", "fp64"]
+    OTHER_TYPES = ["void"]
+
     def __init__(self, name):
         self.name = name
 
@@ -86,7 +92,9 @@ class DType:
         return hash(("tandem.dtype", self.name))
 
     def __repr__(self):
-        return f"tl.{self.name}"
+        if self.name.startswith("*"):
+            return f"tl.pointer_type({DType(self.name[1:])!r})"
+        return f"tl.{self.codegen_name() if self.name in table()['dtypes'] else self.name}"
 
     def __str__(self):
         return self.name

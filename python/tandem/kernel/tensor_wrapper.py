@@ -1,15 +1,17 @@
 """A tensor of a framework that kernels read as another element type."""
 
+import functools
+
 
 class TensorWrapper:
-    """`base`'s memory under the element type `dtype`."""
+    """`base`'s memory under the element type `dtype`. What is asked of it may be set, as in Triton."""
 
     def __init__(self, base, dtype):
         self.base, self.dtype = base, dtype
 
-    data = property(lambda self: self.base.data)
-    device = property(lambda self: self.base.device)
-    shape = property(lambda self: self.base.shape)
+    data = functools.cached_property(lambda self: self.base.data)
+    device = functools.cached_property(lambda self: self.base.device)
+    shape = functools.cached_property(lambda self: self.base.shape)
 
     def data_ptr(self):
         return self.base.data_ptr()

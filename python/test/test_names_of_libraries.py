@@ -80,6 +80,50 @@ def test_without_a_gpu_the_current_one_is_simulated():
     assert done.stdout.split() == ["0", "cuda", "90", "132"], done.stderr
 
 
+USED = """
+import numpy as np
+import tandem.compat
+tandem.compat.install()
+import triton
+import triton.language as tl
+
+@triton.must_use_result
+@triton.jit
+def cube(x):
+    return x * x * x
+
+@triton.must_use_result("It changes nothing.")
+@triton.jit
+def square(x):
+    return x * x
+
+@triton.jit
+def kernel(x, HOW: tl.constexpr):
+    if HOW == 0:
+        tl.store(x, cube(tl.load(x)) + square(2))
+    elif HOW == 1:
+        cube(tl.load(x))
+    else:
+        square(3)
+
+x = np.full(1, 2, np.int32)
+kernel[(1,)](x, 0)
+print(x[0])
+for how in (1, 2):
+    try:
+        kernel[(1,)](x, how)
+    except triton.CompilationError as error:
+        print("the result of `" in str(error), str(error).splitlines()[1].strip())
+"""
+
+
+def test_results_that_must_be_used(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(USED)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["12", "True cube(tl.load(x))", "True square(3)"], done.stderr
+
+
 integers = tandem.constexpr_function(tl.get_int_dtype)
 
 

@@ -9,6 +9,26 @@ using ast::StmtKind;
 static constexpr char kLeaveLoop[] =
     "keep the result in a variable and end the loop by its condition (`while going and ...`)";
 
+// Returns true for `name` and `name.member.other`: to evaluate it emits nothing.
+static bool isPath(const ast::Expr& e) {
+  if (e.kind == ast::ExprKind::Name) return true;
+  return e.kind == ast::ExprKind::Attribute && isPath(*e.children[0]);
+}
+
+// Returns true of a function that is of no use without its result: `tl.advance`, and those under `@must_use_result`.
+static bool mustBeUsed(const Value& callee) {
+  auto isMarked = [](const FunctionPtr& f) { return f && f->node && hasDecorator(*f->node, "must_use_result"); };
+  if (callee.is<const Builtin*>()) return callee.as<const Builtin*>()->name == "tl.advance";
+  if (callee.is<FunctionPtr>()) return isMarked(callee.as<FunctionPtr>());
+  if (!callee.is<BoundMethod>()) return false;
+  const auto& [self, name] = callee.as<BoundMethod>();
+  if (self->is<std::shared_ptr<BlockPointer>>()) return name == "advance";
+  if (!self->is<std::shared_ptr<Aggregate>>()) return false;
+  const auto& methods = self->as<std::shared_ptr<Aggregate>>()->type->methods;
+  auto found = methods.find(name);
+  return found != methods.end() && isMarked(found->second);
+}
+
 Flow Emitter::emitBody(const ast::Body& body, size_t from, const Rest* rest) {
   for (size_t i = from; i < body.size(); ++i) {
     Rest following{&body, i + 1, rest};
@@ -48,7 +68,12 @@ Flow Emitter::emit(const Stmt& s, const Rest* rest) {
     case StmtKind::With: emitWith(s, rest); break;
     case StmtKind::Assert: emitAssert(s); break;
     case StmtKind::Expr:
-      if (s.exprs[0]->kind != ast::ExprKind::String) evaluate(*s.exprs[0]);
+      if (const ast::Expr& e = *s.exprs[0]; e.kind != ast::ExprKind::String) {
+        if (e.kind == ast::ExprKind::Call && isPath(*e.children[0]) && mustBeUsed(evaluate(*e.children[0])))
+          cx.fail("unused-result",
+                  "the result of `" + e.children[0]->text + "` is not used, and the call does no more");
+        evaluate(e);
+      }
       break;
     case StmtKind::Break:
       if (frame_->constant) return Flow::Broke;

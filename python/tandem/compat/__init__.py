@@ -28,6 +28,12 @@ class PTXASError(CompileError):
     """Triton raises it where the assembler fails; Tandem's assembler errors are CompileErrors like others."""
 
 
+def must_use_result(function, also=None):
+    """Marks a function whose result a kernel has to use: the compiler reads the mark in its text. With a text, which Triton's error ends
+    in, it is the decorator."""
+    return must_use_result if isinstance(function, str) else function
+
+
 class NullAllocator:
     """What `triton.set_allocator` is given to take an allocator back."""
 
@@ -75,6 +81,7 @@ _CORE = {
     "CompilationError": CompileError,
     "compile": compilation.compile,
     "set_allocator": _set_allocator,
+    "must_use_result": must_use_result,
     "__version__": "3.6.0",
 }
 

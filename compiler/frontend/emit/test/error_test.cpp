@@ -33,6 +33,17 @@ TEST(Error, ReturnsOfNothingAndOfSomething) {
   EXPECT_EQ(r.error, "4:5 type-mismatch: `f` returns `None` when the condition holds and `int32` when it does not");
   EXPECT_HAS(r.notes, "give every `return` of the function a value, or none");
 }
+TEST(Error, ResultsThatMustBeUsed) {
+  const std::string block = "    b = tl.make_block_ptr(p, (8,), (1,), (0,), (8,), (0,))\n";
+  const std::string message = "unused-result: the result of `advance` is not used, and the call does no more";
+  EXPECT_EQ(errorOf("def k(p):\n" + block + "    tl.advance(b, (8,))\n"), "5:5 " + message);
+  EXPECT_EQ(errorOf("def k(p):\n" + block + "    b.advance((8,))\n"), "5:5 " + message);
+  EXPECT_EQ(errorOf("def k(p):\n" + block + "    b = b.advance((8,))\n"), "");
+  const std::string marked = "@must_use_result\ndef f(x):\n    return x\n";
+  EXPECT_EQ(errorOf(marked + "def k(i):\n    f(i)\n"),
+            "7:5 unused-result: the result of `f` is not used, and the call does no more");
+  EXPECT_EQ(errorOf(marked + "def k(i):\n    j = f(i)\n"), "");
+}
 TEST(Error, MissingConstexprNamesTheParameter) {
   Result r = emitText("def k(i):\n    tl.arange(0, i * 2)\n");
   EXPECT_HAS(r.notes, "`i` is a parameter of the kernel; declare `i: tl.constexpr`");

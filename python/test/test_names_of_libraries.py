@@ -124,6 +124,19 @@ def test_results_that_must_be_used(tmp_path):
     assert done.stdout.splitlines() == ["12", "True cube(tl.load(x))", "True square(3)"], done.stderr
 
 
+@tandem.jit
+def powers(out, N: tl.constexpr):
+    for i in tl.static_range(N):
+        tl.store(out + i, tandem.next_power_of_2(i) + tandem.cdiv(i, 2) * 100)
+
+
+def test_sizes_are_the_same_on_the_host_and_in_kernels():
+    out = np.zeros(6, np.int32)
+    powers[(1,)](out, 6)
+    assert [tandem.next_power_of_2(n) for n in range(6)] == [0, 1, 2, 4, 4, 8]  # of a part that is not there, as in Triton
+    assert out.tolist() == [0, 101, 102, 204, 204, 308]
+
+
 integers = tandem.constexpr_function(tl.get_int_dtype)
 
 

@@ -6,8 +6,10 @@ import sys
 import types
 
 from .names import Builtin, DType, constexpr, importable
+from .sizes import cdiv, next_power_of_2
 from .source import Source, constant_function
 
+_IN_KERNELS = {cdiv: "tl.cdiv", next_power_of_2: "tl.next_power_of_2"}  # what these functions of the host are there
 ABSENT = inspect.Parameter.empty  # what a read gives that finds nothing
 
 
@@ -106,6 +108,8 @@ class RequestBuilder:
             return {"dtype": x.name}
         if isinstance(x, Builtin):
             return {"builtin": x.canonical}
+        if isinstance(x, types.FunctionType) and x in _IN_KERNELS:
+            return {"builtin": _IN_KERNELS[x]}
         if isinstance(x, Source):
             return {"function": self.add(x)}
         if isinstance(x, type) and issubclass(x, tuple) and hasattr(x, "_fields"):

@@ -7,5 +7,5 @@ def cdiv(x: int, y: int) -> int:
 
 
 def next_power_of_2(n: int) -> int:
-    """The smallest power of two not below n."""
-    return 1 << max(0, (n - 1).bit_length())
+    """The smallest power of two not below n; 0 of 0, for a part that is not there."""
+    return 1 << (n - 1).bit_length() if n > 0 else 0

@@ -1,8 +1,10 @@
 """Names and habits of libraries of Triton kernels: `triton.experimental.gluon`, `triton.tools.ragged_tma`, constants that decide."""
 
+import math
 import os
 import subprocess
 import sys
+from math import floor as floor_of
 
 import numpy as np
 import pytest
@@ -135,6 +137,19 @@ def test_sizes_are_the_same_on_the_host_and_in_kernels():
     powers[(1,)](out, 6)
     assert [tandem.next_power_of_2(n) for n in range(6)] == [0, 1, 2, 4, 4, 8]  # of a part that is not there, as in Triton
     assert out.tolist() == [0, 101, 102, 204, 204, 308]
+
+
+@tandem.jit
+def of_constants(out, N: tl.constexpr):
+    scale: tl.constexpr = math.log2(math.e) / math.sqrt(2 * N)
+    tl.store(out, scale)
+    tl.store(out + 1, floor_of(N / 3) + math.ceil(N / 3))
+
+
+def test_mathematics_of_constants():
+    out = np.zeros(2, np.float32)
+    of_constants[(1,)](out, 32)
+    assert out.tolist() == [np.float32(math.log2(math.e) / 8), 21]
 
 
 integers = tandem.constexpr_function(tl.get_int_dtype)

@@ -1,5 +1,6 @@
 // Python's own functions inside kernels. Most work on constants only; min, max, abs and print also take tensors.
 #include "compiler/frontend/emit/emitter.h"
+#include "compiler/frontend/emit/python_math.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -47,6 +48,7 @@ Value Emitter::callPython(const std::string& fullName, const Positional& positio
   if (name == "range") return pythonRange(positional, keywords);
   if (!keywords.empty() && name != "constexpr")
     cx.fail("unknown-argument", "`" + name + "` takes no keyword argument `" + keywords.begin()->first + "`");
+  if (fullName.starts_with("math.")) return callMath(cx, name, positional);
   if (name == "min" || name == "max") return pythonExtremum(name == "min", positional);
   if (name == "isinstance") return pythonIsInstance(positional);
   if (name == "zip") return pythonZip(positional);

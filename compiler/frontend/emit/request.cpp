@@ -176,6 +176,8 @@ Value Functions::value(const json& v) {
     for (const auto& [name, attribute] : v["namespace"].items()) n->attributes[name] = value(attribute);
     return n;
   }
+  if (has("math"))
+    if (const Builtin* function = findSpecial("math." + text(v["math"], "math"))) return function;
   if (has("foreign"))
     return Foreign{text(v["foreign"], "foreign"), has("host_name") ? hintForHostName(text(v["host_name"], "host_name"))
                                                   : has("hint")    ? text(v["hint"], "hint")

@@ -95,7 +95,10 @@ std::optional<Value> Session::memberOf(const Namespace& module, const std::strin
   std::string path = module.name + "." + name;
   if (imports_.contains(path)) return importedModule(path);
   if (canonicalModule(path)) return importedModule(path);
-  if (module.name == "math") return mathConstant(name);
+  if (module.name == "math") {
+    const Builtin* function = findSpecial("math." + name);
+    return function ? Value(function) : mathConstant(name);
+  }
   return {};
 }
 

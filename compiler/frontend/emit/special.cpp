@@ -1,5 +1,6 @@
-// Entries for names without a row in the builtin table. Their meaning is in python_builtin.cpp and simt_region.cpp.
+// Entries for names without a row in the builtin table. Their meaning is in python_builtin.cpp, python_math.cpp and simt_region.cpp.
 #include "compiler/frontend/emit/special.h"
+#include "compiler/frontend/emit/python_math.h"
 #include <algorithm>
 
 namespace tandem::frontend {
@@ -20,8 +21,11 @@ const std::vector<Builtin>& pythonBuiltins() {
 }  // namespace
 
 const Builtin* findSpecial(const std::string& canonicalName) {
-  static const std::vector<Builtin> table = {{"tl.constexpr", "value", "", nullptr},
-                                             {"dl.simt_exec_region", "", "", nullptr}};
+  static const std::vector<Builtin> table = [] {
+    std::vector<Builtin> t = {{"tl.constexpr", "value", "", nullptr}, {"dl.simt_exec_region", "", "", nullptr}};
+    t.insert(t.end(), mathFunctions().begin(), mathFunctions().end());
+    return t;
+  }();
   auto it = std::find_if(table.begin(), table.end(), [&](const Builtin& b) { return b.name == canonicalName; });
   return it == table.end() ? nullptr : &*it;
 }

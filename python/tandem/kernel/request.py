@@ -55,7 +55,8 @@ def _foreign(x):
     """Returns the VALUE of an object that kernels cannot use, with a hint at a replacement."""
     name = getattr(x, "__name__", None) or str(x).rpartition(".")[2]
     if _is_mathematics(x) and name.isidentifier():
-        return {"foreign": f"a `{type(x).__name__}` object of the host", "host_name": name}
+        on_constants = {"math": name} if getattr(x, "__module__", None) == "math" else {}
+        return {"foreign": f"a `{type(x).__name__}` object of the host", "host_name": name, **on_constants}
     if isinstance(x, types.FunctionType):
         return {"foreign": "a Python function without `@tandem.jit`"}
     return {"foreign": f"a `{type(x).__name__}` object of the host"}

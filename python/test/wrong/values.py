@@ -138,7 +138,7 @@ def wait_type(x_ptr, n):
 
 @tandem.jit
 def math_of_tensor(x_ptr, n):
-    tl.store(x_ptr, math.sqrt(n))  # <-- math: a `builtin_function_or_method` object of the host
+    tl.store(x_ptr, math.sqrt(n))  # <-- math: `math.sqrt` takes constants, but got `int32` tensor | use `tl.sqrt`
 
 
 @tandem.jit

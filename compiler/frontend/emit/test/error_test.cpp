@@ -33,6 +33,18 @@ TEST(Error, ReturnsOfNothingAndOfSomething) {
   EXPECT_EQ(r.error, "4:5 type-mismatch: `f` returns `None` when the condition holds and `int32` when it does not");
   EXPECT_HAS(r.notes, "give every `return` of the function a value, or none");
 }
+TEST(Error, MathOnConstants) {
+  const std::string k = "import math\ndef k(p, i, N):\n    tl.store(p, ";
+  for (std::string call :
+       {"math.sqrt(N)", "math.log2(math.e)", "math.log(N, 2)", "math.ceil(N / 3)", "math.pow(2, -N)"})
+    EXPECT_EQ(errorOf(k + call + ")\n"), "");
+  Result r = emitText(k + "math.sqrt(i))\n");
+  EXPECT_EQ(r.error, "5:17 type-error: `math.sqrt` takes constants, but got `int32` tensor");
+  EXPECT_HAS(r.notes, "use `tl.sqrt`");
+  EXPECT_EQ(errorOf(k + "math.sqrt(-N))\n"), "5:17 type-error: `math.sqrt` has no value there");
+  EXPECT_EQ(errorOf(k + "math.atan2(N))\n"), "5:17 type-error: `math.atan2` takes 2 numbers, but got 1");
+  EXPECT_EQ(errorOf(k + "math.floor('4'))\n"), "5:17 type-error: `math.floor` takes numbers, but got constexpr '4'");
+}
 TEST(Error, ResultsThatMustBeUsed) {
   const std::string block = "    b = tl.make_block_ptr(p, (8,), (1,), (0,), (8,), (0,))\n";
   const std::string message = "unused-result: the result of `advance` is not used, and the call does no more";

@@ -324,13 +324,17 @@ class Scale(torch.autograd.Function):
         gradient, parts = scaled(given.contiguous(), ctx.factor)
         return gradient, parts.sum() / ctx.factor          # PyTorch adds up what the kernel has still to write
 
+@torch.compile(mode="max-autotune")
+def doubled(x):
+    return x * 2
+
 group = initialize_distributed()
 x = torch.arange(12, dtype=torch.float32, device="cuda").reshape(3, 4).requires_grad_()
 factor = torch.tensor(3.0, device="cuda", requires_grad=True)
 for times in range(1, 4):
-    Scale.apply(x * 2, factor).sum().backward()             # and takes times 2 what the kernel gives
+    Scale.apply(doubled(x), factor).sum().backward()        # and takes times 2 what the kernel gives
     assert x.grad.tolist() == [[6.0 * times] * 4] * 3 and factor.grad.item() == 12.0 * times
-(gradient,) = torch.autograd.grad(Scale.apply(x * 2, factor).sum(), x)
+(gradient,) = torch.autograd.grad(Scale.apply(torch.compile(doubled)(x), factor).sum(), x)
 if group.rank() == 0:
     print(gradient.tolist())
 """,

@@ -43,7 +43,9 @@ class Schedule {
     placeAdvances();
     for (auto& [product, wait] : waits_)
       if (wait.getAcc() == product->getResult(0)) awaitLate(product, wait);
+    awaitTogether();
     countPending();
+    prepareSums();
     return true;
   }
 
@@ -144,6 +146,7 @@ class Schedule {
     int64_t held = registersOfResults();
     for (auto load : body_->getOps<tile::LoadOp>()) {
       if (load.getIsVolatile() || !isa<RankedTensorType>(load.getType()) || holdsBackIn(loop_, load)) continue;
+      if (isForNext(load)) continue;
       if (int64_t own = registersOf(load.getResult(), threads()); own > kSmall && isBehindProduct(load)) {
         if (held + own >= kMostRegisters) continue;
         held += own;
@@ -157,6 +160,12 @@ class Schedule {
       llvm::sort(ops, [](Operation* a, Operation* b) { return a->isBeforeInBlock(b); });
       for (Operation* op : ops) moveUp(op);
     }
+  }
+
+  // The loop carries what is loaded behind a product: the author has chosen when registers are free for it.
+  bool isForNext(tile::LoadOp load) const {
+    return isBehindProduct(load) &&
+           llvm::all_of(load->getUsers(), [&](Operation* user) { return user == body_->getTerminator(); });
   }
 
   bool isBehindProduct(Operation* op) const { return waits_.begin()->first->isBeforeInBlock(op); }
@@ -228,6 +237,19 @@ class Schedule {
     wait->moveBefore(first);
   }
 
+  // Products are done in their order: behind a later one's wait, an earlier one's costs nothing, and its operand's registers are
+  // free from there on.
+  void awaitTogether() {
+    for (auto& [product, wait] : waits_) {
+      Operation* first = nullptr;
+      for (auto& [later, other] : waits_)
+        if (product->isBeforeInBlock(later) && other->isBeforeInBlock(wait) && product->isBeforeInBlock(other) &&
+            (!first || other->isBeforeInBlock(first)))
+          first = other;
+      if (first && wait.getAcc() == product->getResult(0)) wait->moveAfter(first);
+    }
+  }
+
   // Waits come in the order of the products: one that is behind a later product's is not needed for its own.
   void countPending() {
     SmallVector<Operation*> started;
@@ -250,6 +272,42 @@ class Schedule {
       Operation* behind = reads.advance->isBeforeInBlock(wait) ? wait : reads.advance.getOperation();
       reads.release->moveAfter(behind);
     }
+  }
+
+  // What a sum begins with is computed before the products that are under way when its own starts: ptxas waits for these where other
+  // accumulators are written beside them.
+  void prepareSums() {
+    Operation* underWay = nullptr;
+    for (Operation& op : llvm::make_early_inc_range(*body_)) {
+      if (auto wait = dyn_cast<tgpu::WgmmaWaitOp>(op); wait && wait.getPending() == 0) underWay = nullptr;
+      auto product = dyn_cast<tgpu::WgmmaOp>(op);
+      if (!product) continue;
+      if (!underWay)
+        underWay = &op;
+      else if (!analysis::isZero(product.getAcc()))
+        beginBefore(underWay, product);
+    }
+  }
+
+  void beginBefore(Operation* place, tgpu::WgmmaOp product) {
+    Operation* begin = product.getAcc().getDefiningOp();
+    if (!begin || isa<tgpu::WgmmaOp, tgpu::WgmmaWaitOp>(begin)) return;
+    llvm::SetVector<Operation*> needed;
+    auto add = [&](Value v) {
+      Operation* op = v.getDefiningOp();
+      if (op && op->getBlock() == body_ && place->isBeforeInBlock(op)) needed.insert(op);
+    };
+    add(product.getAcc());
+    for (size_t i = 0; i < needed.size(); ++i) llvm::for_each(needed[i]->getOperands(), add);
+    auto stays = [](Operation* op) { return !isMemoryEffectFree(op) || op->getNumRegions(); };
+    if (llvm::any_of(needed, stays)) return;
+    SmallVector<Operation*> ops(needed.getArrayRef());
+    llvm::sort(ops, [](Operation* a, Operation* b) { return a->isBeforeInBlock(b); });
+    for (Operation* op : ops) op->moveBefore(place);
+    // Nothing is under way here: the wait only says that the registers are written.
+    OpBuilder builder(place);
+    auto written = tgpu::WgmmaWaitOp::create(builder, place->getLoc(), product.getAcc(), builder.getI32IntegerAttr(0));
+    product.getAccMutable().assign(written.getResult());
   }
 
   scf::ForOp loop_;

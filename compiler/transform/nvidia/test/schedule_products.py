@@ -1,6 +1,8 @@
 # RUN: tandemc %s:backward --emit=gpu --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, i32' | FileCheck %s
 # RUN: tandemc %s:several --emit=gpu --signature '*i64:16, *i32:16, *i32:16, *fp16:16, i32' | FileCheck %s --check-prefix=SEVERAL
 # RUN: tandemc %s:waiting --emit=gpu --signature '*fp16:16, *fp16:16, *fp16:16, i32' | FileCheck %s --check-prefix=WAITING
+# RUN: tandemc %s:begun --emit=gpu --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, *fp32:16, i32' \
+# RUN:   | FileCheck %s --check-prefix=BEGUN
 import triton
 import triton.language as tl
 
@@ -97,3 +99,46 @@ def waiting(a, b, c, tiles):
             acc += tl.dot(x, tl.load(b + (start + k)[:, None] * 128 + n[None, :]))
         tl.store(c + (tile * 64 + m)[:, None] * 128 + n[None, :], acc.to(tl.float16))
         tile += 132
+
+
+# What the second sum begins with is computed before the first product starts; a product is awaited with the first later one that is, and
+# frees the registers of its left operand; what is loaded for the next iteration behind the products stays there.
+# BEGUN: scf.for
+# BEGUN: %[[SUMS:.*]] = arith.subf
+# BEGUN-NEXT: %[[BEGIN:.*]] = tgpu.wgmma_wait %[[SUMS]] pending 0
+# BEGUN-NEXT: %[[S:.*]] = tgpu.wgmma
+# BEGUN-NOT: arith
+# BEGUN: %[[DP:.*]] = tgpu.wgmma %{{.*}}, %{{.*}}, %[[BEGIN]]
+# BEGUN: tgpu.wgmma_wait %[[S]] pending 1
+# BEGUN: %[[DV:.*]] = tgpu.wgmma
+# BEGUN: tgpu.wgmma_wait %[[DP]] pending 1
+# BEGUN: %[[E:.*]] = tgpu.wgmma
+# BEGUN: %[[DK:.*]] = tgpu.wgmma
+# BEGUN: tgpu.wgmma_wait %[[E]] pending 1
+# BEGUN: tgpu.wgmma_wait %[[DV]] pending 1
+# BEGUN: tile.store
+# BEGUN: tile.load
+# BEGUN: tgpu.wgmma_wait %[[DK]] pending 0
+# BEGUN: scf.yield
+@triton.jit
+def begun(q, k, v, do, delta, out, N):
+    n, d, m = tl.arange(0, 64), tl.arange(0, 32), tl.arange(0, 32)
+    own = tl.program_id(0) * 64 + n
+    kk, vv = tl.load(k + own[:, None] * 32 + d[None, :]), tl.load(v + own[:, None] * 32 + d[None, :])
+    dv = tl.zeros((64, 32), tl.float32)
+    dk = tl.zeros((64, 32), tl.float32)
+    sums = tl.load(delta + m)
+    for start in range(0, N, 32):
+        x = tl.load(q + (start + m)[None, :] * 32 + d[:, None])
+        y = tl.load(do + (start + m)[:, None] * 32 + d[None, :])
+        s = tl.dot(kk, x)
+        dp = tl.dot(vv, tl.trans(y), tl.zeros((64, 32), tl.float32) - sums[None, :])
+        p = tl.exp2(s)
+        dv = tl.dot(p.to(tl.float16), y, dv)
+        ds = (p * dp).to(tl.float16)
+        e = tl.dot(ds, tl.trans(x))
+        dk = tl.dot(ds, y, dk)
+        tl.store(out + (own + start * N)[:, None] * 32 + d[None, :], e)
+        sums = tl.load(delta + start + 32 + m, mask=start + 32 + m < N, other=0.0)
+    tl.store(out + own[:, None] * 32 + d[None, :], dv)
+    tl.store(out + (own + N)[:, None] * 32 + d[None, :], dk)

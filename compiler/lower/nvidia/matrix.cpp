@@ -49,6 +49,25 @@ void storeMatrices(KernelContext& cx, llvm::Value* base, const LinearLayout& lay
   }
 }
 
+void storePlaced(KernelContext& cx, llvm::Value* base, const LinearLayout& placed, const Regs& regs, unsigned bits) {
+  Regs parts;
+  for (llvm::Value* v : regs) parts.push_back(cx.toBits(v));
+  if (cx.target.hasStmatrix() && layout::fitsMatrix(placed, bits, false))
+    return storeMatrices(cx, base, placed, parts, bits, false);
+  int64_t vector = 16 * 8 / bits;
+  auto whole = [&](int64_t v) {
+    return llvm::all_of(layout::vectorGroups(placed, v), [&](const auto& g) { return int64_t(g.size()) == v; });
+  };
+  while (vector > 1 && !whole(vector)) vector /= 2;
+  for (const auto& group : layout::vectorGroups(placed, vector)) {
+    Regs values;
+    for (unsigned r : group) values.push_back(parts[r]);
+    cx.storeShared(
+        cx.b.CreateGEP(cx.b.getInt8Ty(), base, cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8))),
+        values);
+  }
+}
+
 void loadMatrices(KernelContext& cx, llvm::Value* base, const LinearLayout& layout,
                   llvm::MutableArrayRef<llvm::Value*> result, unsigned bits, bool transposed) {
   auto words = layout::matrixWords(layout, bits, transposed);

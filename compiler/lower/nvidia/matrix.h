@@ -9,5 +9,7 @@ void storeMatrices(KernelContext& cx, llvm::Value* base, const LinearLayout& lay
                    bool transposed);
 void loadMatrices(KernelContext& cx, llvm::Value* base, const LinearLayout& layout,
                   llvm::MutableArrayRef<llvm::Value*> result, unsigned bits, bool transposed);
+// The registers to where `placed` has them, by stmatrix where that fits, else as many bytes at once as lie side by side.
+void storePlaced(KernelContext& cx, llvm::Value* base, const LinearLayout& placed, const Regs& regs, unsigned bits);
 
 }  // namespace tandem::lower::nvidia

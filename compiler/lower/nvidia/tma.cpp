@@ -234,26 +234,6 @@ static std::vector<Panel> panelsOf(const LinearLayout& layout, ArrayRef<int64_t>
   return out;
 }
 
-static void storePanel(KernelContext& cx, llvm::Value* base, const LinearLayout& placed, const Regs& regs,
-                       unsigned bits) {
-  Regs parts;
-  for (llvm::Value* v : regs) parts.push_back(cx.toBits(v));
-  if (cx.target.hasStmatrix() && layout::fitsMatrix(placed, bits, false))
-    return storeMatrices(cx, base, placed, parts, bits, false);
-  int64_t vector = 16 * 8 / bits;
-  auto whole = [&](int64_t v) {
-    return llvm::all_of(layout::vectorGroups(placed, v), [&](const auto& g) { return int64_t(g.size()) == v; });
-  };
-  while (vector > 1 && !whole(vector)) vector /= 2;
-  for (const auto& group : layout::vectorGroups(placed, vector)) {
-    Regs values;
-    for (unsigned r : group) values.push_back(parts[r]);
-    cx.storeShared(
-        cx.b.CreateGEP(cx.b.getInt8Ty(), base, cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8))),
-        values);
-  }
-}
-
 // Each warp its part; nobody waits for the others but the signaller.
 static void lowerStage(KernelContext& cx, tgpu::StageOp op) {
   RankedTensorType piece = tileOf(op.getBuffer());
@@ -265,7 +245,7 @@ static void lowerStage(KernelContext& cx, tgpu::StageOp op) {
     if (panel.column != int64_t(op.getColumn())) continue;
     Regs regs;
     for (unsigned r : panel.registers) regs.push_back(cx.use(op.getValue())[r]);
-    storePanel(cx, base, layout::offsetsOf(panel.layout, offsets), regs, bits);
+    storePlaced(cx, base, layout::offsetsOf(panel.layout, offsets), regs, bits);
   }
   ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
 }
@@ -320,7 +300,7 @@ static void lowerTmaStore(KernelContext& cx, tile::BlockStoreOp op) {
     for (size_t index = first; index < last; ++index) {
       Regs regs;
       for (unsigned r : panels[index].registers) regs.push_back(cx.use(op.getValue())[r]);
-      storePanel(cx, baseOf(index), layout::offsetsOf(panels[index].layout, offsets), regs, bits);
+      storePlaced(cx, baseOf(index), layout::offsetsOf(panels[index].layout, offsets), regs, bits);
     }
     ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
     groupBarrier();

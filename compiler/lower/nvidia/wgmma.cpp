@@ -3,6 +3,7 @@
 #include "compiler/dialect/tgpu/products.h"
 #include "compiler/layout/distributed.h"
 #include "compiler/layout/matrix_descriptor.h"
+#include "compiler/lower/nvidia/matrix.h"
 #include "compiler/lower/nvidia/roles.h"
 
 namespace tandem::lower::nvidia {
@@ -293,20 +294,8 @@ static void lowerLocalStore(KernelContext& cx, tgpu::LocalStoreOp op) {
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
   const Buffer& buffer = cx.buffers.find(op.getBuffer())->second;
   LinearLayout offsets = layout::swizzledOffsets(type.getShape(), bits, layout::swizzleOfRow(buffer.swizzle));
-  LinearLayout placed = layout::offsetsOf(from, offsets);
-  int64_t vector = 16 * 8 / bits;
-  auto grouped = [&](int64_t v) { return layout::vectorGroups(placed, v); };
-  while (vector > 1 && llvm::any_of(grouped(vector), [&](const auto& g) { return int64_t(g.size()) != vector; }))
-    vector /= 2;
   if (!besideStore(op, false)) cx.emit.blockBarrier();
-  llvm::Value* base = cx.sharedAddress(buffer.offset);
-  for (const auto& group : grouped(vector)) {
-    Regs parts;
-    for (unsigned r : group) parts.push_back(cx.toBits(cx.use(op.getValue())[r]));
-    cx.storeShared(
-        cx.b.CreateGEP(cx.b.getInt8Ty(), base, cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8))),
-        parts);
-  }
+  storePlaced(cx, cx.sharedAddress(buffer.offset), layout::offsetsOf(from, offsets), cx.use(op.getValue()), bits);
   if (besideStore(op, true)) return;
   if (cx.target.hasTma()) ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
   cx.emit.blockBarrier();

@@ -116,10 +116,28 @@ bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand) 
   return (kMajor || type.getElementTypeBitWidth() == 16) && analysis::panelSwizzle(type).has_value();
 }
 
+// Returns true if a tile of the block is computed from a product's result.
+static bool comesFromProduct(Value tile, Block* body) {
+  llvm::SetVector<Operation*> behind;
+  auto add = [&](Value v) {
+    if (Operation* op = v.getDefiningOp(); op && op->getBlock() == body && isa<RankedTensorType>(v.getType()))
+      behind.insert(op);
+  };
+  add(tile);
+  for (size_t i = 0; i < behind.size(); ++i) {
+    if (isa<tile::DotOp, tgpu::WgmmaOp>(behind[i])) return true;
+    llvm::for_each(behind[i]->getOperands(), add);
+  }
+  return false;
+}
+
 bool staysInRegisters(tile::DotOp dot) {
   Value lhs = dot.getLhs();
-  return lhs.getParentBlock() == dot->getBlock() &&
-         !isa_and_nonnull<tile::LoadOp, tile::BlockLoadOp>(lhs.getDefiningOp());
+  if (lhs.getParentBlock() != dot->getBlock() || isa_and_nonnull<tile::LoadOp, tile::BlockLoadOp>(lhs.getDefiningOp()))
+    return false;
+  // The turned result of a product changes threads through shared memory anyway, where wgmma reads it in either order.
+  OperandSource turned = throughTranspose(lhs);
+  return !turned.transposed || !readsFromShared(dot, true, turned) || !comesFromProduct(turned.source, dot->getBlock());
 }
 
 bool onlyProductsRead(Operation* tile, ArrayRef<tile::DotOp> dots) {

@@ -3,7 +3,10 @@
 import numpy as np
 import triton
 import triton.language as tl
+from cases import Output
 from checks import check, normal, poisoned, wide
+
+import tandem.dist as dl
 
 
 @triton.jit
@@ -188,3 +191,39 @@ for _strides in ((256 * 64, 64, 1), (256 * 72 + 8, 72, 1), (256 * 66, 66, 1), (6
             D=64,
             num_warps=_warps,
         )
+
+
+@triton.jit
+def in_turn(q_ptr, k_ptr, sums_ptr, out_ptr, turns, N, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """As gradients do: a block of keys goes along the queries, and adds to a sum of each of their blocks when it has its turn."""
+    q = tl.make_tensor_descriptor(q_ptr, shape=[N, D], strides=[D, 1], block_shape=[BM, D])
+    k = tl.make_tensor_descriptor(k_ptr, shape=[N, D], strides=[D, 1], block_shape=[BN, D])
+    sums = tl.make_tensor_descriptor(sums_ptr, shape=[N, D], strides=[D, 1], block_shape=[BM, D])
+    own, n, d = tl.program_id(0), tl.arange(0, BN), tl.arange(0, D)
+    keys = k.load([own * BN, 0])
+    acc = tl.zeros((BN, D), dtype=tl.float32)
+    for start in range(0, N, BM):
+        x = q.load([start, 0])
+        p = tl.exp2(tl.dot(keys, x.T)).to(q_ptr.dtype.element_ty)
+        of_x = tl.dot(p.T, keys)
+        acc = tl.dot(p, x, acc)
+        place = turns + start // BM
+        row = dl.consume_token(start, dl.wait(place, 1, "gpu", "acquire", waitValue=own, compare="ge"))
+        sums.atomic_add([row, 0], of_x)
+        tl.atomic_xchg(place, own + 1, sem="release", scope="gpu")
+    tl.store(out_ptr + (own * BN + n)[:, None] * D + d[None, :], acc)
+
+
+for _n, _d, _bm, _bn, _warps in ((512, 64, 64, 64, 4), (1024, 128, 64, 128, 8), (4096, 64, 128, 128, 8)):
+
+    def make(rng, n=_n, d=_d, bm=_bm):
+        q, k = ((normal(rng, (n, d)) * d**-0.5).astype(np.float16) for _ in range(2))
+        return [q, k, Output(np.zeros((n, d), np.float32)), poisoned((n, d)), Output(np.zeros(n // bm, np.int32)), n]
+
+    def reference(q, k, sums, out, turns, n, bn=_bn):
+        q, k = wide(q), wide(k)
+        p = np.exp2(k @ q.T)
+        return p.T @ k, p @ q, np.full_like(turns, n // bn)
+
+    _constants = {"D": _d, "BM": _bm, "BN": _bn, "num_warps": _warps, "num_stages": 2}
+    check(in_turn, make, reference, f"{_n}x{_d}.{_bm}x{_bn}", (_n // _bn,), 2e-3, 2e-3, **_constants)

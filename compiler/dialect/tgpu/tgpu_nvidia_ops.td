@@ -117,10 +117,13 @@ def Tgpu_StageOp : Tgpu_EffectOp<"stage"> {
 }
 def Tgpu_TmaStoreOp : Tgpu_EffectOp<"tma_store", [AttrSizedOperandSegments, Tgpu_Effects]> {
   let summary = "signaller: starts the copy of the slot to a block of a strided tensor, and waits until the slot has been read";
-  let arguments = (ins Tile_Ptr:$base, Variadic<I64>:$shape, Variadic<I64>:$strides, Variadic<I32>:$offsets, Tile_Smem:$buffer, I32:$ring);
+  let description = [{`reduce`: what the slot holds is combined with the block, as by tile.block_store. `paced`: it goes in pieces, each
+    when the one before has left shared memory, and has been written when the slot is free.}];
+  let arguments = (ins Tile_Ptr:$base, Variadic<I64>:$shape, Variadic<I64>:$strides, Variadic<I32>:$offsets, Tile_Smem:$buffer, I32:$ring,
+    OptionalAttr<Tile_RmwAttr>:$reduce, UnitAttr:$paced);
   let assemblyFormat =
-    "$base `shape` `(` $shape `)` `strides` `(` $strides `)` `at` `(` $offsets `)` `from` $buffer `of` $ring attr-dict "
-    "`:` type($base) `,` type($buffer)";
+    "$base `shape` `(` $shape `)` `strides` `(` $strides `)` `at` `(` $offsets `)` `from` $buffer `of` $ring "
+    "(`reduce` $reduce^)? attr-dict `:` type($base) `,` type($buffer)";
 }
 
 //===- asynchronous products -----------------------------------------------------------------------------------===//

@@ -134,10 +134,8 @@ void lowerAtomicScalar(KernelContext& cx, Operation* op) {
   tile::Semantic sem = semanticOf(op);
   bool wanted = !op->getResult(0).use_empty(), each = cx.threadValues(op).actsEach(op);
   bool together = !each && !cx.isOneThread();
-  if (together && releases(sem)) {
-    cx.emit.completeStores();
-    cx.emit.programBarrier();
-  }
+  if (!each && releases(sem)) cx.emit.completeStores();
+  if (together && releases(sem)) cx.emit.programBarrier();
   if (sem == tile::Semantic::SeqCst) cx.emit.fence(scopeOf(op), true);
   llvm::Value* predicate = each || cx.isOneThread() ? nullptr : cx.isFirstThread();
   if (tgpu::isWhole(op)) predicate = both(cx.b, predicate, cx.isFirstBlock());

@@ -67,18 +67,18 @@ bool addExpressions(Op op, abi::TensorMapRecipe& recipe) {
   return true;
 }
 
-// Returns the box that the signaller stores at once: as little as the swizzle's pattern allows, so that loads need not
-// wait long behind it.
-SmallVector<int64_t> pacedBox(RankedTensorType tile) {
-  constexpr int64_t kSwizzledRows = 8;
-  SmallVector<int64_t> box = analysis::tmaStoreBox(tile);
-  box[0] = kSwizzledRows;
-  return box;
-}
-
 RankedTensorType tileOf(mlir::Value buffer) {
   auto type = cast<tile::SmemType>(buffer.getType());
   return RankedTensorType::get(type.getShape(), type.getElementType());
+}
+
+// Returns the box that the signaller stores at once: as little as the swizzle's pattern allows, so that loads need not
+// wait long behind it.
+SmallVector<int64_t> boxOf(tgpu::TmaStoreOp op) {
+  constexpr int64_t kSwizzledRows = 8;
+  SmallVector<int64_t> box = analysis::tmaStoreBox(tileOf(op.getBuffer()));
+  if (op.getPaced()) box[0] = kSwizzledRows;
+  return box;
 }
 
 SmallVector<int64_t> loadBox(tgpu::TmaLoadOp op, int64_t blocks) {
@@ -123,8 +123,7 @@ void collectTensorMaps(KernelContext& cx, func::FuncOp kernel) {
     add(op, tile, loadBox(op, cx.blocks), 1, false);
   });
   kernel.walk([&](tgpu::TmaStoreOp op) {
-    RankedTensorType tile = tileOf(op.getBuffer());
-    add(op, tile, pacedBox(tile), 1, true);
+    add(op, tileOf(op.getBuffer()), boxOf(op), 1, true);
     cx.signallerStores = true;
   });
   kernel.walk([&](tile::BlockStoreOp op) {
@@ -181,20 +180,31 @@ static void lowerTmaLoad(KernelContext& cx, tgpu::TmaLoadOp op) {
   }
 }
 
+static ptx::BulkReduction reductionOf(std::optional<tile::Rmw> how) {
+  using R = tile::Rmw;
+  using B = ptx::BulkReduction;
+  if (!how) return B::None;
+  return *how == R::And ? B::And : *how == R::Or ? B::Or : *how == R::Xor ? B::Xor : B::Add;
+}
+
 // The signaller executes this. Everything that the program has seen by ordinary accesses comes before the copies'
-// writes. Each copy waits until the one before has left shared memory: more of them to a busy link would hold up the
-// loads behind them.
+// writes. Where copies are paced, each waits until the one before has left shared memory: more of them to a busy link
+// would hold up the loads behind them.
 static void lowerTmaStore(KernelContext& cx, tgpu::TmaStoreOp op) {
   llvm::Value* slot = slotOffset(cx, op.getBuffer(), op.getRing(), 1);
   ptx::fenceProxyAsync(cx.b);
   RankedTensorType tile = tileOf(op.getBuffer());
-  forEachBox(tile, pacedBox(tile), [&](int64_t offset, int64_t row, int64_t column) {
+  bool isPaced = op.getPaced();
+  forEachBox(tile, boxOf(op), [&](int64_t offset, int64_t row, int64_t column) {
     Regs at = boxCoordinates(cx, op.getOffsets(), cx.b.getInt32(row), cx.b.getInt32(column));
-    ptx::tensorStore(cx.b, {tensorMapOf(cx, op), at, cx.sharedAddress(cx.b.CreateAdd(slot, cx.b.getInt32(offset)))});
+    ptx::tensorStore(cx.b, {tensorMapOf(cx, op), at, cx.sharedAddress(cx.b.CreateAdd(slot, cx.b.getInt32(offset)))},
+                     reductionOf(op.getReduce()));
+    if (!isPaced) return;
     ptx::commitBulk(cx.b);
     ptx::waitBulk(cx.b, 0, true);
   });
-  ptx::waitBulk(cx.b, 0, false);
+  if (!isPaced) ptx::commitBulk(cx.b);
+  ptx::waitBulk(cx.b, 0, !isPaced);
 }
 
 struct Panel {
@@ -248,13 +258,6 @@ static void lowerStage(KernelContext& cx, tgpu::StageOp op) {
     storePlaced(cx, base, layout::offsetsOf(panel.layout, offsets), regs, bits);
   }
   ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
-}
-
-static ptx::BulkReduction reductionOf(std::optional<tile::Rmw> how) {
-  using R = tile::Rmw;
-  using B = ptx::BulkReduction;
-  if (!how) return B::None;
-  return *how == R::And ? B::And : *how == R::Or ? B::Or : *how == R::Xor ? B::Xor : B::Add;
 }
 
 // Each group of four warps stores its own panels through staging buffers of its own: while one is read out, the next is

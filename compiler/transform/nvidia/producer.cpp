@@ -56,11 +56,11 @@ class Slice {
       return;
     }
     if (places_.contains(op)) return;
-    if (isTold(op)) {
+    bool isRoot = llvm::is_contained(roots_, op);
+    if (!isRoot && isTold(op)) {
       needed_.told.insert(op);
       return;
     }
-    bool isRoot = llvm::is_contained(roots_, op);
     if (op->getNumRegions() || (!isRoot && hasTiles(op)) || ((!isRoot || isWait(op)) && !mayHappenTwice(op))) {
       sound_ = false;
       return;

@@ -8,7 +8,6 @@
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/thread_dependence.h"
-#include "compiler/transform/gpu/waits.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/producer.h"
 #include "compiler/transform/nvidia/product_layouts.h"
@@ -41,11 +40,24 @@ bool publishesNothing(Operation* op) {
 bool fitsSignaller(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes) {
   auto type = cast<RankedTensorType>(store.getValue().getType());
   if (type.getRank() < 2 || type.getShape().take_back(2)[0] < target::kWgmma.rows || !fitsTma(store) ||
-      store.getReduce() || !isMapOnHost(store) || isDivergent(store))
+      !isMapOnHost(store) || isDivergent(store))
     return false;
   auto inner = store.getOffsets().take_back(2);
   return llvm::all_of(inner, [&](Value v) { return axes.of(v).nonNegative; }) &&
          axes.of(inner[1]).divisibility(0) % (128 / type.getElementTypeBitWidth()) == 0;
+}
+
+// Returns true if the op tells other programs, by an atomic whose old value nobody asks for, of a kernel that adds blocks to
+// memory.
+bool tellsOfSums(Operation* op) {
+  auto update = dyn_cast<tile::AtomicRmwOp>(op);
+  if (!update || update.getSem() != tile::Semantic::Release || !update.use_empty() || update.getMask() ||
+      isa<RankedTensorType>(update.getPointer().getType()) || isDivergent(op))
+    return false;
+  return op->getParentOfType<func::FuncOp>()
+      .walk(
+          [](tile::BlockStoreOp store) { return store.getReduce() ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
 }
 
 class Search {
@@ -53,13 +65,16 @@ class Search {
   explicit Search(Block& body) : body_(body) {}
 
   std::optional<Signals> run() {
-    body_.walk([&](dist::NotifyOp op) { found_.notifies.push_back(op); });
+    body_.walk([&](Operation* op) {
+      if (isa<dist::NotifyOp>(op) || tellsOfSums(op)) found_.notifies.push_back(op);
+    });
     if (found_.notifies.empty()) return std::nullopt;
     findStores();
     if (!findPublications()) {
       found_.stores.clear();
       if (!findPublications()) return std::nullopt;
     }
+    findWaits();
     return found_;
   }
 
@@ -83,6 +98,25 @@ class Search {
     }
   }
 
+  // Waits for a sum's turn: what their tokens reach is stored by the signaller, some of it added to memory.
+  void findWaits() {
+    body_.walk([&](dist::WaitOp wait) {
+      bool adds = false;
+      if (isForStores(wait, adds) && adds) found_.waits.push_back(wait);
+    });
+  }
+
+  // Returns true if all that is computed from what the op gives are places of the signaller's stores.
+  bool isForStores(Operation* op, bool& adds) const {
+    return llvm::all_of(op->getUsers(), [&](Operation* user) {
+      auto store = dyn_cast<tile::BlockStoreOp>(user);
+      if (store) adds |= store.getReduce().has_value();
+      if (store) return llvm::is_contained(found_.stores, store);
+      bool isPure = isMemoryEffectFree(user) && !user->getNumRegions() && !user->hasTrait<OpTrait::IsTerminator>();
+      return isPure && isForStores(user, adds);
+    });
+  }
+
   // Ops that publish after the signals wait until these are sent. If such an op lies among the signals, that would be
   // often: then nothing is gained; nor if it is some threads' alone. Those before all signals wait for none.
   bool findPublications() {
@@ -92,7 +126,7 @@ class Search {
     auto placeOf = [&](Operation* op) { return body_.findAncestorOpInBlock(*op); };
     return !body_
                 .walk([&](Operation* op) {
-                  if (op->hasTrait<OpTrait::IsTerminator>() || isa<dist::NotifyOp>(op) || publishesNothing(op))
+                  if (op->hasTrait<OpTrait::IsTerminator>() || llvm::is_contained(moved, op) || publishesNothing(op))
                     return WalkResult::advance();
                   bool isAfter = false, isAmong = false;
                   for (Operation* signal : moved) {
@@ -131,6 +165,7 @@ class Delegation {
                 [&](Operation* op, OpBuilder& b, IRMapping& map) { return receive(op, b, map); });
     for (tile::BlockStoreOp store : signals_.stores) stage(store);
     for (tile::BlockStoreOp store : signals_.stores) store.erase();
+    for (dist::WaitOp wait : signals_.waits) eraseWithUsers(wait);
     for (Operation* op : signals_.notifies) {
       post(op);
       op->erase();
@@ -154,9 +189,17 @@ class Delegation {
         nullptr);
   }
 
+  // What is computed from the token is nobody's any more but the signaller's.
+  static void eraseWithUsers(Operation* op) {
+    for (Operation* user : llvm::make_early_inc_range(op->getUsers())) eraseWithUsers(user);
+    op->erase();
+  }
+
   // Makes the op in the signaller.
   bool receive(Operation* op, OpBuilder& b, IRMapping& mapping) {
-    if (auto wait = dyn_cast<dist::WaitOp>(op)) {  // the program has waited before it wrote to the mailbox
+    if (auto wait = dyn_cast<dist::WaitOp>(op)) {
+      if (llvm::is_contained(signals_.waits, wait)) return false;
+      // The program has waited before it wrote to the mailbox.
       mapping.map(wait.getToken(), arith::ConstantIntOp::create(b, op->getLoc(), 0, 32));
       return true;
     }
@@ -179,6 +222,9 @@ class Delegation {
     auto here = [&](ValueRange values) {
       return llvm::map_to_vector(values, [&](Value v) { return mapping.lookupOrDefault(v); });
     };
+    // Memory that blocks are combined with is the device's own: no link is to be shared.
+    bool isPaced =
+        llvm::none_of(signals_.stores, [](tile::BlockStoreOp other) { return other.getReduce().has_value(); });
     for (int piece = 0; piece < signals_.pieces; ++piece) {
       SmallVector<Value> offsets = here(store.getOffsets());
       if (piece) {
@@ -187,7 +233,7 @@ class Delegation {
       }
       tgpu::AwaitOp::create(b, loc, staged_);
       tgpu::TmaStoreOp::create(b, loc, mapping.lookupOrDefault(store.getBase()), here(store.getShape()),
-                               here(store.getStrides()), offsets, buffer_, staged_);
+                               here(store.getStrides()), offsets, buffer_, staged_, store.getReduceAttr(), isPaced);
       tgpu::ReleaseOp::create(b, loc, staged_);
       tgpu::AdvanceOp::create(b, loc, staged_);
     }

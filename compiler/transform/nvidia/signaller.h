@@ -1,6 +1,7 @@
 // A role of its own for signals to other ranks and for the tiles before them: consumers go on while it waits until all
 // is where it belongs.
 #pragma once
+#include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include <optional>
 
@@ -12,8 +13,9 @@ struct Signals {
   llvm::SmallVector<mlir::Operation*>
       publications;  // what orders, behind the notifies, what others see; comes after they are sent
   llvm::SmallVector<tile::BlockStoreOp>
-      stores;      // blocks that TMA stores, of one type of tile; nothing else touches their memory
-  int pieces = 1;  // a tile goes through shared memory in this many pieces of equal width
+      stores;  // blocks that TMA stores, of one type of tile; nothing else touches their memory
+  llvm::SmallVector<dist::WaitOp> waits;  // before the stores that add to memory, and before nothing else
+  int pieces = 1;                         // a tile goes through shared memory in this many pieces of equal width
 
   mlir::RankedTensorType tile() const;   // of the stores, without leading dimensions of size 1
   mlir::RankedTensorType piece() const;  // the tile that the buffer holds

@@ -165,12 +165,14 @@ int td_launch(td_session* s, int rank, int stream, td_program* program, int grid
     Session& session = sessionOf(s, rank, stream);
     if (count < 0) throw std::invalid_argument("a negative count of arguments");
     if (count) required(arguments, "arguments");
-    if (flags & ~TD_COOPERATIVE) throw std::invalid_argument("unknown launch flags " + std::to_string(flags));
+    if (flags & ~(TD_COOPERATIVE | TD_DEPENDENT))
+      throw std::invalid_argument("unknown launch flags " + std::to_string(flags));
     const runtime::KernelLaunch launch{.code = required(program, "program").code,
                                        .grid = {gridX, gridY, gridZ},
                                        .numWarps = numWarps,
                                        .arguments = {arguments, size_t(count)},
                                        .cooperative = (flags & TD_COOPERATIVE) != 0,
+                                       .dependent = (flags & TD_DEPENDENT) != 0,
                                        .place = place(file, line)};
     checkTarget(launch.code, session, rank);
     checkLaunch(launch);

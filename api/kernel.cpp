@@ -45,6 +45,7 @@ std::string Kernel::Impl::requestFor(const Specialisation& wanted) const {
   if (!made.error.empty()) throw Error(made.error);
   nlohmann::json request = nlohmann::json::parse(made.text);
   request["options"]["num_stages"] = wanted.numStages;
+  if (wanted.maxRegisters) request["options"]["maxnreg"] = wanted.maxRegisters;
   request["options"]["target"] = wanted.target;
   return request.dump();
 }

@@ -11,7 +11,7 @@ namespace tandem {
 // compiler::requestForText.
 struct Specialisation {
   std::string target, signature, constants;
-  int numWarps = 4, numStages = 3;
+  int numWarps = 4, numStages = 3, maxRegisters = 0;
 
   auto operator<=>(const Specialisation&) const = default;
 };

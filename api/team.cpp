@@ -138,7 +138,7 @@ Tensor Team::peer(const Tensor& t, int rank) const {
 
 void Team::launch(const Kernel& kernel, const LaunchConfig& config, const std::vector<Argument>& arguments,
                   const std::map<std::string, Constant>& constants) {
-  Specialisation wanted{target(), "", "", config.numWarps, config.numStages};
+  Specialisation wanted{target(), "", "", config.numWarps, config.numStages, config.maxRegisters};
   std::vector<uint64_t> words;
   bool promises = wanted.target != "sim";
   for (const Argument& a : arguments) {
@@ -151,8 +151,9 @@ void Team::launch(const Kernel& kernel, const LaunchConfig& config, const std::v
     wanted.constants += (wanted.constants.empty() ? "" : ", ") + key + "=" +
                         std::visit([&](const auto& v) { return spell(key, v); }, value);
   auto program = kernel.impl()->specialise(wanted);
+  int flags = (config.cooperative ? TD_COOPERATIVE : 0) | (config.dependent ? TD_DEPENDENT : 0);
   check(td_launch(session_, rank_, config.stream, program.get(), config.grid[0], config.grid[1], config.grid[2],
-                  config.numWarps, config.cooperative ? TD_COOPERATIVE : 0, words.data(), int(words.size()), "", 0));
+                  config.numWarps, flags, words.data(), int(words.size()), "", 0));
 }
 
 bool Team::hasProducts() const {

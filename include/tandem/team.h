@@ -26,6 +26,10 @@ struct LaunchConfig {
   int stream = 0;
   int numStages = 3;         // how far a GPU's loads run ahead of its products
   bool cooperative = false;  // all programs resident at once, or the launch fails
+  int maxRegisters = 0;      // of a GPU's thread; 0: as many as the kernel needs
+  // May start when all programs of the stream's previous kernel have called gdc_launch_dependents; reads what that kernel
+  // writes only behind gdc_wait or a signal. The simulator starts it behind that kernel.
+  bool dependent = false;
 };
 
 // One rank's view of a team. Used by that rank's host thread only. Calls marked [collective] are made by every rank of

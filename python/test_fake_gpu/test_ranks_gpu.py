@@ -212,6 +212,17 @@ def test_launch_with_tensors(gpu):
     assert words(line) == [address(x), address(y), struct.pack("<i", 64).hex()]
 
 
+def test_launch_beside_the_kernel_before(gpu):
+    def main(team):
+        x, y = team.zeros(64), team.zeros(64)
+        for beside in (False, True):
+            add[(2,)](x, y, 64, BLOCK=32, num_warps=2, launch_pdl=beside)
+        team.synchronize()
+
+    on_gpus(main, ranks=1)
+    assert [" dependent " in line for line in gpu.launches] == [False, True]
+
+
 def test_alignment_facts(gpu, monkeypatch):
     """The same facts for tensors, which the launcher takes, and for arrays of the host, which have copies."""
     seen = []

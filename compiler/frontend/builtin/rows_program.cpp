@@ -44,6 +44,14 @@ static Value capabilityAtLeast(Context& c, const Arguments& a) {
   return Int(capability(c)) >= wanted;
 }
 
+// A kernel of several blocks a program starts when its inputs are complete, and so does the one behind it.
+static Value gridControl(Context& c, const std::string& what) {
+  if (c.options.target != "sim" && capability(c) >= 90 && c.options.numCtas == 1)
+    tile::InlineAsmOp::create(c.builder, c.loc(), mlir::TypeRange{c.builder.getI32Type()},
+                              "griddepcontrol." + what + ";\n\tmov.b32 $0, 0;", "=r", false, 1, mlir::ValueRange{});
+  return None{};
+}
+
 static Builtin answer(const std::string& name, bool value) {
   return {name, "", {value ? "True." : "False.", Caller::Compiler}, [value](Context&, const Arguments&) -> Value {
             return value;
@@ -79,12 +87,15 @@ void addProgramRows(Rows& rows) {
                     {"How many threads the launch asks for, a constant.", Caller::Compiler},
                     [](Context& c, const Arguments&) -> Value { return Int(c.options.numWarps * 32); }});
   }
-  // Programmatic launch order is the runtime's; a kernel of ours starts when its inputs are complete.
-  rows.push_back({"tl.extra.cuda.gdc_wait", "", "Does nothing: a kernel starts when its inputs are complete.",
-                  [](Context&, const Arguments&) -> Value { return None{}; }});
-  rows.push_back({"tl.extra.cuda.gdc_launch_dependents", "",
-                  "Does nothing: the next kernel starts when this one is complete.",
-                  [](Context&, const Arguments&) -> Value { return None{}; }});
+  rows.push_back(
+      {"tl.extra.cuda.gdc_wait", "",
+       "Waits until the stream's previous kernel is complete, if this one may start before that (`launch_pdl`).",
+       [](Context& c, const Arguments&) { return gridControl(c, "wait"); }});
+  rows.push_back(
+      {"tl.extra.cuda.gdc_launch_dependents", "",
+       "When all programs have executed this or ended, the stream's next kernel starts, if it may start before "
+       "this one is complete (`launch_pdl`).",
+       [](Context& c, const Arguments&) { return gridControl(c, "launch_dependents"); }});
   rows.push_back(answer("tl.target_info.is_cuda", true));
   rows.push_back(answer("tl.target_info.is_hip", false));
   rows.push_back(answer("tl.target_info.is_hip_cdna3", false));

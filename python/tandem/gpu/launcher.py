@@ -6,7 +6,7 @@ import json
 
 from .. import _tandem
 from ..errors import CompileError
-from ..host.call import COOPERATIVE, bind_call, grid_sizes
+from ..host.call import bind_call, grid_sizes, launch_flags
 from ..kernel.names import constexpr
 from ..kernel.request import specialized
 from ..kernel.scalars import annotated_type
@@ -15,8 +15,6 @@ from . import compiled as compiled_kernels
 from .compiled import CompiledKernel, compile_request, prepare
 from .device import current_device, is_available, target_of
 from .streams import stream_handle, torch_stream
-
-_DEPENDENT = 2  # TD_GPU_DEPENDENT
 
 
 def _compiled(kernel, arguments, options, device, is_warmup, overlapping):
@@ -46,10 +44,6 @@ def _compiled(kernel, arguments, options, device, is_warmup, overlapping):
         )
 
 
-def _flags(kwargs):
-    return (COOPERATIVE if kwargs.get("launch_cooperative_grid") else 0) | (_DEPENDENT if kwargs.get("launch_pdl") else 0)
-
-
 def _pairs(kernel, compiled):
     """Which parameters' memory must be apart in a call of the compiled kernel, and which must not: another one is for those calls."""
     number = kernel.arg_names.index
@@ -71,7 +65,7 @@ def _call(kernel, key, device, stream, grid, args, kwargs):
     compiled, reads = _compiled(kernel, arguments, options, device, is_warmup, [] if promises else None)
     if not is_warmup:
         compiled, reads = compiled.serving(values, reads)
-    compiled.flags = _flags(kwargs)
+    compiled.flags = launch_flags(kwargs)
     if is_warmup:
         return compiled
     prepare(compiled.handle, device)

@@ -2,7 +2,7 @@
 
 from .. import _tandem
 from ..host.arrays import Tensor
-from ..host.call import COOPERATIVE, bind_call, grid_sizes
+from ..host.call import bind_call, grid_sizes, launch_flags
 from ..host.frames import host_place
 from ..host.host_arrays import HostArrays
 from ..host.memory import host_array
@@ -112,7 +112,7 @@ def launch_on_gpu(kernel, team, grid, args, kwargs):
         team._session.order_launch(team, stream)
     else:
         team._session.note_queued(team, stream)
-    flags = COOPERATIVE if kwargs.get("launch_cooperative_grid") else 0
+    flags = launch_flags(kwargs)
     try:
         host.place()
         words = [word() if callable(word) else word for word in arguments.words]

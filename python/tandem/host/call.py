@@ -10,7 +10,7 @@ from ..kernel.mock_tensor import MockTensor
 from ..kernel.names import constexpr
 
 _OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "debug": None}
-COOPERATIVE = 1  # TD_COOPERATIVE
+_COOPERATIVE, _DEPENDENT = 1, 2  # TD_COOPERATIVE, TD_DEPENDENT, and TD_GPU_COOPERATIVE, TD_GPU_DEPENDENT
 _IGNORED = {
     "grid",
     "warmup",
@@ -71,6 +71,10 @@ def bind_call(kernel, args, kwargs):
         if isinstance(value, MockTensor) and not kwargs.get("warmup"):
             raise TypeError(f"argument `{name}` of kernel `{kernel.__name__}` stands for an array; only `warmup`, which compiles, takes it")
     return bound.arguments, {k: v for k, v in options.items() if v is not None}, stream
+
+
+def launch_flags(kwargs):
+    return (_COOPERATIVE if kwargs.get("launch_cooperative_grid") else 0) | (_DEPENDENT if kwargs.get("launch_pdl") else 0)
 
 
 def grid_sizes(grid, arguments, options):

@@ -11,7 +11,7 @@ from ..kernel.request import RequestBuilder
 from ..kernel.scalars import annotated_type, scalar_bits, scalar_type
 from ..kernel.source import Source
 from .arrays import Tensor
-from .call import COOPERATIVE, bind_call, grid_sizes
+from .call import bind_call, grid_sizes, launch_flags
 from .current import current_team
 from .frames import host_place
 from .host_arrays import HostArrays
@@ -115,7 +115,7 @@ def launch_kernel(kernel, grid, args, kwargs):
     packer.host.plan()
     target = packer.host.stream
     target.pending = True
-    flags = COOPERATIVE if kwargs.get("launch_cooperative_grid") else 0
+    flags = launch_flags(kwargs)
     try:
         packer.host.place()
         words = [word() for word in packer.words]

@@ -7,6 +7,10 @@
 # RUN: not tandemc %s:unknown --emit=ptx --target sm_90a --signature '*i32' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 # RUN: tandemc %s:text --emit=ptx --target sm_90a --signature '*i32' | FileCheck %s --check-prefix=TEXT
 # RUN: not tandemc %s:no_text --emit=ptx --target sm_90a --signature '*i32' 2>&1 | FileCheck %s --check-prefix=NOTEXT
+# RUN: tandemc %s:beside --emit=ptx --target sm_90a --signature '*i32' | FileCheck %s --check-prefix=BESIDE
+# RUN: tandemc %s:beside --emit=ptx --target sm_89 --signature '*i32' | FileCheck %s --check-prefix=BEHIND
+# RUN: tandemc %s:beside --emit=ptx --target sm_90a --num-ctas 2 --signature '*i32' | FileCheck %s --check-prefix=BEHIND
+# RUN: tandemc %s:beside --emit=sim --signature '*i32' | FileCheck %s --check-prefix=BEHIND
 import triton
 import triton.language as tl
 
@@ -74,3 +78,15 @@ def no_text(o):
     i = tl.arange(0, 128)
     # NOTEXT: the assembly has the constraint `n` for a value that is no constant
     tl.store(o + i, tl.inline_asm_elementwise("add.s32 $0, $1, $2;", "=r,r,n", [i, i], dtype=tl.int32, is_pure=True, pack=1))
+
+
+# A kernel starts beside the one before it; not in the simulator, on older GPUs, or in programs of several blocks.
+@triton.jit
+def beside(o):
+    # BESIDE: griddepcontrol.launch_dependents;
+    # BESIDE: griddepcontrol.wait;
+    # BESIDE: st.global
+    # BEHIND-NOT: griddepcontrol
+    tl.extra.cuda.gdc_launch_dependents()
+    tl.extra.cuda.gdc_wait()
+    tl.store(o + tl.arange(0, 128), 1)

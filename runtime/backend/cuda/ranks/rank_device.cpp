@@ -134,6 +134,7 @@ void RankDevice::launch(ranks::Stream stream, const KernelLaunch& launch, Addres
   shape.grid = launch.grid;
   shape.stream = driverStream(stream);
   shape.cooperative = launch.cooperative;
+  shape.dependent = launch.dependent;
   shape.rankContext = context;
   static_cast<Kernel&>(*launch.code.kernel).launch(device_, shape, launch.arguments);
 }

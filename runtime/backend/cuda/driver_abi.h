@@ -50,6 +50,7 @@ enum class FunctionAttribute : int {
   LocalSizeBytes = 3,
   NumRegs = 4,
   MaxDynamicSharedSizeBytes = 8,
+  PreferredSharedMemoryCarveout = 9,
   NonPortableClusterSizeAllowed = 14
 };
 

@@ -9,6 +9,7 @@ namespace tandem::runtime::cuda {
 namespace {
 
 constexpr int kDefaultSharedBytes = 48 * 1024;  // more must be asked for
+constexpr int kLargeSharedBytes = 132 * 1024;
 constexpr int kPortableClusterSize = 8;
 
 // PTX runs on later devices.
@@ -57,6 +58,10 @@ void checkSize(const abi::KernelImage& image, Function function, const DevicePro
 void prepare(const abi::KernelImage& image, Function function) {
   if (image.sharedBytes > kDefaultSharedBytes)
     check(driver().funcSetAttribute(function, FunctionAttribute::MaxDynamicSharedSizeBytes, image.sharedBytes),
+          "cuFuncSetAttribute");
+  // Else the driver keeps what such a kernel leaves for the cache, and a small one that may start beside it has no room.
+  if (image.sharedBytes > kLargeSharedBytes)
+    check(driver().funcSetAttribute(function, FunctionAttribute::PreferredSharedMemoryCarveout, 100),
           "cuFuncSetAttribute");
   if (image.cluster[0] * image.cluster[1] * image.cluster[2] > kPortableClusterSize)
     check(driver().funcSetAttribute(function, FunctionAttribute::NonPortableClusterSizeAllowed, 1),

@@ -116,7 +116,7 @@ TEST_F(Launch, AttributesAndLargeSharedMemory) {
       0, {.grid = {3, 1, 1}, .stream = reinterpret_cast<Stream>(uintptr_t(2)), .cooperative = true, .dependent = true},
       kArguments);
   std::string text = log();
-  EXPECT_NE(text.find("attribute 8 = 200000\nattribute 14 = 1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("attribute 8 = 200000\nattribute 9 = 100\nattribute 14 = 1\n"), std::string::npos) << text;
   EXPECT_NE(text.find("grid 12,2,2 block 384,1,1 shared 200000 stream 2 cluster 4,2,2 cooperative dependent "),
             std::string::npos)
       << text;

@@ -6,7 +6,9 @@ one another column by column, as they read the same rows of B. Rows of A are rea
 Over ranks, rows of A may be on their way: AWAITED, this rank's stand `apart` elements behind where the others arrive, and `ready` says of
 each shard when it is there.
 
-PACKED: results are for sums of slots (ops/device/slots.py), so each thread stores what it has.
+PACKED: results are for sums of slots (ops/device/slots.py), so each thread stores what it has. COUNTED: tiles come in parts of the columns,
+and `brought` counts those of each part, so that the kernel behind, which may start beside this one, sums one part while the next is
+multiplied.
 
 Elements of fp8 have scales, 128 of a row of A one, and 128 rows and columns of B one: products of 128 of the inner size are scaled, then
 summed. QUANTISE: so has the result.
@@ -33,10 +35,20 @@ def silu(x):
 
 
 @tandem.jit
+def place_in_parts(tile, blocks, columns, part):
+    """The parts before the tile-th tile's own, the width of that one, and the tile's number there over the width, and what is left."""
+    skipped = tile // tl.maximum(blocks * part, 1)
+    width = tl.maximum(tl.minimum(part, columns - skipped * part), 1)
+    of_part = tile - skipped * (blocks * part)
+    at = of_part // width
+    return skipped, width, at, of_part - at * width
+
+
+@tandem.jit
 def words_of(at, left, columns, blocks_ptr, is_tile, BLOCK_M: tl.constexpr):
-    """What the at-th block's words tell of the tile `at` * `columns` + `left`: its number among its group's, the group's height and
-    what divides by it, its first row, and the end, number and turn of its expert. Blocks of a group have one column, then the next; any of
-    them tells where the others are, so nothing is looked up twice."""
+    """What the at-th block's words tell of the tile `at` * `columns` + `left` of a part: its number among its group's, the group's height
+    and what divides by it, its first row, and the end, number and turn of its expert. Blocks of a group have one column, then the next; any
+    of them tells where the others are, so nothing is looked up twice."""
     words = blocks_ptr + at * BLOCK_WORDS
     first = tl.load(words + 4, mask=is_tile, other=0)
     height = tl.load(words + 5, mask=is_tile, other=1)
@@ -86,6 +98,7 @@ def grouped_gemm(
     done_ptr,
     ended_ptr,
     epoch_ptr,
+    brought_ptr,
     bias_ptr,
     a_scales_ptr,
     b_scales_ptr,
@@ -100,6 +113,7 @@ def grouped_gemm(
     apart_scales,
     b_rows,
     first_column,
+    part_tiles,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
@@ -114,6 +128,7 @@ def grouped_gemm(
     SCATTER: tl.constexpr,
     WEIGH: tl.constexpr,
     AWAITED: tl.constexpr,
+    COUNTED: tl.constexpr,
     PACKED: tl.constexpr,
     BIASED: tl.constexpr,
     SCALED: tl.constexpr,
@@ -122,8 +137,10 @@ def grouped_gemm(
     """out[rows, n] = A · B[e]^T, of B[E, n, k]. GATED: B[E, 2 n, k] has gate rows, then up rows, and out = silu(A · gate^T) · (A · up^T).
     GATHER: A's rows are tokens, else the route's rows. SCATTER: out's rows are slots, else the route's rows. WEIGH: rows are multiplied
     with the route's weights. BIASED: sums begin with the bias [E, n] of their expert, of 2 n if GATED. B has
-    `b_rows` rows of an expert; the result is of those from `first_column` on, 0 if GATED. BLOCKS_OF_A, BLOCKS_OF_B: these are
-    read as blocks, for which rows must be whole numbers of 16 bytes."""
+    `b_rows` rows of an expert; the result is of those from `first_column` on, 0 if GATED. A part has `part_tiles` tiles a row
+    block. BLOCKS_OF_A, BLOCKS_OF_B: these are read as blocks, for which rows must be whole numbers of 16 bytes."""
+    if COUNTED:
+        tl.extra.cuda.gdc_launch_dependents()
     rank = dl.rank()
     ranks = dl.num_ranks()
     fits = is_of_call(route_ptr, findings_ptr, slots // TOP_K, E, TOP_K, BLOCK_M)
@@ -142,15 +159,19 @@ def grouped_gemm(
         b = tl.make_tensor_descriptor(b_ptr, shape=[E * b_rows, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
     in_block = tl.arange(0, BLOCK_M)
     in_step = tl.arange(0, BLOCK_K)
+    skipped = 0
+    width = columns
     at = tl.program_id(0) // columns
     left = tl.program_id(0) - at * columns
-    leap = PROGRAMS // columns
-    of_group, height, inverse, top, expert_end, expert, turn = words_of(at, left, columns, blocks_ptr, at < blocks, BLOCK_M)
+    if COUNTED:
+        skipped, width, at, left = place_in_parts(tl.program_id(0), blocks, columns, part_tiles)
+    leap = PROGRAMS // width
+    of_group, height, inverse, top, expert_end, expert, turn = words_of(at, left, width, blocks_ptr, at < blocks, BLOCK_M)
     for tile in tl.range(tl.program_id(0), blocks * columns, PROGRAMS, flatten=True):
         of_column = over(of_group, inverse)
         row = top + (of_group - of_column * height) * BLOCK_M
         end = tl.minimum(row + BLOCK_M, expert_end)
-        column = of_column * BLOCK_N
+        column = (of_column + skipped * part_tiles) * BLOCK_N
         of_expert = expert * b_rows + first_column + column
         m_range = row + in_block
         n_range = column + tl.arange(0, BLOCK_N)
@@ -246,10 +267,15 @@ def grouped_gemm(
             tl.store(out_scales_ptr + at_scale, largest / LARGEST, mask=m_range < end)
         # The next tile's place. Its words come while this one is stored; divisions would hold up either.
         at += leap
-        left += PROGRAMS - leap * columns
-        at += tl.where(left >= columns, 1, 0)
-        left -= tl.where(left >= columns, columns, 0)
-        of_group, height, inverse, top, expert_end, expert, turn = words_of(at, left, columns, blocks_ptr, at < blocks, BLOCK_M)
+        left += PROGRAMS - leap * width
+        at += tl.where(left >= width, 1, 0)
+        left -= tl.where(left >= width, width, 0)
+        part = skipped
+        if COUNTED:
+            if at >= blocks:
+                skipped, width, at, left = place_in_parts(tile + PROGRAMS, blocks, columns, part_tiles)
+                leap = PROGRAMS // width
+        of_group, height, inverse, top, expert_end, expert, turn = words_of(at, left, width, blocks_ptr, at < blocks, BLOCK_M)
         result = acc.to(out_ptr.dtype.element_ty)
         row_columns = n
         if PACKED:
@@ -257,6 +283,8 @@ def grouped_gemm(
             result = packed(result, BLOCK_M, BLOCK_N)
         c_ptrs = out_ptr + to[:, None].to(tl.int64) * row_columns + n_range[None, :]
         tl.store(c_ptrs, result, mask=(m_range < end)[:, None] & (n_range[None, :] < row_columns))
+        if COUNTED:
+            dl.notify(brought_ptr + part, rank, signal=1, sig_op="add", comm_scope="gpu")
 
     # Rows that no slot goes to.
     if SCATTER:

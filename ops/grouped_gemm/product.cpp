@@ -14,6 +14,7 @@ struct Tile {
 };
 
 constexpr int kSimulatedPrograms = 8;
+constexpr int kRegisters = 160;  // of a thread of 12 warps, beside which another kernel has room
 constexpr Tile kSimulated = {16, 32, 32, 2, 3};
 // By the rows of a block; inner sizes are those of 2-byte elements.
 constexpr Tile kByBlocks[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 4, 2}, {16, 128, 64, 4, 6, 2}};
@@ -114,7 +115,8 @@ GroupedConfig GroupedProduct::tiles(int64_t m) const {
 }
 
 void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out, const Tensor& route, int64_t m,
-                            int stream, const More& more, const Awaited* awaited, const GroupedColumns& columns) const {
+                            int stream, const More& more, const Awaited* awaited, const GroupedColumns& columns,
+                            const Counted* counted) const {
   GroupedConfig config = tiles(m);
   int64_t slots = m * topK_, rows = way_.gather ? m : slots, bytes = byteSize(dtype_);
   int64_t columnsOfW = n_ * (way_.gated ? 2 : 1);
@@ -133,6 +135,7 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
   const Tensor& none = route;
   LaunchConfig launch{
       .grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream, .numStages = config.numStages};
+  if (counted && config.numWarps == 8) launch.maxRegisters = kRegisters;
   team_.launch(kernelOf("ops/grouped_gemm/grouped_gemm.py", "grouped_gemm"), launch,
                {a,
                 w,
@@ -142,6 +145,7 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                 awaited ? awaited->done : none,
                 awaited ? awaited->ended : none,
                 awaited ? awaited->epoch : none,
+                counted ? counted->brought : none,
                 orRoute(more.bias, none),
                 orRoute(more.xScales, none),
                 orRoute(more.wScales, none),
@@ -155,7 +159,8 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                 apart,
                 apartScales,
                 columnsOfW,
-                columns.first},
+                columns.first,
+                counted ? cdiv(counted->columns, config.blockN) : 1},
                {{"BLOCK_M", int64_t(config.blockM)},
                 {"BLOCK_N", int64_t(config.blockN)},
                 {"BLOCK_K", int64_t(config.blockK)},
@@ -170,6 +175,7 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                 {"SCATTER", way_.scatter},
                 {"WEIGH", way_.weigh},
                 {"AWAITED", awaited != nullptr},
+                {"COUNTED", counted != nullptr},
                 {"PACKED", way_.packed},
                 {"BIASED", more.bias.address != 0},
                 {"SCALED", isFp8(dtype_)},

@@ -16,6 +16,8 @@ struct GroupedColumns {
   int64_t first = 0, count = 0;
 };
 
+constexpr int kRegistersBeside = 32;
+
 class GroupedProduct {
  public:
   // `findings`: where the kernel tells of a route that is not this call's.
@@ -27,12 +29,19 @@ class GroupedProduct {
     Tensor own, ownScales, ready, done, ended, epoch;
     int64_t shardRows;
   };
+  // brought[i] counts the tiles of the i-th part, of `columns` columns. The launch behind may be `dependent`: a program of 8 warps
+  // leaves room for one of four warps with kRegistersBeside and 32 KB.
+  struct Counted {
+    Tensor brought;
+    int64_t columns;
+  };
   struct More : GroupedMore {
     Tensor outScales;
   };
   // a: tokens or the route's rows; m: tokens.
   void launch(const Tensor& a, const Tensor& w, const Tensor& out, const Tensor& route, int64_t m, int stream,
-              const More& more = {}, const Awaited* awaited = nullptr, const GroupedColumns& columns = {}) const;
+              const More& more = {}, const Awaited* awaited = nullptr, const GroupedColumns& columns = {},
+              const Counted* counted = nullptr) const;
   // Columns and rows of a tile of a call with m tokens.
   int64_t tileColumns(int64_t m) const { return tiles(m).blockN; }
   int64_t tileRows(int64_t m) const { return tiles(m).blockM; }

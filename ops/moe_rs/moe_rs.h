@@ -8,6 +8,7 @@ namespace tandem::ops {
 class GroupedProduct;
 
 struct MoeRsConfig : GroupedConfig {
+  int parts = 0;        // of the columns, whose sums travel while the next are multiplied; 0: by the call's sizes
   int slotColumns = 0;  // of which all slots' results are kept at once; 0: so many that these take 1 GiB
 };
 
@@ -33,8 +34,9 @@ class TANDEM_API MoeRs : public Operator {
   void queue(const Call& call) override;
 
   int64_t n_, experts_, topK_, columns_;
+  MoeRsConfig config_;
   std::unique_ptr<GroupedProduct> product_;
-  Tensor rows_, parts_, ready_, begun_, taken_, done_, epoch_;
+  Tensor rows_, parts_, brought_, ready_, begun_, taken_, done_, epoch_;
 };
 
 }  // namespace tandem::ops

@@ -1,8 +1,13 @@
 """The second half of grouped GEMM + ReduceScatter: sums each token's slots, and sends the sums to the ranks that own the tokens.
 
-An item is so many tokens of one rank in so many columns. Programs take items in one order on all ranks, those for the peers, the nearest
-first, then the own ones, which wait for the peers' sums. Who comes first takes the next one, so nobody waits for an item that stands behind
-one that waits for it, however many programs run at once. A turn of an item's loop takes a few rows, while the next turns' are copied.
+The product's tiles come in parts of the columns, and `brought` counts those of each part, so the sums of one part travel while the next
+one is multiplied: a program here may start when all of the product's have, and with few registers it runs beside one of these. Where it
+starts later, it sums later.
+
+An item is so many tokens of one rank in so many columns. Programs take items in one order on all ranks, of each part those for the peers,
+the nearest first, then the own ones, which wait for the peers' sums. Who comes first takes the next one, so nobody waits for an item that
+stands behind one that waits for it, however many programs run at once. A turn of an item's loop takes a few rows, while the next turns'
+are copied. The last part's items are shorter, as all programs have only these then.
 
 Signals hold the number of the call, epoch + 1, and are never reset; `begun` says which call a rank has begun: it has ended the one before,
 and read its parts, so a program looks there before its first store. What counts within a call the last program puts back to 0.
@@ -13,7 +18,7 @@ import tandem.dist as dl
 import tandem.language as tl
 from ops.device.calls import is_last_of, take
 from ops.device.product import packed, packed_width
-from ops.device.routes import is_of_call
+from ops.device.routes import BLOCKS, is_of_call
 from ops.device.slots import sum_of_slots
 
 
@@ -23,6 +28,7 @@ def combine(
     route_ptr,
     out_ptr,
     parts_ptr,
+    brought_ptr,
     ready_ptr,
     begun_ptr,
     taken_ptr,
@@ -33,7 +39,9 @@ def combine(
     n,
     pitch,
     shard_rows,
+    part_columns,
     item_rows,
+    last_item_rows,
     E: tl.constexpr,
     TOP_K: tl.constexpr,
     RANKS: tl.constexpr,
@@ -43,16 +51,20 @@ def combine(
     TILE_N: tl.constexpr,
     STAGES: tl.constexpr,
 ):
-    """Of n columns; out's rows stand `pitch` apart. The product has tiles of TILE_M rows and TILE_N columns. `parts`: of each peer,
-    [shard_rows, width], in the product's order of columns. Items have `item_rows` rows."""
+    """Of n columns; out's rows stand `pitch` apart. The product has tiles of TILE_M rows and TILE_N columns, and parts of `part_columns`,
+    a multiple of COLUMNS. `parts`: of each peer, [shard_rows, width], in the product's order of columns. Items have `item_rows` rows,
+    those of the last part `last_item_rows`, which are not more."""
     rank = dl.rank()
     call = tl.load(epoch_ptr) + 1
     fits = is_of_call(route_ptr, findings_ptr, m, E, TOP_K, TILE_M)
     tokens_of_route = tl.where(fits, m, 0)
+    blocks = tl.where(fits, tl.load(route_ptr + BLOCKS), 0)
     width = packed_width(n)
-    across = tl.cdiv(width, COLUMNS)
-    of_rank = tl.cdiv(shard_rows, item_rows) * across
-    items = RANKS * of_rank
+    parts = tl.cdiv(n, part_columns)
+    across = tl.cdiv(part_columns, COLUMNS)
+    of_shard = tl.cdiv(shard_rows, item_rows) * across
+    before_last = (parts - 1) * RANKS * of_shard
+    items = before_last + RANKS * tl.cdiv(shard_rows, last_item_rows) * across
     shard = shard_rows.to(tl.int64) * width
     item = take(taken_ptr)
     if RANKS > 1:
@@ -61,24 +73,38 @@ def combine(
                 dl.notify(begun_ptr + rank, (rank + distance) % RANKS, signal=call, sig_op="set", comm_scope="intra_node")
         token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=call, compare="ge")
         parts_ptr = dl.consume_token(parts_ptr, token)
+    whole = 0  # parts, as far as this program knows
+    there = 0
     in_rows = tl.arange(0, ROWS)[:, None]
     in_columns = tl.arange(0, COLUMNS)[None, :]
     while item < items:
-        owner = (rank + 1 + item // of_rank) % RANKS
-        place = item % of_rank
-        top = place // across * item_rows
-        rows = tl.minimum(tl.minimum(m - owner * shard_rows, shard_rows) - top, item_rows)
-        if rows > 0:
-            columns = place % across * COLUMNS + in_columns
-            signal = ready_ptr + place * (RANKS - 1)
+        is_last_part = item >= before_last
+        part = tl.where(is_last_part, parts - 1, item // (RANKS * of_shard))
+        height = tl.where(is_last_part, last_item_rows, item_rows)
+        of_rank = tl.where(is_last_part, tl.cdiv(shard_rows, last_item_rows) * across, of_shard)
+        of_part = item - part * RANKS * of_shard
+        owner = (rank + 1 + of_part // of_rank) % RANKS
+        place = of_part % of_rank
+        top = place // across * height
+        rows = tl.minimum(tl.minimum(m - owner * shard_rows, shard_rows) - top, height)
+        left = part * part_columns + place % across * COLUMNS
+        end = tl.minimum((part + 1) * part_columns, width)
+        if (rows > 0) & (left < end):
+            if part >= whole:
+                whole = part + 1
+                tiles = blocks * tl.cdiv(tl.minimum(part_columns, n - part * part_columns), TILE_N)
+                there = dl.wait(brought_ptr + part, 1, "gpu", "acquire", waitValue=tiles, compare="ge")
+            results_ptr = dl.consume_token(rows_ptr, there)
+            columns = left + in_columns
+            signal = ready_ptr + (left // COLUMNS * tl.cdiv(shard_rows, height) + place // across) * (RANKS - 1)
             first = owner * shard_rows + top
             if owner != rank:
                 slot = rank - tl.where(rank > owner, 1, 0)
                 to = dl.symm_at(parts_ptr, owner) + slot * shard
                 for row in tl.range(0, rows, ROWS, num_stages=STAGES):
-                    inside = (row + in_rows < rows) & (columns < width)
+                    inside = (row + in_rows < rows) & (columns < end)
                     tokens = first + row + in_rows
-                    total = sum_of_slots(rows_ptr, route_ptr, tokens, columns, inside, tokens_of_route, width, E, TOP_K)
+                    total = sum_of_slots(results_ptr, route_ptr, tokens, columns, inside, tokens_of_route, width, E, TOP_K)
                     at = (top + row + in_rows).to(tl.int64) * width + columns
                     tl.store(to + at, total.to(parts_ptr.dtype.element_ty), mask=inside)
                 dl.notify(signal + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")
@@ -86,9 +112,9 @@ def combine(
                 token = dl.wait(signal, RANKS - 1, "sys", "acquire", waitValue=call, compare="ge")
                 arrived = dl.consume_token(parts_ptr, token)
                 for row in tl.range(0, rows, ROWS, num_stages=STAGES):
-                    inside = (row + in_rows < rows) & (columns < width)
+                    inside = (row + in_rows < rows) & (columns < end)
                     tokens = first + row + in_rows
-                    own = sum_of_slots(rows_ptr, route_ptr, tokens, columns, inside, tokens_of_route, width, E, TOP_K)
+                    own = sum_of_slots(results_ptr, route_ptr, tokens, columns, inside, tokens_of_route, width, E, TOP_K)
                     at = (top + row + in_rows).to(tl.int64) * width + columns
                     total = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
                     for slot in tl.static_range(RANKS - 1):
@@ -105,4 +131,7 @@ def combine(
     if is_last_of(done_ptr, tl.num_programs(0)):
         tl.store(done_ptr, 0)
         tl.store(taken_ptr, 0)
+        for part in range(parts):
+            dl.notify(brought_ptr + part, rank, signal=0, sig_op="set", comm_scope="gpu")
         tl.store(epoch_ptr, call)
+    tl.extra.cuda.gdc_wait()

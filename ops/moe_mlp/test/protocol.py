@@ -50,6 +50,7 @@ class Layer:
         self.rows = team.local_from_array(np.zeros((slots, width), np.float32), name="rows")
         self.parts = team.empty(((ranks - 1) * self.shard, width), "float32", name="parts")
         self.begun, self.taken = team.zeros(ranks, "int64", name="begun"), self._local((1,), "int32")
+        self.brought = team.zeros(4, "int64", name="brought")
         self.signals = team.zeros((ranks - 1) * 64, "int64", name="ready parts")
         self.combined, self.calls = self._local((1,), "int32"), self._local((1,), "int64")
         self.all = -(-m * hidden // ranks // 16) * 16  # elements of a rank's share of an all-reduce
@@ -121,49 +122,49 @@ class Layer:
             self._push(x, x_scales)
             if "loads the product" in self.host:  # for which a device may finish what it runs
                 team.stream.synchronize()
-        arguments = (a, w, self.h, self.route, self.ready, self.done, self.ended, self.epoch)
+        arguments = (a, w, self.h, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
         arguments += (self.route, self.gathered_scales, w_scales, self.h_scales) if self.scaled else (self.route,) * 4
         ways = {
             "GATHER": not self.ordered,
             "SCATTER": False,
             "WEIGH": False,
             "AWAITED": not self.ordered,
+            "COUNTED": False,
             "PACKED": False,
             "QUANTISE": self.scaled,
         }
         apart_scales = (x_scales.address - self.gathered_scales.address) // 4 - rank * self.shard if self.scaled else 0
-        sizes = (self.findings, rows, inner, hidden, m * top_k, self.shard, apart, apart_scales, w.shape[1], 0)
+        sizes = (self.findings, rows, inner, hidden, m * top_k, self.shard, apart, apart_scales, w.shape[1], 0, 1)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
         if not self.ordered:
             self._push(x, x_scales)
         team.stream.wait_event(self.beside.record_event())
 
     def scatter(self, w, out, w_scales=None):
-        """moe_rs: w [experts, hidden, inner], out [own rows, hidden]."""
+        """moe_rs: w [experts, hidden, inner], out [own rows, hidden]. A part has one column of tiles."""
         team, (m, hidden, inner, experts, top_k) = self.team, self.case.sizes
         self.beside.wait_event(team.stream.record_event())
-        arguments = (self.h, w, self.rows, self.route, self.ready, self.done, self.ended, self.epoch)
+        arguments = (self.h, w, self.rows, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
         arguments += (self.route, self.h_scales, w_scales, self.route) if self.scaled else (self.route,) * 4
-        ways = {"GATHER": False, "SCATTER": False, "WEIGH": False, "AWAITED": False, "PACKED": True, "QUANTISE": False}
+        ways = {"GATHER": False, "SCATTER": False, "WEIGH": False, "AWAITED": False, "COUNTED": True, "PACKED": True, "QUANTISE": False}
         constants = self._constants()
-        sizes, tile = (self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0, hidden, 0), constants["BLOCK_N"]
+        sizes, tile = (self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0, hidden, 0, 1), constants["BLOCK_N"]
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **constants, **ways, num_warps=1)
-        arguments = (self.rows, self.route, out, self.parts, self.signals, self.begun, self.taken, self.combined, self.calls, self.findings)
+        arguments = (self.rows, self.route, out, self.parts, self.brought, self.signals, self.begun, self.taken, self.combined, self.calls)
         constants = {"E": experts, "TOP_K": top_k, "ROWS": 8, "COLUMNS": min(tile, 32), "TILE_M": BLOCK, "TILE_N": tile}
         constants |= {"RANKS": team.size, "STAGES": 3}
-        behind = self.beside if "slots not awaited" in self.host else team.stream
-        sizes = (m, hidden, hidden, self.shard, 8)
-        self.kernels["combine"][(COMBINERS,)](*arguments, *sizes, **constants, num_warps=1, stream=behind)
-        if behind is self.beside:
-            team.stream.wait_event(behind.record_event())
+        sizes = (self.findings, m, hidden, hidden, self.shard, tile, 16, 8)
+        self.kernels["combine"][(COMBINERS,)](*arguments, *sizes, **constants, num_warps=1, stream=self.beside)
+        if "sums not awaited" not in self.host:
+            team.stream.wait_event(self.beside.record_event())
 
     def reduce(self, w, out):
         """moe_ar: w [experts, hidden, inner], out [m, hidden]."""
         team, (m, hidden, inner, experts, top_k), stream = self.team, self.case.sizes, self.team.stream
         self.beside.wait_event(stream.record_event())
-        arguments = (self.h, w, self.rows, self.route, self.ready, self.done, self.ended, self.epoch)
-        ways = {"GATHER": False, "SCATTER": False, "WEIGH": False, "AWAITED": False, "QUANTISE": False, "PACKED": True}
-        sizes = (*(self.route,) * 4, self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0, hidden, 0)
+        arguments = (self.h, w, self.rows, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
+        ways = {"GATHER": False, "SCATTER": False, "WEIGH": False, "AWAITED": False, "COUNTED": False, "QUANTISE": False, "PACKED": True}
+        sizes = (*(self.route,) * 4, self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0, hidden, 0, 1)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
         constants = {"PROGRAMS": COMBINERS, "E": experts, "TOP_K": top_k, "ROWS": 16, "COLUMNS": 16, "TILE_M": BLOCK, "TILE_N": 16}
         behind = self.beside if "slots not awaited" in self.host else stream

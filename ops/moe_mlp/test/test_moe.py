@@ -310,7 +310,7 @@ def test_memory_is_as_documented(ranks, dtype):
     up = {"local": 12, "symmetric": ranks * shard * row + 2 * 8 * ranks}
 
     def scattered(width):
-        signals = max((ranks - 1) * -(-shard // 8) * (width // 32), 1) + ranks
+        signals = max((ranks - 1) * -(-shard // 8) * (width // 32), 1) + ranks + 8
         symmetric = max((ranks - 1) * shard, 1) * width * of_sums + 8 * signals
         return {"local": m * top_k * width * of_sums + 16, "symmetric": symmetric}
 

@@ -21,6 +21,12 @@ ARRIVALS, ORDER = "device/arrivals.py", "ag_moe/ag_moe.py"
 AR, TELL = "all_reduce/two_shot.py", "device/signals.py"
 TAKEN_ITEM = "item = take(taken_ptr)\n"
 TO = "                to = dl.symm_at(parts_ptr, owner) + slot * shard\n"
+BROUGHT = '                there = dl.wait(brought_ptr + part, 1, "gpu", "acquire", waitValue=tiles, compare="ge")\n'
+STORED = "        tl.store(c_ptrs, result, mask=(m_range < end)[:, None] & (n_range[None, :] < row_columns))\n"
+COUNTED_TILE = '        if COUNTED:\n            dl.notify(brought_ptr + part, rank, signal=1, sig_op="add", comm_scope="gpu")\n'
+RESET_TILES = (
+    '        for part in range(parts):\n            dl.notify(brought_ptr + part, rank, signal=0, sig_op="set", comm_scope="gpu")\n'
+)
 TOLD = '                dl.notify(signal + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")\n'
 ARRIVED = 'tl.minimum(turn, rank), "sys", "acquire", waitValue=1, compare="ge")'
 SOURCE = "            source = arrived(a_ptr, ready_ptr, rank, ranks, turn)\n"
@@ -80,7 +86,17 @@ ORDERED = {
     },
 }
 SCATTER = {
-    "slots not awaited": ("slots not awaited", "race", SLOTS),
+    "slots not awaited": ((RS, BROUGHT, "                there = 0\n"), "race", SLOTS),
+    "one tile too few": ((RS, BROUGHT, BROUGHT.replace("=tiles", "=tiles - 1")), "race", SLOTS),
+    "relaxed wait for slots": ((RS, BROUGHT, BROUGHT.replace("acquire", "relaxed")), "race", SLOTS),
+    "slots of another part": ((RS, BROUGHT, BROUGHT.replace("brought_ptr + part", "brought_ptr")), "race", SLOTS),
+    "tiles told before they are stored": ((GEMM, STORED + COUNTED_TILE, COUNTED_TILE + STORED), "race", SLOTS),
+    "tiles not counted anew": ((RS, RESET_TILES, ""), "race", SLOTS),
+    "sums not awaited": (
+        "sums not awaited",
+        UNREADY,
+        [("tl.store(c_ptrs, result", "results = tl.load(rows_ptr", "tl.store(to_out", "team.stream.copy(kept")],
+    ),
     "begun not awaited": ((RS, BEGUN, "        token = 0\n"), "race", [*PARTS, "tl.store(to + at"]),
     "sum told before it is stored": ((RS, TO, TO + TOLD), UNREADY, PARTS),
     "narrow signal": ((RS, TOLD, TOLD.replace("intra_node", "gpu")), "scope", SIGNALS),
@@ -228,6 +244,7 @@ def test_every_schedule(tmp_path, monkeypatch, half):
     """The smallest instance with a block that needs both ranks."""
     if half == "scatter":
         monkeypatch.setattr(protocol, "PROGRAMS", 1)
+        monkeypatch.setattr(protocol, "COMBINERS", 1)
     kernels = protocol.kernels(tmp_path)
     case = Case(2, 2, 16, 16, 1, 1)
     proof = tandem.explore(lambda team: protocol.calls(team, [case], kernels, (), half), ranks=2, exhaustive=True, limit=200_000)

@@ -15,6 +15,7 @@ thread_local Kept kept;
 
 std::unique_ptr<mlir::MLIRContext> makeContext() {
   auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  context->printOpOnDiagnostic(false);
   frontend::loadDialects(*context);
   return context;
 }

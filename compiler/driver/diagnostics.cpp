@@ -35,8 +35,9 @@ void addCallers(const frontend::Session& session, mlir::Location loc, Diagnostic
   }
 }
 
-Diagnostic warningOf(const frontend::Session& session, mlir::Diagnostic& from) {
-  Diagnostic d = diagnosticAt(session, from.getLocation(), Severity::Warning, "unordered-load", from.str());
+// With the notes that are attached to it.
+Diagnostic reported(const frontend::Session& session, mlir::Diagnostic& from, Severity severity, std::string kind) {
+  Diagnostic d = diagnosticAt(session, from.getLocation(), severity, std::move(kind), from.str());
   for (mlir::Diagnostic& note : from.getNotes())
     d.notes.push_back(diagnosticAt(session, note.getLocation(), Severity::Note, "", note.str()));
   return d;
@@ -55,8 +56,9 @@ Diagnostic diagnosticAt(const frontend::Session& session, mlir::Location loc, Se
 DiagnosticCollector::DiagnosticCollector(mlir::MLIRContext& context, const frontend::Session& session)
     : handler_(&context, [this, &session](mlir::Diagnostic& d) {
         if (d.getSeverity() == mlir::DiagnosticSeverity::Error)
-          errors_.push_back(diagnosticAt(session, d.getLocation(), Severity::Error, "invalid-op", d.str()));
-        if (d.getSeverity() == mlir::DiagnosticSeverity::Warning) warnings_.push_back(warningOf(session, d));
+          errors_.push_back(reported(session, d, Severity::Error, "invalid-op"));
+        if (d.getSeverity() == mlir::DiagnosticSeverity::Warning)
+          warnings_.push_back(reported(session, d, Severity::Warning, "unordered-load"));
         return mlir::success();
       }) {}
 

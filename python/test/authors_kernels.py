@@ -370,7 +370,8 @@ def rows_of_a_route(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
 def rows_each_by_a_table(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
     """Every row by a number of its own that is loaded, as tokens of an expert."""
     rows = tl.program_id(0) * B + tl.arange(0, B)
-    token = (rows + tl.load(b_ptr).to(tl.int32) + 2 + 0 * tl.load(b_ptr + rows % K).to(tl.int32)) % M
+    moved = tl.load(b_ptr + rows % K).to(tl.int32)  # THE TABLE
+    token = (rows + 0 * moved) % M
     x = tl.load(a_ptr + token * K, mask=rows < M, other=0)  # REFUSED consumer
     tl.store(c_ptr + token * N, x, mask=rows < M)  # REFUSED producer
 

@@ -3,6 +3,7 @@
 
 import pathlib
 import random
+import re
 
 import authors_kernels
 import numpy as np
@@ -168,4 +169,7 @@ def test_refused_at_the_line(kernel, end):
     collective, path = {"consumer": ("all_gather", "copies"), "producer": ("reduce_scatter", "copies")}[end]
     with pytest.raises(tandem.CompileError, match=kernel.case["refused"][end]) as caught:
         check(kernel, end, collective, path, 2, 32, 32, 48, 0, 2)
-    assert f"authors_kernels.py:{line}:" in str(caught.value)
+    assert f"authors_kernels.py:{line}:" in str(caught.value) and "operation" not in str(caught.value)
+    if "not a box" in kernel.case["refused"][end]:
+        place = next(i for i, one in enumerate(text, 1) if i > first and one.endswith("# THE TABLE"))
+        assert re.search(rf"authors_kernels.py:{place}:\d+: note: its places cannot be followed beyond this", str(caught.value))

@@ -19,9 +19,9 @@ bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 struct Leaves {
   llvm::SetVector<Value> scalars;
   Value base;
+  Operation* unknown = nullptr;  // the first op that is none of those that Bounds knows
   llvm::DenseSet<Value> seen;
 
-  // False where an op is none of those that Bounds knows.
   bool collect(Value value) {
     if (!seen.insert(value).second) return true;
     if (!isTile(value)) {
@@ -33,15 +33,21 @@ struct Leaves {
       return isOnly;
     }
     Operation* op = value.getDefiningOp();
-    if (!op) return false;
+    if (!op) return stopAt(value.getParentBlock()->getParentOp());
     if (isa<tile::MakeRangeOp>(op)) return true;
-    if (auto constant = dyn_cast<arith::ConstantOp>(op)) return isa<SplatElementsAttr>(constant.getValue());
-    bool isKnown =
-        isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::AddPtrOp, arith::ExtSIOp, arith::AddIOp,
-            arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::RemSIOp, arith::MinSIOp, arith::MaxSIOp>(op);
+    if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && isa<SplatElementsAttr>(constant.getValue()))
+      return true;
     if (auto choice = dyn_cast<arith::SelectOp>(op))
       return collect(choice.getTrueValue()) && collect(choice.getFalseValue());
-    return isKnown && llvm::all_of(op->getOperands(), [&](Value operand) { return collect(operand); });
+    if (!isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::AddPtrOp, arith::ExtSIOp, arith::AddIOp,
+             arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::RemSIOp, arith::MinSIOp, arith::MaxSIOp>(op))
+      return stopAt(op);
+    return llvm::all_of(op->getOperands(), [&](Value operand) { return collect(operand); });
+  }
+
+  bool stopAt(Operation* op) {
+    unknown = op;
+    return false;
   }
 };
 
@@ -157,6 +163,12 @@ std::optional<StridedAccess> boundsOf(Value pointer, Operation* access) {
   dim.offset = ScalarExpr::of(places->low);
   dim.bound = ScalarExpr::of(places->high) + 1;
   return StridedAccess{leaves.base, {}, {dim}, {}};
+}
+
+Operation* unfollowed(Value pointer) {
+  Leaves leaves;
+  leaves.collect(pointer);
+  return leaves.unknown;
 }
 
 }  // namespace tandem::transform::gpu

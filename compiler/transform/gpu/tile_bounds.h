@@ -8,4 +8,7 @@ namespace tandem::transform::gpu {
 // values that are computed where all scalars are known on which they depend. Nothing where a loop carries the tile, or it is loaded.
 std::optional<analysis::StridedAccess> boundsOf(mlir::Value pointer, mlir::Operation* access);
 
+// Returns the op beyond which the places of a tile of pointers cannot be followed so, or the loop that carries it; null: there is none.
+mlir::Operation* unfollowed(mlir::Value pointer);
+
 }  // namespace tandem::transform::gpu

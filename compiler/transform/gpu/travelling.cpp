@@ -1,5 +1,6 @@
 // Reads accesses of memory that travels, and goes through the words of its chunks.
 #include "compiler/transform/gpu/travelling.h"
+#include "compiler/transform/gpu/tile_bounds.h"
 #include "compiler/transform/gpu/waits.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/Transforms/Transforms.h>
@@ -8,9 +9,16 @@
 namespace tandem::transform::gpu {
 using namespace mlir;
 
-LogicalResult refuse(Operation* access, Operation* memory, StringRef why) {
-  access->emitError(why).attachNote(memory->getLoc()) << "it is this memory";
-  return failure();
+InFlightDiagnostic refuse(Operation* access, Operation* memory, StringRef why) {
+  InFlightDiagnostic error = access->emitError(why);
+  error.attachNote(memory->getLoc()) << "it is this memory";
+  return error;
+}
+
+static void refusePlaces(Operation* access, Operation* memory, StringRef why) {
+  InFlightDiagnostic error = refuse(access, memory, why);
+  if (Operation* from = unfollowed(access->getOperand(0)))
+    error.attachNote(from->getLoc()) << "its places cannot be followed beyond this";
 }
 
 bool countLoops(func::FuncOp kernel) {
@@ -31,9 +39,9 @@ std::optional<std::vector<TravellingAccess>> accessesOf(Operation* memory, const
   analysis::AxisInfoAnalysis axes(memory->getParentOfType<func::FuncOp>());
   std::vector<TravellingAccess> accesses;
   for (Operation* op : *ops) {
-    if (!mayUse(op)) return (void)refuse(op, memory, errors.forbidden), std::nullopt;
+    if (!mayUse(op)) return refuse(op, memory, errors.forbidden), std::nullopt;
     std::optional<analysis::StridedAccess> access = accessOf(op, axes);
-    if (!access || access->base != pointer) return (void)refuse(op, memory, errors.noBox), std::nullopt;
+    if (!access || access->base != pointer) return refusePlaces(op, memory, errors.noBox), std::nullopt;
     accesses.push_back({op, *access});
   }
   return accesses;

@@ -25,7 +25,7 @@ std::optional<std::vector<TravellingAccess>> accessesOf(mlir::Operation* memory,
 bool countLoops(mlir::func::FuncOp kernel);
 
 // An error at the line of an access, with a note at the memory.
-mlir::LogicalResult refuse(mlir::Operation* access, mlir::Operation* memory, llvm::StringRef why);
+mlir::InFlightDiagnostic refuse(mlir::Operation* access, mlir::Operation* memory, llvm::StringRef why);
 
 // The words of the memory's chunks, of which each has `chunk` elements.
 struct Chunks {

@@ -77,6 +77,7 @@ func.func @keys(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks
 func.func @gathered(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %rows: tensor<16x!tile.ptr<i32>>, %out: tensor<16x!tile.ptr<f32>>) {
   // expected-note @+1 {{it is this memory}}
   %a = dist.arriving %x by %words[%n x %n] at %n : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  // expected-note @+1 {{its places cannot be followed beyond this}}
   %offsets = tile.load %rows : tensor<16x!tile.ptr<i32>> -> tensor<16xi32>
   %base = tile.splat %a : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
   %p = tile.addptr %base, %offsets : tensor<16x!tile.ptr<f32>>, tensor<16xi32>

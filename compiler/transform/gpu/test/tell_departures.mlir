@@ -151,6 +151,7 @@ func.func @read_again(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %othe
 func.func @scattered(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %rows: tensor<16x!tile.ptr<i32>>, %v: tensor<16xf32>) {
   // expected-note @+1 {{it is this memory}}
   %a = dist.leaving %x by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>
+  // expected-note @+1 {{its places cannot be followed beyond this}}
   %offsets = tile.load %rows : tensor<16x!tile.ptr<i32>> -> tensor<16xi32>
   %base = tile.splat %a : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
   %p = tile.addptr %base, %offsets : tensor<16x!tile.ptr<f32>>, tensor<16xi32>

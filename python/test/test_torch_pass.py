@@ -78,6 +78,40 @@ def test_rows_behind_a_batch_of_one(views):
     torch.testing.assert_close(got, linear(linear(x, up).relu(), down))
 
 
+def attention(x, q, k, v, bias, out):
+    """Queries, keys and values of the same gathered rows, of which a view of heads follows; half as many heads of keys."""
+    whole, linear = gather(x), torch.nn.functional.linear
+    rows = whole.shape[0] * whole.shape[1]
+    query, key, value = linear(whole, q, bias).view(rows, 2, -1), linear(whole, k).view(rows, 1, -1), linear(whole, v).view(rows, 1, -1)
+    seen = (torch.softmax((query * key).sum(-1, keepdim=True), 1) * value).view(*whole.shape[:2], -1)
+    return scatter(linear(seen, out))
+
+
+def test_several_products_of_the_same_rows():
+    x, weights = random(16, 2, 8), [random(n, 8, seed=n) for n in (16, 8, 8)]
+    bias, out = random(16, seed=2), random(8, 16, seed=3)
+    gate, up, down = random(24, 8, seed=4), random(24, 8, seed=5), random(8, 24, seed=6)
+
+    def block(x, q, k, v, bias, out, gate, up, down):
+        x = x + attention(x, q, k, v, bias, out)
+        whole, linear = gather(x), torch.nn.functional.linear
+        return x + scatter(linear(torch.nn.functional.silu(linear(whole, gate)) * linear(whole, up), down))
+
+    given = [(*weights, bias), (out,), (gate, up), (down,)]
+    parts = [(shard(x, r), *(shard(w, r, side) for some, side in zip(given, (0, 1, 0, 1)) for w in some)) for r in range(SIZE)]
+    traced, counts, names = rewritten(block, *parts[0])
+    assert counts == {"ag_gemm": 2, "gemm_rs": 2, "gemm_ar": 0} and not [name for name in names if "c10d" in name]
+    linear = torch.nn.functional.linear
+    results = torch.cat(on_ranks(lambda rank: traced(*parts[rank])))
+    rows, sums = x.reshape(32, 8), torch.zeros(32, 8)
+    for _, q, k, v, of_q, of_out, *_ in parts:
+        query, key, value = linear(rows, q, of_q).view(32, 2, -1), linear(rows, k)[:, None], linear(rows, v)[:, None]
+        sums += linear((torch.softmax((query * key).sum(-1, keepdim=True), 1) * value).reshape(32, -1), of_out)
+    rows = rows + sums
+    want = rows + linear(torch.nn.functional.silu(linear(rows, gate)) * linear(rows, up), down)
+    torch.testing.assert_close(results.reshape(32, 8), want, rtol=1e-4, atol=1e-4)
+
+
 def test_sums_on_all_ranks():
     x, up, down = random(5, 8), random(24, 8, seed=1), random(8, 24, seed=3)
 
@@ -98,6 +132,8 @@ def test_sums_on_all_ranks():
         lambda x, w: scatter((x @ w).relu()),
         lambda x, w: (lambda y: scatter(y) + y.sum())(x @ w),
         lambda x, w: collectives.reduce_scatter_tensor((x @ w).view(2, 4, 8), "sum", 1, dist.group.WORLD),  # rows change places
+        lambda x, w: (lambda whole: whole @ (whole @ w)[:8])(gather(x)),  # one product is of the other
+        lambda x, w: (lambda whole: (whole @ w).sum() + whole @ w.repeat(1, 4))(gather(x)),  # fewer rows than columns
         lambda x, w: gather(x) @ torch.as_strided(w, (8, 4), (8, 2)),  # operators take no such strides
     ],
 )

@@ -46,14 +46,20 @@ def _parts_of(node):
     return whole if in_order and is_whole and ahead <= {1} else None
 
 
-def _behind_view(node):
-    """What a node shows in another shape with the same last dimension, if views alone use it on the way."""
+def _behind_view(node, alone=True):
+    """What a node shows in another shape with the same last dimension, if views alone use it on the way; `alone`: one on each step."""
     while True:
         is_view = node.op == "call_function" and node.target in _VIEWS
         source = node.args[0] if is_view else _parts_of(node)
-        if source is None or len(source.users) > 1 or _shape(node)[-1:] != _shape(source)[-1:]:
+        if source is None or (alone and len(source.users) > 1) or _shape(node)[-1:] != _shape(source)[-1:]:
             return node
         node = source
+
+
+def _uses(node):
+    """All that uses a node, also in another shape."""
+    shapes = (*_VIEWS, _aten.split.Tensor, operator.getitem, _aten.cat.default)
+    return {use for user in node.users for use in (_uses(user) if user.target in shapes else {user})}
 
 
 def _is_matrix(node):
@@ -68,6 +74,23 @@ def _product(node):
     if node.op == "call_function" and node.target is _aten.mm.default and _is_matrix(node.args[1]):
         return node.args
     return None
+
+
+def _takes(product, wait):
+    """Whether the node is a product of what `wait` gives, as its left operand, with a matrix."""
+    if product.op != "call_function" or product.target not in (_aten.mm.default, _aten.addmm.default) or product.kwargs:
+        return False
+    left, right = product.args[-2:]
+    with_bias = product.target is _aten.addmm.default
+    return len(product.args) == 2 + with_bias and _is_matrix(right) and _behind_view(left, False) is wait
+
+
+def _are_worth_joining(products):
+    """Their right operands are copied beside one another in each call: with fewer rows than columns that may cost more than it hides."""
+    values = [product.args[-1].meta["val"] for product in products]
+    lie_alike = all(value.is_contiguous() for value in values) or all(value.t().is_contiguous() for value in values)
+    rows, columns = _shape(products[0])[0], sum(_shape(product)[1] for product in products)
+    return lie_alike and len({value.dtype for value in values}) == 1 and rows >= columns
 
 
 class _Rewriter:
@@ -93,25 +116,61 @@ class _Rewriter:
         node.replace_all_uses_with(result)
         self.count += 1
 
-    def gathered(self, product):
-        """mm(all_gather(x), b), also in another shape, and also with a bias."""
-        with_bias = product.target is _aten.addmm.default
-        if with_bias and (len(product.args) != 3 or product.kwargs):
-            return
-        left, right = product.args[-2:]
-        wait = _behind_view(left)
+    def gathered(self, wait):
+        """mm(all_gather(x), b), also in another shape, and also with a bias; several of them, as of queries, keys and values, are one."""
         gather = _collective(wait)
         if gather is None or gather.target is not torch.ops._c10d_functional.all_gather_into_tensor.default:
             return
         x, _, group = gather.args
-        if len(wait.users) > 1 or len(left.users) > 1 or not _is_world(group, self.world) or not _is_matrix(right):
+        products = [node for node in self.graph.nodes if node in _uses(wait)]
+        if not products or not _is_world(group, self.world) or not all(_takes(product, wait) for product in products):
             return
-        with self.graph.inserting_before(product):
-            value = product.meta["val"]
-            result = self._made(value, torch.ops.tandem.ag_gemm.default, self._rows(x), right)
-            if with_bias:
-                result = self._made(value, _aten.add.Tensor, result, product.args[0])
-            self._replace(product, result)
+        first, rights = products[0], [product.args[-1] for product in products]
+        if len(products) > 1 and not (_are_worth_joining(products) and self._move_right(products)):
+            return
+        with self.graph.inserting_before(first):
+            joined = self._joined(rights)
+            value = first.meta["val"].new_empty((_shape(first)[0], _shape(joined)[1]))
+            result = self._made(value, torch.ops.tandem.ag_gemm.default, self._rows(x), joined)
+        column = 0
+        for product in products:
+            with self.graph.inserting_before(product):
+                value, end = product.meta["val"], column + _shape(product)[1]
+                part = result if len(products) == 1 else self._made(value, _aten.slice.Tensor, result, 1, column, end)
+                if product.target is _aten.addmm.default:
+                    part = self._made(value, _aten.add.Tensor, part, product.args[0])
+                column = end
+            for user in product.users:
+                if user.target in _VIEWS:  # a part's rows do not follow one another
+                    user.target = _aten.reshape.default
+            self._replace(product, part)
+
+    def _joined(self, rights):
+        """The matrices beside one another, lying as they do."""
+        if len(rights) == 1:
+            return rights[0]
+        values = [right.meta["val"] for right in rights]
+        inner, columns = values[0].shape[0], sum(value.shape[1] for value in values)
+        if all(value.is_contiguous() for value in values):
+            return self._made(values[0].new_empty((inner, columns)), _aten.cat.default, rights, 1)
+        lying = [self._made(value.t(), _aten.permute.default, right, [1, 0]) for value, right in zip(values, rights)]
+        whole = self._made(values[0].new_empty((columns, inner)), _aten.cat.default, lying)
+        return self._made(whole.meta["val"].t(), _aten.permute.default, whole, [1, 0])
+
+    def _move_right(self, products):
+        """Moves what all right operands follow from ahead of the first product, if that can be."""
+        order = {node: i for i, node in enumerate(self.graph.nodes)}
+        first, seen = products[0], set()
+        later = [product.args[-1] for product in products if order[product.args[-1]] > order[first]]
+        while later:
+            node = later.pop()
+            seen.add(node)
+            if node.op != "call_function" or node.is_impure() or node in products:
+                return False
+            later += [source for source in node.all_input_nodes if order[source] >= order[first] and source not in seen]
+        for node in sorted(seen, key=order.get):
+            first.prepend(node)
+        return True
 
     def summed(self, wait):
         """reduce_scatter(mm(a, b)) or all_reduce(mm(a, b)), also of the product in another shape."""
@@ -131,15 +190,15 @@ class _Rewriter:
 
 def overlap_products(graph: torch.fx.Graph) -> int:
     """Replaces, in a graph of PyTorch's functional collectives over all ranks, all_gather -> mm, mm -> reduce_scatter and
-    mm -> all_reduce by `ag_gemm`, `gemm_rs` and `gemm_ar`, where nothing else uses what is between. Returns how many. A pass for
-    torch.compile: `torch.compile(model, options={"post_grad_custom_pre_pass": tandem.torch.overlap_products})`."""
+    mm -> all_reduce by `ag_gemm`, `gemm_rs` and `gemm_ar`, where nothing else uses what is between. Several products of the same
+    gathered rows become one where these rows are at least as many as all their columns. Returns how many products and sums it replaced.
+    A pass for torch.compile: `torch.compile(model, options={"post_grad_custom_pre_pass": tandem.torch.overlap_products})`."""
     rewriter = _Rewriter(graph, worlds.current())
     for node in list(graph.nodes):
         if node.op != "call_function" or "val" not in node.meta:
             continue
-        if node.target in (_aten.mm.default, _aten.addmm.default):
+        if node.target is torch.ops._c10d_functional.wait_tensor.default:
             rewriter.gathered(node)
-        elif node.target is torch.ops._c10d_functional.wait_tensor.default:
             rewriter.summed(node)
     if rewriter.count:
         _drop_unused(graph)

@@ -100,3 +100,34 @@ def test_all_choices_of_a_channel_are_timed_together(gpu):
     assert first == second
     launches = [line.split(" on ")[1].split(" grid")[0] for line in gpu.launches if line.startswith("launch attention")]
     assert launches.count("0") == launches.count("1") > 27
+
+
+def test_plans_are_timed_on_all_ranks_together(gpu, monkeypatch):
+    """The slowest rank's time counts, and later calls are by that plan."""
+    times = {"loads 1": (9, 1), "copies 1": (3, 7), "copies 2": (5, 5), "copies 4": (1, 8)}
+    timed, made = [[], []], tandem.overlapping.Overlap._made
+
+    def making(overlap, team, travelling, plan):
+        exchange, replays = made(overlap, team, travelling, plan)
+        timed[team.rank].append(f"{plan.path} {plan.bands}")
+        return exchange, replays
+
+    def microseconds(clock, queue, calls, holds):
+        queue(clock.stream)
+        seen[clock.team.rank] += 1
+        return times[timed[clock.team.rank][seen[clock.team.rank] - 1]][clock.team.rank]
+
+    monkeypatch.setattr(tandem.overlapping.Overlap, "_made", making)
+    monkeypatch.setattr(tandem.overlapping.RankClock, "microseconds", microseconds)
+    seen, overlapped = [0, 0], tandem.overlap(collective="all_gather", consumer=read, over="a_ptr")
+
+    def main(team):
+        a, out = team.zeros((4 * team.size, 8)), team.local_empty(64)
+        a[4 * team.rank : 4 * team.rank + 4] = team.rank + 1
+        overlapped.tune(a, out, 64, BLOCK=16, grid=(4,))
+        np.testing.assert_array_equal(np.asarray(a), np.repeat([1, 2], 4)[:, None] * np.ones((8, 8), np.float32))
+        return overlapped.explain(a, out, 64, BLOCK=16, grid=(4,))
+
+    texts = on_gpus(main, wait_timeout=20).values
+    assert sorted(timed[0]) == sorted(times) and timed[0] == timed[1] and seen == [4, 4]
+    assert all("in chunks of 2," in text for text in texts), texts

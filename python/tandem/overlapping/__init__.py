@@ -9,12 +9,15 @@ from ..host.arrays import Tensor
 from ..host.current import current_team
 from ..jit import JITFunction, KernelInterface
 from ..kernel.mock_tensor import MockTensor
+from ..tune.rank_clock import RankClock
 from .derived import derived, named
 from .gathering import Gathering, Loading
-from .launching import Replays, main_stream, refuse_capture
-from .plan import Call, Plan, best, machine_of
+from .launching import Replays, main_stream, refuse_capture, waits_for_host
+from .plan import Call, Plan, best, machine_of, ranked
 from .shares import Shares
 from .summing import Adding, Summing
+
+WARM_CALLS, TIMED_CALLS = 3, 10  # of each plan: the first call compiles, the second is captured
 
 COLLECTIVES = {
     "consumer": ["all_gather", "all_to_all"],
@@ -87,6 +90,7 @@ class Overlap(KernelInterface):
     def __init__(self, producer, consumer, collective, bands, path):
         self.producer, self.consumer, self.collective, self.bands, self.path = producer, consumer, collective, bands, path
         self._exchanges = {}
+        self._takes_stream = any("stream" in end.kernel.arg_names for end in (producer, consumer) if end)
 
     def _call(self, args, kwargs, grid):
         """The producer's and the consumer's arguments by name and their grids; None for one that is not there."""
@@ -98,7 +102,8 @@ class Overlap(KernelInterface):
             raise TypeError("an overlapped producer and consumer take two dictionaries, the arguments of each")
         return [(end.arguments((), given), of) for end, given, of in zip((self.producer, self.consumer), args, grid)]
 
-    def _exchange(self, team, produce, consume):
+    def _travelling(self, team, produce, consume):
+        """The matrices whose rows are exchanged, the first of which decides how."""
         matrix = produce[0][self.producer.over[0]] if self.producer else None
         others = ()
         if self.consumer and self.collective != "reduce_scatter":
@@ -112,53 +117,81 @@ class Overlap(KernelInterface):
                 what = "this rank's rows of " if self.collective == "all_gather" else ""
                 raise ValueError(f"`{self.producer.over[0]}` of the producer must be {what}`{self.consumer.over[0]}` of the consumer")
             matrix = read
-        if team.size == 1:
-            return Alone(), Replays(team)
         if self.collective == "all_to_all" and matrix.shape[0] % team.size:
             raise ValueError(f"all_to_all: {matrix.shape[0]} rows do not divide among {team.size} ranks")
-        key = team, *((of.address, tuple(of.shape)) for of in (matrix, *others))
+        return matrix, *others
+
+    def _exchange(self, team, produce, consume):
+        """What exchanges the rows of such a call, and its replays [collective]."""
+        travelling = self._travelling(team, produce, consume)
+        if team.size == 1:
+            return Alone(), Replays(team)
+        key = self._key(team, travelling)
         if key not in self._exchanges:
             refuse_capture(team, (self.consumer or self.producer).kernel)
-            plan = self._plan(team, matrix, sum(of.nbytes for of in (matrix, *others)), produce, consume)
-            shares = Shares(matrix, team.size, plan.bands)
-            if self.collective in COLLECTIVES["consumer"]:
-                more = [(other, Shares(other, team.size, plan.bands)) for other in others]
-                if plan.path == "loads":
-                    exchange = Loading(team, [(matrix, shares), *more])
-                else:
-                    exchange = Gathering(team, matrix, shares, self.collective, self.consumer is not None, more)
-            else:
-                exchange = (Summing if plan.path == "copies" else Adding)(team, matrix, shares, self.collective == "all_reduce")
-            exchange.plan = plan
-            self._exchanges[key] = exchange, Replays(team)
+            self._exchanges[key] = self._made(team, travelling, self._plans(team, travelling, produce, consume)[0])
         return self._exchanges[key]
 
-    def _plan(self, team, matrix, nbytes, produce, consume):
-        """The quickest by the model, which all ranks take from the first one [collective]."""
+    @staticmethod
+    def _key(team, travelling):
+        return team, *((of.address, tuple(of.shape)) for of in travelling)
+
+    def _made(self, team, travelling, plan):
+        (matrix, shares), *others = divided = [(of, Shares(of, team.size, plan.bands)) for of in travelling]
+        if self.collective not in COLLECTIVES["consumer"]:
+            exchange = (Summing if plan.path == "copies" else Adding)(team, matrix, shares, self.collective == "all_reduce")
+        elif plan.path == "loads":
+            exchange = Loading(team, divided)
+        else:
+            exchange = Gathering(team, matrix, shares, self.collective, self.consumer is not None, others)
+        exchange.plan = plan
+        return exchange, Replays(team)
+
+    def _plans(self, team, travelling, produce, consume):
+        """The quickest by the model first, in the order that the first rank has [collective]."""
+        matrix, nbytes = travelling[0], sum(of.nbytes for of in travelling)
         ends = zip((self.producer, self.consumer), (produce, consume))
         mine = [end.work(team, *call) for end, call in ends if end]
         work = map(max, zip(*(of_end for of_rank in team.gather(mine) for of_end in of_rank)))
         call = Call(self.collective, self.consumer is not None, team.size, nbytes, matrix.itemsize, *work, self.producer is not None)
-        quickest = best(call, machine_of(team), self.bands, self.path, lambda wanted: Shares(matrix, team.size, wanted).bands)
-        return best(call, machine_of(team), *team.gather([quickest.bands, quickest.path])[0])
+        plans = ranked(call, machine_of(team), self.bands, self.path, lambda wanted: Shares(matrix, team.size, wanted).bands)
+        first = team.gather([[plan.bands, plan.path] for plan in plans])[0]
+        return [best(call, machine_of(team), *of_first) for of_first in first]
 
     def run(self, *args, grid, warmup=False, **kwargs):
-        team, taken = current_team(), [end for end in (self.producer, self.consumer) if end and "stream" in end.kernel.arg_names]
+        if not warmup:
+            return self._run(args, kwargs, grid)
+        if not self._takes_stream:
+            kwargs.pop("stream", None)
+        ends = zip((self.producer, self.consumer), self._call(args, kwargs, grid))
+        return [end.warm(MockTensor(np.dtype("int64")), *call) for end, call in ends if end][-1]
+
+    def tune(self, *args, grid, **kwargs):
+        """Such a call by each plan a few times, on all ranks together; calls with this matrix are by the quickest from then on. On
+        simulated ranks they are as the model says [collective]."""
+        return self._run(args, kwargs, grid, True)
+
+    def _run(self, args, kwargs, grid, tune=False):
+        team, taken = current_team(), self._takes_stream
         stream = None if taken else kwargs.pop("stream", None)
         produce, consume = self._call(args, kwargs, grid)
-        if warmup:
-            ends = zip((self.producer, self.consumer), (produce, consume))
-            return [end.warm(MockTensor(np.dtype("int64")), *call) for end, call in ends if end][-1]
-        exchange, replays = self._exchange(team, produce, consume)
         calls = [call for call in (produce, consume) if call]
-        main = main_stream(team, stream, [value for given, _ in calls for value in given.values()])
+        values = [value for given, _ in calls for value in given.values()]
+        main = main_stream(team, stream, values)
 
-        def queue(on):
-            counts = exchange.count(self.producer.counting, *produce) if produce else None
-            keywords = {} if on is main and stream is None or taken else {"stream": on}
-            return exchange.call(on, *self._launches(produce, consume, keywords), counts)
+        def launch(exchange, replays):
+            def queue(on):
+                counts = exchange.count(self.producer.counting, *produce) if produce else None
+                keywords = {} if on is main and stream is None or taken else {"stream": on}
+                return exchange.call(on, *self._launches(produce, consume, keywords), counts)
 
-        return queue(main) if taken else replays.run(main, calls, queue)
+            return queue(main) if taken else replays.run(main, calls, queue)
+
+        if tune and team._session.is_gpu and team.size > 1:
+            travelling = self._travelling(team, produce, consume)
+            made = [self._made(team, travelling, plan) for plan in self._plans(team, travelling, produce, consume)]
+            self._exchanges[self._key(team, travelling)] = quickest(team, main, launch, made, not waits_for_host(team, values))
+        return launch(*self._exchange(team, produce, consume))
 
     def explain(self, *args, grid, **kwargs):
         """The plan of such a call on this rank, as text: what goes where, and the timeline that the model predicts [collective]."""
@@ -180,6 +213,18 @@ class Overlap(KernelInterface):
             return lambda own, matrices: end.launch(grid, given | keywords, own, matrices)
 
         return launch(self.producer, produce), launch(self.consumer, consume)
+
+
+def quickest(team, stream, launch, made, holds):
+    """The exchange with its replays whose calls take least on the slowest rank [collective]."""
+    times = []
+    with RankClock(team, stream) as clock:
+        for one in made:
+            for _ in range(WARM_CALLS):
+                launch(*one)
+            mine = clock.microseconds(lambda _, one=one: launch(*one), TIMED_CALLS, holds=holds)
+            times.append(max(team.gather(mine)))
+    return made[times.index(min(times))]
 
 
 class Alone:

@@ -37,6 +37,11 @@ def _told(value):
     return (type(value), value) if isinstance(value, (int, float)) else repr(value)
 
 
+def waits_for_host(team, values):
+    """Whether arrays of the host are among the arguments, which a call copies and waits for."""
+    return any(kind_of(team, value) is None for value in values)
+
+
 class Replays:
     """Calls of one exchange. On a GPU the second call with the same arguments is captured, and from then on the host queues one graph;
     the first has compiled and loaded the kernels. A call within another's capture becomes a part of that graph."""
@@ -63,7 +68,7 @@ class Replays:
 
     def _is_second(self, key, calls):
         """True if there has been such a call. Never of one with arrays of the host, which it copies and waits for."""
-        if any(kind_of(self.team, value) is None for given, _ in calls for value in given.values()):
+        if waits_for_host(self.team, [value for given, _ in calls for value in given.values()]):
             return False
         if key in self.once:
             return True

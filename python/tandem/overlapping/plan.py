@@ -159,9 +159,9 @@ def loads(call, machine):
     return Plan(1, "loads", (("the kernel", begin, last), ("peers' parts are loaded and added", last, end)))
 
 
-def best(call, machine, bands=None, path=None, possible=lambda bands: bands):
-    """The plan that is quickest by the model, among those with the given number of chunks and path. `possible`: how many chunks a share
-    really has of so many wanted."""
+def ranked(call, machine, bands=None, path=None, possible=lambda bands: bands):
+    """The plans with the given number of chunks and path, the quickest by the model first. `possible`: how many chunks a share really has
+    of so many wanted."""
     make = ahead if call.collective in ("all_gather", "all_to_all") and call.consumed else behind
     counts = sorted({possible(count) for count in ([bands] if bands else [1, 2, 4, 8])})
     plans = [make(call, machine, count) for count in counts] if path != "loads" else []
@@ -170,4 +170,9 @@ def best(call, machine, bands=None, path=None, possible=lambda bands: bands):
             plans.append(loads(call, machine))
         elif call.collective == "all_gather" and not call.produced:
             plans.append(loads_ahead(call, machine))
-    return min(plans, key=lambda plan: plan.microseconds)
+    return sorted(plans, key=lambda plan: plan.microseconds)
+
+
+def best(*given, **more):
+    """The quickest of them."""
+    return ranked(*given, **more)[0]

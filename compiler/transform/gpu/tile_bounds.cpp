@@ -15,6 +15,23 @@ constexpr int64_t kAnySize = int64_t(1) << 40;  // the bound decides where the d
 
 bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 
+// Numbers from 0 on that the text of the kernel gives.
+bool isCount(Value value) {
+  while (value.getDefiningOp<tile::SplatOp>() || value.getDefiningOp<tile::ExpandDimsOp>() ||
+         value.getDefiningOp<tile::BroadcastOp>())
+    value = value.getDefiningOp()->getOperand(0);
+  llvm::APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant))) return !constant.isNegative();
+  auto range = value.getDefiningOp<tile::MakeRangeOp>();
+  return range && int32_t(range.getStart()) >= 0;
+}
+
+// Of which the bounds follow from those of one operand where the other is a count.
+bool isOfBits(Operation* op) {
+  if (isa<arith::ShLIOp, arith::ShRSIOp>(op)) return isCount(op->getOperand(1));
+  return isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op) && llvm::any_of(op->getOperands(), isCount);
+}
+
 // What the ops behind a tile begin with: scalars, and one pointer.
 struct Leaves {
   llvm::SetVector<Value> scalars;
@@ -39,8 +56,10 @@ struct Leaves {
       return true;
     if (auto choice = dyn_cast<arith::SelectOp>(op))
       return collect(choice.getTrueValue()) && collect(choice.getFalseValue());
-    if (!isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::AddPtrOp, arith::ExtSIOp, arith::AddIOp,
-             arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::RemSIOp, arith::MinSIOp, arith::MaxSIOp>(op))
+    if (!isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::PermuteOp, tile::AddPtrOp,
+             arith::ExtSIOp, arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::RemSIOp,
+             arith::MinSIOp, arith::MaxSIOp>(op) &&
+        !isOfBits(op))
       return stopAt(op);
     return llvm::all_of(op->getOperands(), [&](Value operand) { return collect(operand); });
   }
@@ -60,7 +79,7 @@ class Bounds {
 
   Bounds(OpBuilder& builder, Location where) : builder_(builder), where_(where) {}
 
-  // Nothing where a divisor is not the same at all places.
+  // Nothing where a divisor, or what shifts, is not the same at all places.
   std::optional<Interval> of(Value value) {
     if (!isTile(value) && !isa<tile::PtrType>(value.getType())) return point(wide(value));
     Operation* op = value.getDefiningOp();
@@ -78,12 +97,21 @@ class Bounds {
     if (!a || op->getNumOperands() == 1) return a;
     std::optional<Interval> b = of(op->getOperand(1));
     if (!b) return std::nullopt;
+    if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op) && !isCount(op->getOperand(1))) std::swap(a, b);
     return llvm::TypeSwitch<Operation*, std::optional<Interval>>(op)
         .Case<tile::AddPtrOp, arith::AddIOp>([&](auto) { return Interval{sum(a->low, b->low), sum(a->high, b->high)}; })
         .Case([&](arith::SubIOp) { return Interval{difference(a->low, b->high), difference(a->high, b->low)}; })
         .Case([&](arith::MulIOp) { return product(*a, *b); })
         .Case([&](arith::MinSIOp) { return Interval{least(a->low, b->low), least(a->high, b->high)}; })
         .Case([&](arith::MaxSIOp) { return Interval{most(a->low, b->low), most(a->high, b->high)}; })
+        .Case([&](arith::AndIOp) { return Interval{number(0), b->high}; })
+        .Case([&](arith::OrIOp) { return Interval{a->low, sum(a->high, b->high)}; })
+        .Case([&](arith::XOrIOp) { return Interval{difference(a->low, b->high), sum(a->high, b->high)}; })
+        .Case<arith::ShLIOp, arith::ShRSIOp>([&](auto shift) -> std::optional<Interval> {
+          if (!b->isPoint()) return std::nullopt;
+          auto shifted = [&](Value x) { return decltype(shift)::create(builder_, where_, x, b->low); };
+          return Interval{shifted(a->low), shifted(a->high)};
+        })
         .Case([&](arith::DivSIOp) { return b->isPoint() ? std::optional(quotient(*a, b->low)) : std::nullopt; })
         .Case([&](arith::RemSIOp) { return b->isPoint() ? std::optional(remainder(*a, b->low)) : std::nullopt; });
   }

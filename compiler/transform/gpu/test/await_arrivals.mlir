@@ -126,6 +126,36 @@ func.func @looks(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %out: !til
 
 // -----
 
+// Bits of a count move a place up or down by at most the count: of 64 places from a multiple of 64 on, with one bit turned, the least is one
+// less than the first and the greatest 1 more than the last.
+// CHECK-LABEL: func.func @bits
+// CHECK-DAG:   %[[LOW:.*]] = arith.constant -1 : i64
+// CHECK-DAG:   %[[HIGH:.*]] = arith.constant 64 : i64
+// CHECK:       %[[START:.*]] = arith.muli %{{.*}}, %[[HIGH]] : i64
+// CHECK-DAG:   arith.addi %[[START]], %[[LOW]]
+// CHECK-DAG:   arith.addi %[[START]], %[[HIGH]]
+// CHECK:       scf.for
+// CHECK:         dist.wait
+// CHECK:       tile.load
+func.func @bits(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks: i64, %out: !tile.ptr<f32>) {
+  %a = dist.arriving %x by %words[%chunk x %chunks] at %chunk : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  %id = tile.program_id 0
+  %ids = tile.splat %id : i32 -> tensor<8x8xi32>
+  %six = arith.constant dense<6> : tensor<8x8xi32>
+  %one = arith.constant dense<1> : tensor<64xi32>
+  %firsts = arith.shli %ids, %six : tensor<8x8xi32>
+  %lines = tile.reshape %firsts : tensor<8x8xi32> -> tensor<64xi32>
+  %range = tile.make_range 0 to 64 : tensor<64xi32>
+  %places = arith.ori %lines, %range : tensor<64xi32>
+  %turned = arith.xori %places, %one : tensor<64xi32>
+  %base = tile.splat %a : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+  %p = tile.addptr %base, %turned : tensor<64x!tile.ptr<f32>>, tensor<64xi32>
+  %v = tile.load %p : tensor<64x!tile.ptr<f32>> -> tensor<64xf32>
+  %to = tile.splat %out : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+  tile.store %to, %v : tensor<64x!tile.ptr<f32>>, tensor<64xf32>
+  return
+}
+
 // Places that are divided, as where elements are numbered through, lie between the least and the greatest quotient.
 // CHECK-LABEL: func.func @rows_of_elements
 // CHECK-DAG:   %[[START:.*]] = arith.muli

@@ -102,6 +102,24 @@ def test_all_choices_of_a_channel_are_timed_together(gpu):
     assert launches.count("0") == launches.count("1") > 27
 
 
+def test_configurations_are_timed_as_overlapped_calls(gpu):
+    """Rows arrive in each timed call, and both ranks take the same configuration; the plain kernel's choice is another."""
+    configs = [tandem.Config({"BLOCK": 16}), tandem.Config({"BLOCK": 32})]
+    plain = tandem.autotune(configs, key=["n"], cache_results=False)(read)
+    overlapped = tandem.overlap(collective="all_gather", consumer=plain, over="a_ptr", bands=1)
+
+    def main(team):
+        a, out = team.zeros((4 * team.size, 8)), team.local_empty(64)
+        a[4 * team.rank : 4 * team.rank + 4] = team.rank + 1
+        overlapped[lambda meta: (64 // meta["BLOCK"],)](a, out, 64)
+        np.testing.assert_array_equal(np.asarray(a)[:, 0], np.repeat([1, 2], 4))
+        return str(overlapped.best_config)
+
+    first, second = on_gpus(main, wait_timeout=20).values
+    assert first == second and not plain.team_cache and len(overlapped.team_cache) == 2
+    assert all(any(f"grid {programs}," in line for line in gpu.launches) for programs in (2, 4))
+
+
 def test_plans_are_timed_on_all_ranks_together(gpu, monkeypatch):
     """The slowest rank's time counts, and later calls are by that plan."""
     times = {"loads 1": (9, 1), "copies 1": (3, 7), "copies 2": (5, 5), "copies 4": (1, 8)}

@@ -3,6 +3,7 @@ of them together. The simulator's time says nothing about a GPU's, so there a tu
 after pruning.
 """
 
+import copy
 import functools
 import inspect
 import math
@@ -68,6 +69,12 @@ class _Wrapper(KernelInterface):
             raise AttributeError(name)
         return getattr(self.fn, name)
 
+    def around(self, fn):
+        """The same around another kernel of these arguments."""
+        made = copy.copy(self)
+        made.fn = fn
+        return made
+
 
 def jit_function(kernel):
     """Returns the JITFunction below the decorators of a kernel."""
@@ -115,6 +122,11 @@ class Autotuner(_Wrapper):
         self.cache_results = cache_results
         self._saved = TuningCache() if cache_results else None
         self._call = threading.local()  # ranks of a run share this object
+
+    def around(self, fn):
+        made = super().around(fn)
+        made.cache, made.team_cache, made.configs_timings, made._call = {}, {}, {}, threading.local()
+        return made
 
     @property
     def nargs(self):

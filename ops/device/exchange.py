@@ -13,7 +13,7 @@ from ops.device.marks import take, without_marks
 from ops.device.packets import load_elements, store_elements
 from ops.device.scales import LARGEST, SCALED_ELEMENTS, joined_lanes, largest_of
 from tandem.libdevice import ffs
-from tandem.simt import __ballot_sync, __shfl_sync_i32, laneid, ld_vector, st_vector
+from tandem.simt import __ballot_sync, __shfl_sync_i32, laneid, ld, ld_vector, st_vector
 
 PIECE = tl.constexpr(2 * 32)  # in 8 bytes
 
@@ -175,3 +175,42 @@ def store_by_expert(
         of_row = (rows_ptr + row * columns, scales_ptr + row * tl.cdiv(columns, SCALED_ELEMENTS))
         store_share(*of_row, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
         left = left & (left - 1)
+
+
+@tandem.jit
+def places_of(place_ptr, row, TOP_K: tl.constexpr):
+    """Of lane k's slot of a token that is here, by the route."""
+    place = -1
+    if laneid() < TOP_K:
+        place = ld(place_ptr + row * TOP_K + laneid(), semantic="weak")
+    return place
+
+
+@tandem.jit
+def is_given(x_ptr, QUANTISED: tl.constexpr):
+    """Whether rows that travel in fp8 are so already."""
+    return QUANTISED and x_ptr.dtype.element_ty.primitive_bitwidth == 8
+
+
+@tandem.jit
+def load_row(
+    x_ptr,
+    x_scales_ptr,
+    token,
+    share,
+    until,
+    columns,
+    ELEMENTS: tl.constexpr,
+    PIECES: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    QUANTISED: tl.constexpr,
+):
+    """A share of a token's row up to column `until`, as the warp reads it: before it is quantised, if it is to be."""
+    from_ptr = x_ptr + token.to(tl.int64) * columns
+    if QUANTISED and not is_given(x_ptr, QUANTISED):
+        return load_wide(from_ptr, share, until, PIECES, ALIGNED)
+    values = load_share(from_ptr, share, until, ELEMENTS, PIECES, ALIGNED)
+    if QUANTISED:
+        scales = load_scales(x_scales_ptr + token.to(tl.int64) * tl.cdiv(columns, SCALED_ELEMENTS), share, until, PIECES)
+        return (*values, scales)
+    return values

@@ -152,7 +152,7 @@ void EpDispatch::spread(const Call& call) {
   int64_t elements = elementsOfPacket(landed_.dtype);
   int warps = exchange_->numWarps();
   int programs = int(std::min<int64_t>(cdiv(tokens * shares, warps), 2 * team_.residentPrograms()));
-  team_.launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "spread"),
+  team_.launch(kernelOf("ops/ep_dispatch/landed.py", "spread"),
                {.grid = {programs, 1, 1}, .numWarps = warps, .stream = call.stream},
                {landed_, isQuantised_ ? landedScales_ : weights_, route, rows, scales, tokens, columns,
                 exchange_->localExperts(), shares},

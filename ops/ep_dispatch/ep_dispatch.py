@@ -23,9 +23,9 @@ import tandem.dist as dl
 import tandem.language as tl
 from ops.device.exchange import (
     anyone,
-    load_scales,
-    load_share,
-    load_wide,
+    is_given,
+    load_row,
+    places_of,
     quantised,
     send_share,
     share_stride,
@@ -59,36 +59,6 @@ def tell_slots(
             here = tl.where((place >= 0) & (place // local_experts == peer), place - peer * local_experts, -1)
             about = dl.make_vector([here, weight.to(tl.int32, bitcast=True)])
             st_vector(dl.symm_at(about_ptr, peer) + 2 * (1 + slot), make_packet(about, epoch), "sys", "relaxed")
-
-
-@tandem.jit
-def is_given(x_ptr, QUANTISED: tl.constexpr):
-    """Whether rows that travel in fp8 are so already."""
-    return QUANTISED and x_ptr.dtype.element_ty.primitive_bitwidth == 8
-
-
-@tandem.jit
-def load_row(
-    x_ptr,
-    x_scales_ptr,
-    token,
-    share,
-    until,
-    columns,
-    ELEMENTS: tl.constexpr,
-    PIECES: tl.constexpr,
-    ALIGNED: tl.constexpr,
-    QUANTISED: tl.constexpr,
-):
-    """A share of a token's row up to column `until`, as the warp reads it: before it is quantised, if it is to be."""
-    from_ptr = x_ptr + token.to(tl.int64) * columns
-    if QUANTISED and not is_given(x_ptr, QUANTISED):
-        return load_wide(from_ptr, share, until, PIECES, ALIGNED)
-    values = load_share(from_ptr, share, until, ELEMENTS, PIECES, ALIGNED)
-    if QUANTISED:
-        scales = load_scales(x_scales_ptr + token.to(tl.int64) * tl.cdiv(columns, SCALED_ELEMENTS), share, until, PIECES)
-        return (*values, scales)
-    return values
 
 
 @tandem.jit
@@ -309,15 +279,6 @@ def receive_rows(
 
 
 @tandem.jit
-def places_of(place_ptr, row, TOP_K: tl.constexpr):
-    """Of lane k's slot of a token that is here, by the route."""
-    place = -1
-    if laneid() < TOP_K:
-        place = ld(place_ptr + row * TOP_K + laneid(), semantic="weak")
-    return place
-
-
-@tandem.jit
 def place_own_rows(
     x_ptr,
     x_scales_ptr,
@@ -342,34 +303,6 @@ def place_own_rows(
             values = load_row(x_ptr, x_scales_ptr, item // shares, item % shares, columns, columns, ELEMENTS, PIECES, ALIGNED, QUANTISED)
             if QUANTISED and not is_given(x_ptr, QUANTISED):
                 values = quantised(values, rows_ptr.dtype.element_ty, PIECES)
-            store_by_expert(rows_ptr, scales_ptr, place, item % shares, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
-
-
-@tandem.jit
-def spread(
-    landed_ptr,
-    landed_scales_ptr,
-    route_ptr,
-    rows_ptr,
-    scales_ptr,
-    tokens,
-    columns,
-    local_experts,
-    shares,
-    TOP_K: tl.constexpr,
-    ELEMENTS: tl.constexpr,
-    PIECES: tl.constexpr,
-    ALIGNED: tl.constexpr,
-    QUANTISED: tl.constexpr,
-):
-    """Rows that landed by token, to their slots' places by the route."""
-    place_ptr = place_of(route_ptr, local_experts, tokens * TOP_K)
-    step = tl.num_programs(0) * num_warps()
-    for item in range(tl.program_id(0) * num_warps() + tid(0) // 32, tokens * shares, step):
-        row = item // shares
-        place = places_of(place_ptr, row, TOP_K)
-        if anyone(place >= 0):
-            values = load_row(landed_ptr, landed_scales_ptr, row, item % shares, columns, columns, ELEMENTS, PIECES, ALIGNED, QUANTISED)
             store_by_expert(rows_ptr, scales_ptr, place, item % shares, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
 
 

@@ -32,7 +32,13 @@ CASES = [
     ("all_reduce", 16, 32768, None),
     ("reduce_scatter", 512, 256, None),
     ("all_gather", 512, 256, None),
+    # of tokens of a rank, there and back
+    ("ep", 64, 512, "latency"),
+    ("ep", 64, 512, "throughput"),
+    ("ep", 64, 512, "by_expert"),
+    ("ep", 64, 512, "spread"),
 ]
+EXPERTS, TOP_K = 16, 4
 
 
 def parse():
@@ -85,6 +91,49 @@ class Sets:
         function(*self.now, *((self.m,) if self.name in ("ag_gemm", "all_gather") else ()), out=self.out)
 
 
+class Experts:
+    """Dispatch and combine, likewise: every expert gives what it gets, and one slot of five is dropped."""
+
+    KINDS = {
+        "latency": {},
+        "throughput": {"mode": "throughput"},
+        "by_expert": {"by_expert": True},
+        "spread": {"by_expert": True, "mode": "throughput"},
+    }
+
+    def __init__(self, case, rank, size, device, seed):
+        import torch
+
+        _, self.m, columns, kind = self.case = case
+        self.options, self.slots = self.KINDS[kind], size * self.m * TOP_K
+        self.places = 64 + 2 * -(-EXPERTS // size) + self.slots
+        generator = torch.Generator().manual_seed(seed * size + rank)
+        self.inputs, self.expected = [], []
+        for _ in range(SETS):
+            x = torch.randint(-8, 9, (self.m, columns), generator=generator).float()
+            ids = torch.rand(self.m, EXPERTS, generator=generator).topk(TOP_K).indices.int()
+            ids[torch.rand(ids.shape, generator=generator) < 0.2] = -1
+            weights = torch.randint(1, 5, ids.shape, generator=generator) / 4
+            self.inputs.append([t.to(device) for t in (x, ids, weights)])
+            self.expected.append((x * torch.where(ids >= 0, weights, 0).sum(1, keepdim=True)).to(device))
+        self.now = [t.clone() for t in self.inputs[0]]
+        self.out = torch.empty_like(self.expected[0])
+        self.h = torch.empty(self.slots + 1, columns, device=device)
+
+    def call(self):
+        import tandem.torch
+        import torch
+
+        x, ids, weights = self.now
+        rows, route, *_ = tandem.torch.ep_dispatch(x, ids, weights, self.m, EXPERTS, **self.options)
+        if "by_expert" not in self.options:
+            place = route[self.places :][: self.slots].long()
+            self.h[torch.where(place >= 0, place, self.slots)] = rows.repeat_interleave(TOP_K, 0)
+            rows = self.h[: self.slots]
+        mode = {name: value for name, value in self.options.items() if name == "mode"}
+        tandem.torch.ep_combine(rows, route, ids, self.m, EXPERTS, out=self.out, **mode)
+
+
 class Stress:
     def __init__(self, plan):
         import torch
@@ -94,7 +143,9 @@ class Stress:
         self.rank, self.size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
         self.team = tandem.torch.init(wait_timeout=30)
         device = torch.device("cuda", torch.cuda.current_device())
-        self.cases = [Sets(case, self.rank, self.size, device, plan["seed"]) for case in map(tuple, plan["cases"])]
+        self.cases = [
+            (Experts if case[0] == "ep" else Sets)(case, self.rank, self.size, device, plan["seed"]) for case in map(tuple, plan["cases"])
+        ]
         self.bad = torch.zeros(1, dtype=torch.int64, device=device)
         self.shared, self.own = random.Random(plan["seed"]), random.Random(plan["seed"] * 1000 + self.rank + 1)
 

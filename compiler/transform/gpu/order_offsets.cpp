@@ -77,13 +77,16 @@ tile::AddPtrOp before(tile::AddPtrOp op) {
   return isLink ? inner : nullptr;
 }
 
-// Puts next of a chain's terms the one that leaves the sum the fewest dimensions; returns true if that is another order.
-bool order(tile::AddPtrOp last, Terms& values) {
-  SmallVector<Value> terms;
+// Puts next of a chain's terms the one that leaves the sum the fewest dimensions.
+void order(tile::AddPtrOp last, Terms& values) {
+  SmallVector<Value> terms{last.getOffset()};
+  SmallVector<tile::AddPtrOp> links;
   tile::AddPtrOp first = last;
-  terms.push_back(last.getOffset());
-  while (tile::AddPtrOp inner = before(first)) terms.push_back((first = inner).getOffset());
-  if (terms.size() < 2) return false;
+  while (tile::AddPtrOp inner = before(first)) {
+    links.push_back(first = inner);
+    terms.push_back(inner.getOffset());
+  }
+  if (links.empty()) return;
   std::reverse(terms.begin(), terms.end());
   SmallVector<Value> left(terms), ordered;
   for (Dims dims = values.dimsOf(first.getPointer()); !left.empty(); dims |= values.dimsOf(ordered.back())) {
@@ -92,30 +95,28 @@ bool order(tile::AddPtrOp last, Terms& values) {
     ordered.push_back(*next);
     left.erase(next);
   }
-  if (ordered == terms) return false;
+  if (ordered == terms) return;
   OpBuilder b(last);
   Value sum = first.getPointer();
   for (Value term : ArrayRef(ordered).drop_back())
     sum = tile::AddPtrOp::create(b, last.getLoc(), last.getType(), sum, term);
   last.getPointerMutable().assign(sum);
   last.getOffsetMutable().assign(ordered.back());
-  return true;
+  for (tile::AddPtrOp link : links) link.erase();
 }
 
 struct OrderOffsets : impl::OrderOffsetsBase<OrderOffsets> {
   using Base::Base;
   void runOnOperation() override {
-    bool changed = false;
     getOperation().walk([&](Block* block) {
       Terms values(*block);
       for (auto op : llvm::make_early_inc_range(block->getOps<tile::AddPtrOp>())) {
         Operation* user = op->hasOneUse() ? *op->getUsers().begin() : nullptr;
         auto next = dyn_cast_or_null<tile::AddPtrOp>(user);
         bool isLast = !next || before(next) != op;
-        if (isLast && isa<RankedTensorType>(op.getType())) changed |= order(op, values);
+        if (isLast && isa<RankedTensorType>(op.getType())) order(op, values);
       }
     });
-    cleanUp(changed);
   }
 };
 

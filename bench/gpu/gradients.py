@@ -32,11 +32,9 @@ def _along_queries(
     BLOCK_N: tl.constexpr,
     CAUSAL: tl.constexpr,
     ORDERED: tl.constexpr,
-    FIRST: tl.constexpr,
     MASK: tl.constexpr,
 ):
-    """The queries from `first` to `end`. Tiles have a row for each key. turn_ptr: of each block of queries, how many have added to its sum.
-    FIRST: this program is the first one."""
+    """The queries from `first` to `end`. Tiles have a row for each key. turn_ptr: how many have added to each block of queries."""
     keys = block * BLOCK_N + tl.arange(0, BLOCK_N)
     for start in tl.range(first, end, BLOCK_M):
         start = tl.multiple_of(start, BLOCK_M)
@@ -45,9 +43,9 @@ def _along_queries(
         delta = tl.load(delta_ptr + i, mask=i < length, other=0.0)
         q = q_blocks.load([start, column])
         grad = grad_blocks.load([start, column])
-        scores = tl.dot(k, q.T)
+        scores = tl.dot(k, q.T, tl.zeros([BLOCK_N, BLOCK_M], tl.float32) - (lse * (LOG2E / scale))[None, :])
         of_p = tl.dot(v, grad.T, tl.zeros([BLOCK_N, BLOCK_M], tl.float32) - delta[None, :])
-        p = tl.math.exp2(scores * scale - (lse * LOG2E)[None, :])
+        p = tl.math.exp2(scores * scale)
         if MASK:
             seen = keys[:, None] < length
             if CAUSAL:
@@ -62,9 +60,12 @@ def _along_queries(
             turn = tl.minimum((start + BLOCK_M - 1) // BLOCK_N, last) - block
         place = turn_ptr + start // BLOCK_M
         row = tl.maximum(start, 0)
-        if ORDERED and not FIRST:
+        is_first: tl.constexpr = CAUSAL and MASK
+        if ORDERED and not is_first:
             row = dl.consume_token(row, dl.wait(place, 1, "gpu", "acquire", waitValue=turn, compare="ge"))
-        if ORDERED and FIRST:
+        if not ORDERED or (CAUSAL and not is_first):
+            sum_blocks.atomic_add([sequence, row, column], part)
+        elif is_first or turn == 0:
             sum_blocks.store([sequence, row, column], part)
         else:
             sum_blocks.atomic_add([sequence, row, column], part)
@@ -131,12 +132,12 @@ def gradients(
         more = (length, block, blocks - 1, scale)
         options: tl.constexpr = (BLOCK_M, BLOCK_N, CAUSAL, ORDERED)
         if CAUSAL:
-            of_k, of_v = _along_queries(of_k, of_v, *read, start, whole, *more, *options, True, True)
-            of_k, of_v = _along_queries(of_k, of_v, *read, whole, length, *more, *options, False, False)
-        elif block == blocks - 1:
-            of_k, of_v = _along_queries(of_k, of_v, *read, 0, length, *more, *options, True, not WHOLE)
+            of_k, of_v = _along_queries(of_k, of_v, *read, start, whole, *more, *options, True)
+            of_k, of_v = _along_queries(of_k, of_v, *read, whole, length, *more, *options, False)
+        elif WHOLE:
+            of_k, of_v = _along_queries(of_k, of_v, *read, 0, length, *more, *options, False)
         else:
-            of_k, of_v = _along_queries(of_k, of_v, *read, 0, length, *more, *options, False, False)
+            of_k, of_v = _along_queries(of_k, of_v, *read, 0, length, *more, *options, True)
     n = start + tl.arange(0, BLOCK_N)
     at = (row + n)[:, None] * (HKV * D) + kv_head * D + tl.arange(0, D)[None, :]
     tl.store(of_k_ptr + at, (of_k * (scale / LOG2E)).to(k.dtype), mask=(n < length)[:, None])

@@ -33,7 +33,8 @@ class SlotCount {
     for (; staged && canStage(signals->tile(), signals->pieces, numWarps_); signals->pieces *= 2)
       if (fitInto(maxBytes_ - kScratchBytes - signals->stagedBytes()) >= std::min(kSlotsBesideTiles, asked_))
         return true;
-    if (signals) signals->stores.clear();
+    if (signals) signals->leaveStores();
+    if (signals && signals->notifies.empty()) signals.reset();
     int64_t epilogue = epilogueBytes(kernel_, dots_, numWarps_);
     // A warpgroup that waits for its products leaves the tensor cores to another block's meanwhile.
     if (numWarps_ <= target::kWgmma.warps && awaitsProducts() &&

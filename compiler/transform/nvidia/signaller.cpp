@@ -60,6 +60,8 @@ bool tellsOfSums(Operation* op) {
       .wasInterrupted();
 }
 
+bool addsToMemory(tile::BlockStoreOp store) { return store.getReduce().has_value(); }
+
 class Search {
  public:
   explicit Search(Block& body) : body_(body) {}
@@ -70,10 +72,9 @@ class Search {
     });
     if (found_.notifies.empty()) return std::nullopt;
     findStores();
-    if (!findPublications()) {
-      found_.stores.clear();
-      if (!findPublications()) return std::nullopt;
-    }
+    if (llvm::none_of(found_.stores, addsToMemory)) found_.leaveAtomics();
+    if (!findPublications()) found_.leaveStores();
+    if (found_.notifies.empty() || !findPublications()) return std::nullopt;
     findWaits();
     return found_;
   }
@@ -110,7 +111,7 @@ class Search {
   bool isForStores(Operation* op, bool& adds) const {
     return llvm::all_of(op->getUsers(), [&](Operation* user) {
       auto store = dyn_cast<tile::BlockStoreOp>(user);
-      if (store) adds |= store.getReduce().has_value();
+      if (store) adds |= addsToMemory(store);
       if (store) return llvm::is_contained(found_.stores, store);
       bool isPure = isMemoryEffectFree(user) && !user->getNumRegions() && !user->hasTrait<OpTrait::IsTerminator>();
       return isPure && isForStores(user, adds);
@@ -223,8 +224,7 @@ class Delegation {
       return llvm::map_to_vector(values, [&](Value v) { return mapping.lookupOrDefault(v); });
     };
     // Memory that blocks are combined with is the device's own: no link is to be shared.
-    bool isPaced =
-        llvm::none_of(signals_.stores, [](tile::BlockStoreOp other) { return other.getReduce().has_value(); });
+    bool isPaced = llvm::none_of(signals_.stores, addsToMemory);
     for (int piece = 0; piece < signals_.pieces; ++piece) {
       SmallVector<Value> offsets = here(store.getOffsets());
       if (piece) {
@@ -283,6 +283,16 @@ RankedTensorType Signals::tile() const {
 
 RankedTensorType Signals::piece() const {
   return RankedTensorType::get({tile().getDimSize(0), tile().getDimSize(1) / pieces}, tile().getElementType());
+}
+
+void Signals::leaveAtomics() {
+  llvm::erase_if(notifies, [](Operation* op) { return !isa<dist::NotifyOp>(op); });
+}
+
+void Signals::leaveStores() {
+  stores.clear();
+  waits.clear();
+  leaveAtomics();
 }
 
 int64_t Signals::stagedBytes() const { return stores.empty() ? 0 : llvm::alignTo(bytesOf(piece()), 1024); }

@@ -17,6 +17,9 @@ struct Signals {
   llvm::SmallVector<dist::WaitOp> waits;  // before the stores that add to memory, and before nothing else
   int pieces = 1;                         // a tile goes through shared memory in this many pieces of equal width
 
+  void leaveAtomics();  // to the program: what tells of stores of its own
+  void leaveStores();
+
   mlir::RankedTensorType tile() const;   // of the stores, without leading dimensions of size 1
   mlir::RankedTensorType piece() const;  // the tile that the buffer holds
   int64_t stagedBytes() const;           // 0 without stores

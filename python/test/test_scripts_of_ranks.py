@@ -300,6 +300,8 @@ def test_kernels_of_a_backward_pass(tmp_path):
     out = run(
         tmp_path,
         """
+import torch.utils.checkpoint
+
 @triton.jit
 def scale(x_ptr, y_ptr, part_ptr, factor, N: tl.constexpr):
     i = tl.program_id(0) * N + tl.arange(0, N)
@@ -335,6 +337,16 @@ for times in range(1, 4):
     Scale.apply(doubled(x), factor).sum().backward()        # and takes times 2 what the kernel gives
     assert x.grad.tolist() == [[6.0 * times] * 4] * 3 and factor.grad.item() == 12.0 * times
 (gradient,) = torch.autograd.grad(Scale.apply(torch.compile(doubled)(x), factor).sum(), x)
+for reentrant in (True, False):
+    x.grad = None
+    y = torch.utils.checkpoint.checkpoint(lambda x: Scale.apply(x * 2, factor).sin(), x, use_reentrant=reentrant)
+    y.sum().backward()
+    assert torch.allclose(x.grad, 6 * torch.cos(6 * x), atol=1e-4)
+x.grad = None
+hooked = x * 1.0
+hooked.register_hook(lambda given: scaled(given.contiguous(), 5.0)[0])
+(hooked * 2).sum().backward()
+assert (x.grad == 10).all() and (torch.vmap(lambda row: row * 2)(x) == x * 2).all()
 if group.rank() == 0:
     print(gradient.tolist())
 """,

@@ -3,6 +3,7 @@ what PyTorch does with them takes its place in the order of the rank's current s
 
 import numpy as np
 import torch
+import torch.utils.checkpoint
 from torch.autograd.function import BackwardCFunction
 from torch.overrides import TorchFunctionMode, _get_current_function_mode
 
@@ -90,9 +91,17 @@ def _runs(tensor):
     return runs_of(np.asarray(Memory(tensor.data_ptr(), tensor.shape, strides, np.dtype(_WORDS[size]), False, None)))
 
 
+def _place_of(tensor):
+    """The memory of the team that a tensor lies in, or None."""
+    try:
+        return shown_at(tensor.data_ptr())
+    except RuntimeError:  # a tensor of `vmap` and the like, which stands for others
+        return None
+
+
 def note(tensor, how):
     """Tells the simulator that the host reads or writes a tensor in the device memory of this rank."""
-    place = shown_at(tensor.data_ptr())
+    place = _place_of(tensor)
     if place is not None and place.team is state().team and tensor.numel():
         place._tell(_runs(tensor), how)
 
@@ -136,7 +145,7 @@ def copy_async(to, source, count, stream):
 def _copy(to, source, non_blocking=False):
     """`copy_`: by the copy engine in stream order where it can, else by the host when the stream is idle."""
     stream = state().current
-    if _simple_pair(to, source) and (stream.busy or shown_at(to.data_ptr()) or shown_at(source.data_ptr())):
+    if _simple_pair(to, source) and (stream.busy or _place_of(to) or _place_of(source)):
         copy_async(to.data_ptr(), source.data_ptr(), to.numel() * to.element_size(), stream)
         state().team.hold((to, source))
         return to
@@ -145,7 +154,7 @@ def _copy(to, source, non_blocking=False):
 
 def _fill(tensor, value):
     stream = state().current
-    if not isinstance(value, _Tensor) and shown_at(tensor.data_ptr()) and tensor.is_contiguous() and tensor.numel():
+    if not isinstance(value, _Tensor) and _place_of(tensor) and tensor.is_contiguous() and tensor.numel():
         pattern = torch.full((1,), value, dtype=tensor.dtype).view(torch.uint8).numpy().tobytes()
         count = tensor.numel() * tensor.element_size()
         if len(set(pattern)) == 1:
@@ -173,7 +182,7 @@ def _eager(function, args, kwargs):
     if not given:
         return function(*args, **kwargs)
     state().current.settle()
-    shown = [tensor for tensor in given if shown_at(tensor.data_ptr()) is not None]
+    shown = [tensor for tensor in given if _place_of(tensor) is not None]
     name = getattr(function, "__name__", "")
     changes = _changed(name, args, kwargs)
     result = function(*args, **kwargs)
@@ -185,7 +194,7 @@ def _eager(function, args, kwargs):
         if not unread:
             note(tensor, READ)
     for tensor in changes:
-        if shown_at(tensor.data_ptr()) is not None:
+        if _place_of(tensor) is not None:
             note(tensor, WRITE)
     return result
 
@@ -233,7 +242,19 @@ def _to(tensor, *args, **kwargs):
     return _eager(_Tensor.clone, (tensor,), {}) if moves and result is tensor else result
 
 
+def _hooked(tensor, hook):
+    """`register_hook`: PyTorch takes at once what the hook may have left to kernels that are queued."""
+
+    def settled(gradient):
+        result = hook(gradient)
+        state().current.settle()
+        return result
+
+    return _Tensor.register_hook(tensor, settled)
+
+
 _MEANINGS = {
+    _Tensor.register_hook: _hooked,
     _Tensor.copy_: _copy,
     _Tensor.fill_: _fill,
     _Tensor.zero_: lambda tensor: _fill(tensor, 0),
@@ -327,6 +348,8 @@ def _not_compiled(model=None, **options):
 def install():
     torch.compile = _not_compiled
     torch.Generator = _Generator
+    checks = torch.utils.checkpoint._allowed_determinism_checks_to_fns
+    checks["default"] = _plain(checks["default"])  # a tensor is saved past the mode, and computed again under it
     torch.autograd._engine_run_backward = _backward
     BackwardCFunction.apply = _apply
     torch.set_default_device = lambda device: None

@@ -355,6 +355,27 @@ if group.rank() == 0:
     assert out.splitlines() == [str([[6.0] * 4] * 3)]
 
 
+def test_types_and_files_of_a_gpu(tmp_path):
+    out = run(
+        tmp_path,
+        """
+group = initialize_distributed()
+x = torch.arange(4, dtype=torch.float32, device="cuda")
+linear = torch.nn.Linear(4, 2, device="cuda")
+for autocast in (lambda: torch.autocast("cuda", dtype=torch.bfloat16), lambda: torch.autocast(device_type="cuda")):
+    with autocast():
+        print(linear(x).dtype)
+print(linear(x).dtype)
+torch.save({"x": x}, "saved.pt")
+for options in ({}, {"map_location": "cuda"}, {"map_location": torch.device("cuda", 0)}):
+    loaded = torch.load("saved.pt", **options)["x"]
+    assert loaded.device.type == "cuda" and loaded.tolist() == [0, 1, 2, 3]
+""".replace("saved.pt", str(tmp_path / "saved.pt")),
+        ranks=1,
+    )
+    assert out.split() == ["torch.bfloat16", "torch.float16", "torch.float32"]
+
+
 def test_each_rank_has_its_own_random_numbers(tmp_path):
     run(
         tmp_path,

@@ -340,6 +340,26 @@ class _Generator(torch.Generator):
         return super().__new__(cls, device=_host_device(device))
 
 
+_load = torch.load
+
+
+def _load_on_host(f, map_location=None, **options):
+    """`torch.load`: tensors of a GPU are made where simulated ones lie."""
+    if map_location is None or _is_device(map_location):
+        map_location = _HOST
+    return _load(f, map_location=map_location, **options)
+
+
+_begin_autocast = torch.autocast.__init__
+
+
+def _autocast(self, device_type, dtype=None, enabled=True, cache_enabled=None):
+    """The types of a GPU for what the host does in its place."""
+    if device_type == "cuda":
+        device_type, dtype = "cpu", dtype or torch.float16
+    _begin_autocast(self, device_type, dtype, enabled, cache_enabled)
+
+
 def _not_compiled(model=None, **options):
     """`torch.compile` as a function and as a decorator: code for a GPU that is not there would not be the simulator's."""
     return (lambda function: function) if model is None else model
@@ -347,6 +367,8 @@ def _not_compiled(model=None, **options):
 
 def install():
     torch.compile = _not_compiled
+    torch.load = _load_on_host
+    torch.autocast.__init__ = _autocast
     torch.Generator = _Generator
     checks = torch.utils.checkpoint._allowed_determinism_checks_to_fns
     checks["default"] = _plain(checks["default"])  # a tensor is saved past the mode, and computed again under it

@@ -275,28 +275,15 @@ static void lowerProduct(KernelContext& cx, tgpu::WgmmaOp op) {
   }
 }
 
-// The next or the previous store into a buffer, if nothing lies between that reads buffers or writes memory; or null.
-static tgpu::LocalStoreOp besideStore(tgpu::LocalStoreOp op, bool isNext) {
-  for (Operation* at = op;;) {
-    at = isNext ? at->getNextNode() : at->getPrevNode();
-    if (!at) return nullptr;
-    if (auto store = dyn_cast<tgpu::LocalStoreOp>(at)) return store.getBuffer() == op.getBuffer() ? nullptr : store;
-    bool isOfBuffers = isa<tgpu::TgpuDialect>(at->getDialect()) && !isa<tgpu::ConvertLayoutOp>(at);
-    if (isOfBuffers || at->getNumRegions() || !(isMemoryEffectFree(at) || isa<tile::LoadOp>(at))) return nullptr;
-  }
-}
-
-// Stores into panels as TMA would have written them; then the asynchronous proxy, where there is one, may read. The block
-// meets before the first and behind the last of several such stores.
+// Stores into panels as TMA would have written them; then the asynchronous proxy, where there is one, may read.
 static void lowerLocalStore(KernelContext& cx, tgpu::LocalStoreOp op) {
   LinearLayout from = cx.layoutOf(op.getValue());
   auto type = cast<tile::SmemType>(op.getBuffer().getType());
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
   const Buffer& buffer = cx.buffers.find(op.getBuffer())->second;
   LinearLayout offsets = layout::swizzledOffsets(type.getShape(), bits, layout::swizzleOfRow(buffer.swizzle));
-  if (!besideStore(op, false)) cx.emit.blockBarrier();
+  cx.emit.blockBarrier();
   storePlaced(cx, cx.sharedAddress(buffer.offset), layout::offsetsOf(from, offsets), cx.use(op.getValue()), bits);
-  if (besideStore(op, true)) return;
   if (cx.target.hasTma()) ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
   cx.emit.blockBarrier();
 }

@@ -55,8 +55,8 @@ class TANDEM_API Memory {
 TANDEM_API std::string workspaceReport(Team& team);
 
 // Construction, calls and close() are collective and may wait for other ranks, except of an operator of one rank alone,
-// such as attention or a grouped product. Without close() the memory lives until the run ends. One operator serves one stream at a time. Calls are safe to capture once and replay: state that changes from
-// call to call lives on the device.
+// such as attention or a grouped product. Without close() the memory lives until the run ends. One operator serves one
+// stream at a time. Calls are safe to capture once and replay: state that changes from call to call lives on the device.
 class TANDEM_API Operator {
  public:
   Operator(const Operator&) = delete;

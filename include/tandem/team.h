@@ -70,8 +70,9 @@ class TANDEM_API Team {
   // The vendor's library that multiplies (cuBLAS): true where this rank's GPU has it.
   bool hasProducts() const;
   // out[m, n] = a[m, k] · b[k, n] by that library, of contiguous matrices, summed in fp32: all fp16, all bf16, or a and b
-  // fp8e4nv and out bf16. `bTransposed`: b is [n, k], as it must be of fp8e4nv; `added`, where it has an address: a matrix like `out`, or `out` itself, to which the
-  // product is added before it is rounded. `workspace` is the product's alone while it runs.
+  // fp8e4nv and out bf16. `bTransposed`: b is [n, k], as it must be of fp8e4nv; `added`, where it has an address: a matrix
+  // like `out`, or `out` itself, to which the product is added before it is rounded. `workspace` is the product's alone
+  // while it runs.
   void multiply(const Tensor& out, const Tensor& a, const Tensor& b, bool bTransposed, const Tensor& workspace,
                 int stream = 0, const Tensor& added = {});
 

@@ -5,7 +5,7 @@
 
 namespace tandem::ops {
 
-class GroupedProduct;
+class GatheredProduct;
 
 struct AgMoeConfig : GroupedConfig {
   bool gated = false;      // w has gate rows, then up rows; out = silu(x · gate^T) · (x · up^T)
@@ -32,13 +32,8 @@ class TANDEM_API AgMoe : public Operator {
 
  private:
   void queue(const Call& call) override;
-  void push(const Tensor& x, const Tensor& scales, int64_t m, int stream);
-  void order(const Tensor& x, const Tensor& scales, const Tensor& route, int64_t m, int stream);
 
-  int64_t k_, experts_, topK_;
-  bool isOrdered_;
-  std::unique_ptr<GroupedProduct> product_;
-  Tensor gathered_, gatheredScales_, ordered_, orderedScales_, ready_, done_, ended_, epoch_;
+  std::unique_ptr<GatheredProduct> product_;
 };
 
 }  // namespace tandem::ops

@@ -8,7 +8,7 @@ bool isQuickerOrdered(const RowSizes& s, int64_t blockRows, const model::Machine
   // Measured on H200s with blocks of 128 rows (docs/performance/moe.md); with fewer rows the experts' matrices take longest.
   constexpr double kLonger = 0.12, kLongerFp8 = 0.39, kOfMemory = 0.8;
   if (blockRows < 128) return false;
-  double slots = double(s.m * s.topK), bytes = double(byteSize(s.dtype));
+  double slots = double(s.m * s.topK) * s.here, bytes = double(byteSize(s.dtype));
   double product = 2 * slots * double(s.columns * s.k) / machine.operations(byteSize(s.dtype));
   double copy = 2 * slots * double(s.k) * bytes / (machine.memoryGbps * 1e3 * kOfMemory);
   double others = double(s.m) * double(s.k) * bytes * double(s.ranks - 1) / s.ranks / machine.copyBytes();

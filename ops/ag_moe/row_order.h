@@ -10,6 +10,7 @@ struct RowSizes {
   int64_t m, columns, k, experts, topK;  // `columns`: those that a row is multiplied with
   int ranks;
   DType dtype;
+  double here = 1;  // of all slots, those of this rank's experts
 };
 
 // Returns true if the copy, for which all shards must have come before the first product, takes less than reading each row

@@ -131,6 +131,7 @@ void EpDispatch::queue(const Call& call) {
   bool spreads = places_ && !isInside_;
   if (!spreads) constants["PLACES"] = places_;
   constants["DIRECT"] = isDirect_;
+  constants["COPIED"] = isCopied_;
   const Tensor &x = t[0], &ids = t[1], &weights = t[2], &route = t[5], &rows = spreads ? landed_ : t[8];
   const Tensor &placement = hasPlacement_ ? t[3] : ids, &xScales = isFp8(dtype_) ? t[4] : weights;
   const Tensor& scales = !isQuantised_ ? weights_ : spreads ? landedScales_ : t[6];

@@ -10,6 +10,7 @@ class Meaning;
 namespace tandem::ops {
 
 class Dealer;
+class DispatchMoe;
 class Exchange;
 
 struct EpDispatchConfig : ExchangeConfig {
@@ -40,6 +41,8 @@ class TANDEM_API EpDispatch : public Operator {
   }
 
  private:
+  friend class DispatchMoe;
+
   void queue(const Call& call) override;
   // Brings rows that landed by token to their places.
   void spread(const Call& call);
@@ -47,12 +50,13 @@ class TANDEM_API EpDispatch : public Operator {
   std::unique_ptr<Exchange> exchange_;
   std::unique_ptr<Dealer> dealer_;
   bool isQuantised_, hasPlacement_;
-  int64_t places_;        // by expert: of what each one's rows begin at a multiple; 0: rows come by token
-  bool isDirect_;         // rows go to where they belong on their ranks, into symmetric memory
-  bool isInside_;         // the route is made beside the rows
-  int tellers_;           // programs that move no rows
-  Tensor ids_, weights_;  // of the tokens that come
-  Tensor told_;           // the last call in which the host was told of a bad id
+  int64_t places_;         // by expert: of what each one's rows begin at a multiple; 0: rows come by token
+  bool isDirect_;          // rows go to where they belong on their ranks, into symmetric memory
+  bool isCopied_ = false;  // its owner copies all of them, and it says where they go alone
+  bool isInside_;          // the route is made beside the rows
+  int tellers_;            // programs that move no rows
+  Tensor ids_, weights_;   // of the tokens that come
+  Tensor told_;            // the last call in which the host was told of a bad id
   std::vector<std::unique_ptr<Meaning>> meanings_;  // of signals, for reports of waits
   Tensor begun_, arrived_;                          // signals of rows that go to where they belong
   Tensor routed_;                                   // the last call whose route was made beside the rows

@@ -9,6 +9,7 @@ while the others wait for rows. Of many (BESIDE) all programs do everything: one
 
 DIRECT: rows go to where they belong on their ranks, in symmetric memory, and a signal behind those of each program; nobody takes them from
 slots. A rank sends when a signal has told that the call has begun there, so that what the last call brought is no longer read.
+COPIED: copy engines bring all rows to all ranks, and who reads them waits for them; all programs tell and gather what is said of slots.
 
 By expert (PLACES) a row lands once for each of its slots, where the route says: the others wait for the route before they take rows from
 their slots. Where the route is a launch of its own, rows land by token, and another launch (spread) brings them to their places.
@@ -355,6 +356,7 @@ def dispatch(
     GROUP: tl.constexpr,
     PLACES: tl.constexpr = 0,
     DIRECT: tl.constexpr = False,
+    COPIED: tl.constexpr = False,
 ):
     """This rank has m of up to `most` tokens, whose experts have places (ops/device/places.py). `here_ids`, `here_weights`, [RANKS * most,
     TOP_K]: this rank's experts of the tokens that come here, -1 where none; ROUTES: also their route, by the one of TELLERS, for which the
@@ -369,7 +371,12 @@ def dispatch(
     about_stride = 2 * (1 + most * TOP_K)
     source_stride = (most * shares).to(tl.int64) * share_stride(PIECES, QUANTISED)
     about_ptr += (epoch % 2) * RANKS * about_stride
-    if DIRECT:
+    if COPIED:
+        telling = (pid * num_warps() * 32 + tid(0), tl.num_programs(0) * num_warps() * 32)
+        moving = telling
+        gathering = telling
+        tells, gathers, sends = True, True, False
+    elif DIRECT:
         telling = (pid * num_warps() * 32 + tid(0), tl.num_programs(0) * num_warps() * 32)
         GATHERERS: tl.constexpr = max(num_warps() // 8, 1) if SEND else num_warps()  # warps that gather while the others send
         SENDERS: tl.constexpr = num_warps() - GATHERERS
@@ -393,7 +400,7 @@ def dispatch(
         if tells:
             of_rank = about_ptr + rank * about_stride
             tell_slots(of_ids, weights_ptr, of_rank, epoch, m, local_experts, *telling, TOP_K, RANKS, COPIES)
-        if DIRECT:
+        if DIRECT and not COPIED:
             if pid == 0:
                 tell_all(begun_ptr + rank, epoch, RANKS)
             token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")
@@ -402,7 +409,7 @@ def dispatch(
     if BESIDE or (DIRECT and RECEIVE):
         counts = counts_of_sources(about_ptr, about_stride, epoch, m, RANKS, POLLS)
     if SEND:
-        if sends:
+        if sends and not COPIED:
             send_rows(
                 x_ptr,
                 x_scales_ptr,
@@ -475,11 +482,11 @@ def dispatch(
                 )
                 if PLACES:
                     dl.notify(routed_ptr, rank, signal=epoch, sig_op="set", comm_scope="gpu")
-        if DIRECT:
+        if DIRECT and not COPIED:
             if SEND:
                 tell_all(arrived_ptr + pid * RANKS + rank, epoch, RANKS)
             dl.wait(arrived_ptr + pid * RANKS, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")
-        elif BESIDE == gathers:
+        elif not COPIED and BESIDE == gathers:
             place_ptr = route_ptr
             if PLACES:
                 token = dl.wait(routed_ptr, 1, "gpu", "acquire", waitValue=epoch, compare="ge")

@@ -51,6 +51,19 @@ const Operand& placementOperand() {
   return placement;
 }
 
+std::vector<Size> expertSizes() {
+  return {{"max_m", "the most tokens of a rank"},
+          {"n", "columns of the result"},
+          {"k", "columns of the rows that are multiplied"},
+          exchangeSizes()[2],
+          exchangeSizes()[3]};
+}
+
+Operand ofOwnExperts(Operand operand) {
+  operand.shape[0] = "shard(experts)";
+  return operand;
+}
+
 void checkPlacement(const std::string& name, const ExchangeConfig& config) {
   if (!config.placedExperts != !config.copies)
     throw Error("`" + name + "`: `placed_experts` and `copies`, which say the shape of `placement`, go together");

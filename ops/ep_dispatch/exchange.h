@@ -21,6 +21,12 @@ extern const char* const kRouteHere;
 // Rows by expert: of all slots that may come, and what is between them where each expert's begin at a multiple of `align`.
 constexpr const char* kRowsByExpert = "ranks*max_m*top_k + align*shard(experts)";
 
+// Rows of the route of what comes to a rank, at most.
+constexpr const char* kRowsOfSlots = "ranks*max_m*top_k";
+// The sizes of operators that multiply by a rank's own experts, and the operand as it is of those.
+std::vector<Size> expertSizes();
+Operand ofOwnExperts(Operand operand);
+
 template <class Config>
 std::vector<Option> exchangeOptions() {
   Option mode = option<Config>("mode", &Config::mode, "latency, of few tokens, or throughput, of many");

@@ -133,12 +133,14 @@ def grouped_gemm(
     BIASED: tl.constexpr,
     SCALED: tl.constexpr,
     QUANTISE: tl.constexpr,
+    CLEARS: tl.constexpr = True,
 ):
     """out[rows, n] = A · B[e]^T, of B[E, n, k]. GATED: B[E, 2 n, k] has gate rows, then up rows, and out = silu(A · gate^T) · (A · up^T).
     GATHER: A's rows are tokens, else the route's rows. SCATTER: out's rows are slots, else the route's rows. WEIGH: rows are multiplied
     with the route's weights. BIASED: sums begin with the bias [E, n] of their expert, of 2 n if GATED. B has
     `b_rows` rows of an expert; the result is of those from `first_column` on, 0 if GATED. A part has `part_tiles` tiles a row
-    block. BLOCKS_OF_A, BLOCKS_OF_B: these are read as blocks, for which rows must be whole numbers of 16 bytes."""
+    block. BLOCKS_OF_A, BLOCKS_OF_B: these are read as blocks, for which rows must be whole numbers of 16 bytes. CLEARS: all
+    rows behind the route's are zeros, else those of a block, which the next product may read."""
     if COUNTED:
         tl.extra.cuda.gdc_launch_dependents()
     rank = dl.rank()
@@ -295,7 +297,8 @@ def grouped_gemm(
                     if QUANTISE:
                         clear_row(out_scales_ptr, slot, tl.cdiv(n, SCALED_ELEMENTS), BLOCK_N)
     elif not PACKED:
-        for row in range(rows + tl.program_id(0), slots, PROGRAMS):
+        until = slots if CLEARS else tl.minimum(rows + BLOCK_M, slots)
+        for row in range(rows + tl.program_id(0), until, PROGRAMS):
             clear_row(out_ptr, row, n, BLOCK_N)
             if QUANTISE:
                 clear_row(out_scales_ptr, row, tl.cdiv(n, SCALED_ELEMENTS), BLOCK_N)

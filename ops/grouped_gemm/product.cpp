@@ -75,7 +75,8 @@ GroupedProduct::GroupedProduct(const Table& table, Team& team, int64_t n, int64_
                                DType dtype, const GroupedConfig& config, const GroupedWay& way, const Tensor& findings)
     : team_(team), n_(n), k_(k), experts_(experts), topK_(topK), dtype_(dtype), config_(config), way_(way),
       findings_(findings) {
-  checkExperts(table, experts, topK);
+  int ranks = way.own ? team.size() : 1;
+  checkExperts(table, experts * ranks, topK, ranks);
   auto demand = [&](const char* name, int value, bool isRight, const char* why) {
     if (value && !isRight) throw Error("`" + table.name + "`: `" + name + "` is " + std::to_string(value) + ", " + why);
   };
@@ -179,7 +180,8 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                 {"PACKED", way_.packed},
                 {"BIASED", more.bias.address != 0},
                 {"SCALED", isFp8(dtype_)},
-                {"QUANTISE", way_.quantise}});
+                {"QUANTISE", way_.quantise},
+                {"CLEARS", !way_.own}});
 }
 
 }  // namespace tandem::ops

@@ -9,6 +9,8 @@ namespace tandem::ops {
 struct GroupedWay {
   bool gated = false, gather = false, scatter = false, weigh = false, quantise = false;
   bool packed = false;  // the result is for sums of slots: see resultColumns
+  // The experts are the rank's own: a token's slots may be other ranks', and behind the route's rows one block's are cleared.
+  bool own = false;
 };
 
 // `count` of the columns of a result that is not gated (0: all), those that its tensor has. `first` is a multiple of 128.

@@ -1,43 +1,8 @@
-// Host side of grouped GEMM + ReduceScatter: the product, and behind it programs that sum and send.
+// Host side of grouped GEMM + ReduceScatter.
 #include "ops/moe_rs/moe_rs.h"
-#include "ops/cdiv.h"
-#include "ops/grouped_gemm/product.h"
-#include "ops/kernel_text.h"
-#include "ops/gemm_choice.h"
-#include <algorithm>
-#include <bit>
+#include "ops/moe_rs/summed_product.h"
 
 namespace tandem::ops {
-namespace {
-
-// Programs that sum and send. A turn of their loops takes `rows` tokens in so many columns, while those of the next `stages` - 1
-// are copied. The columns are divided into so many parts, which travel one by one.
-struct Sums {
-  int rows, columns, warps, stages, registers, programs;
-  int64_t parts;
-};
-
-// With few slots a program has room beside one of the product, and eight where that has ended. With more each turn takes so much
-// longer in few registers that all sums come behind the product.
-Sums sums(const Team& team, int64_t topK) {
-  if (team.target() == "sim") return {8, 32, 2, 3, 0, 4, 2};
-  int resident = team.residentPrograms();
-  if (topK <= 2) return {4, 256, 4, 3, kRegistersBeside, 8 * resident, 2};
-  return {4, 256, topK <= 4 ? 4 : 2, topK <= 4 ? 3 : 2, 0, 5 * resident, 1};
-}
-
-constexpr int kMostRows = 64;  // of an item
-constexpr int kMostParts = 8, kRowsOfParts = 128;
-constexpr int64_t kSlotColumns = 256, kSlotBytes = 1 << 30;  // at least; at most, where that many columns fit
-
-// The columns of which all slots' results are kept at once.
-int64_t slotColumns(int64_t slots, int64_t columns, int64_t bytes, int given) {
-  int64_t most = given ? given : kSlotBytes / (slots * bytes);
-  return std::min(columns, std::max(most / kSlotColumns * kSlotColumns, kSlotColumns));
-}
-
-}  // namespace
-
 namespace tables {
 
 const Table& moe_rs() {
@@ -59,11 +24,7 @@ const Table& moe_rs() {
             .options = groupedOptions<MoeRsConfig>()};
     t.sizes[2].isOfRank = true;
     t.options.push_back(sharedOption<MoeRsConfig>());
-    t.options.push_back(option<MoeRsConfig>("parts", &MoeRsConfig::parts,
-                                            "of the columns, whose sums travel while the next are multiplied", 1,
-                                            kMostParts));
-    t.options.push_back(option<MoeRsConfig>("slot_columns", &MoeRsConfig::slotColumns,
-                                            "of which the results of all slots are kept at once", kSlotColumns));
+    addSumsOptions<MoeRsConfig>(t.options);
     t.make = maker<MoeRs, MoeRsConfig, 5>(moe_rs);
     return t;
   }();
@@ -74,65 +35,18 @@ const Table& moe_rs() {
 
 MoeRs::MoeRs(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, int64_t topK, DType dtype,
              const MoeRsConfig& config)
-    : Operator(tables::moe_rs(), team, {maxM, n, k, experts, topK}, dtype, &config), n_(n), experts_(experts),
-      topK_(topK), config_(config) {
-  product_ = std::make_unique<GroupedProduct>(table_, team, n, k, experts, topK, dtype, config,
-                                              GroupedWay{.packed = true}, findings());
-  Sums s = sums(team, topK);
-  int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
-  int64_t columns =
-      slotColumns(maxM * topK, GroupedProduct::resultColumns(n), byteSize(partType(dtype)), config.slotColumns);
-  columns_ = columns;
-  int64_t places = cdiv(shard, s.rows) * cdiv(columns, s.columns);
-  memory_.share(config.shared);
-  rows_ = memory_.localScratch({maxM * topK, columns}, partType(dtype), "rows");
-  parts_ = memory_.symmetricScratch({std::max<int64_t>(peers * shard, 1), columns}, partType(dtype), "parts");
-  ready_ = memory_.symmetricZeros({std::max<int64_t>(peers * places, 1)}, DType::Int64, "ready");
-  brought_ = memory_.symmetricZeros({kMostParts}, DType::Int64, "brought");
-  begun_ = memory_.symmetricZeros({team.size()}, DType::Int64, "begun");
-  taken_ = memory_.localZeros({1}, DType::Int32, "taken");
-  done_ = memory_.localZeros({1}, DType::Int32, "done");
-  epoch_ = memory_.localZeros({1}, DType::Int64, "epoch");
+    : Operator(tables::moe_rs(), team, {maxM, n, k, experts, topK}, dtype, &config) {
+  product_ = std::make_unique<SummedProduct>(table_, team, memory_, maxM, n, k, experts, topK, dtype, config,
+                                             config.parts, config.slotColumns, findings());
 }
 
 MoeRs::~MoeRs() = default;
 
 void MoeRs::queue(const Call& call) {
-  const Tensor &h = call.tensors[0], &w = call.tensors[1], &route = call.tensors[2], &out = call.tensors[6];
+  const auto& t = call.tensors;
   // The ranks' results are summed.
-  const Tensor none, &bias = team_.rank() ? none : call.tensors[3];
-  GroupedProduct::More more{{bias, call.tensors[4], call.tensors[5]}, {}};
-  int64_t m = call.numbers[0], tile = product_->tileColumns(m);
-  Sums s = sums(team_, topK_);
-  int64_t unit = std::max<int64_t>(tile, s.columns);  // both are powers of two
-  int64_t parts = config_.parts;
-  // The product of few rows ends before its first part is summed.
-  if (!parts) parts = team_.target() == "sim" || product_->tileRows(m) >= kRowsOfParts ? s.parts : 1;
-  for (int64_t first = 0; first < n_; first += columns_) {
-    int64_t count = std::min(columns_, n_ - first), part = cdiv(cdiv(count, unit), parts) * unit;
-    // Two of the last part's items for each program.
-    int64_t each = m * cdiv(part, s.columns) / (2 * s.programs);
-    int64_t rows = std::clamp<int64_t>(int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(each, 1)))), s.rows, kMostRows);
-    GroupedProduct::Counted counted{brought_, part};
-    product_->launch(h, w, rows_, route, m, call.stream, more, nullptr, {first, count}, &counted);
-    team_.launch(kernelOf("ops/moe_rs/moe_rs.py", "combine"),
-                 {.grid = {s.programs, 1, 1},
-                  .numWarps = s.warps,
-                  .stream = call.stream,
-                  .maxRegisters = s.registers,
-                  .dependent = true},
-                 {rows_, route, Tensor{out.address + uint64_t(first * byteSize(out.dtype)), out.shape, out.dtype},
-                  parts_, brought_, ready_, begun_, taken_, done_, epoch_, findings(), m, count, n_,
-                  shardRows(m, team_.size()), part, std::min<int64_t>(2 * rows, kMostRows), rows},
-                 {{"E", experts_},
-                  {"TOP_K", topK_},
-                  {"RANKS", int64_t(team_.size())},
-                  {"ROWS", int64_t(s.rows)},
-                  {"COLUMNS", int64_t(s.columns)},
-                  {"TILE_M", product_->tileRows(m)},
-                  {"TILE_N", tile},
-                  {"STAGES", int64_t(s.stages)}});
-  }
+  const Tensor none, &bias = team_.rank() ? none : t[3];
+  product_->launch(t[0], t[1], t[2], t[6], call.numbers[0], call.stream, {{bias, t[4], t[5]}, {}});
 }
 
 }  // namespace tandem::ops

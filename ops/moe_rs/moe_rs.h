@@ -5,7 +5,7 @@
 
 namespace tandem::ops {
 
-class GroupedProduct;
+class SummedProduct;
 
 struct MoeRsConfig : GroupedConfig {
   int parts = 0;        // of the columns, whose sums travel while the next are multiplied; 0: by the call's sizes
@@ -33,10 +33,7 @@ class TANDEM_API MoeRs : public Operator {
  private:
   void queue(const Call& call) override;
 
-  int64_t n_, experts_, topK_, columns_;
-  MoeRsConfig config_;
-  std::unique_ptr<GroupedProduct> product_;
-  Tensor rows_, parts_, brought_, ready_, begun_, taken_, done_, epoch_;
+  std::unique_ptr<SummedProduct> product_;
 };
 
 }  // namespace tandem::ops

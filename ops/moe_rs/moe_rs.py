@@ -36,6 +36,7 @@ def combine(
     epoch_ptr,
     findings_ptr,
     m,
+    own_rows,
     n,
     pitch,
     shard_rows,
@@ -51,9 +52,9 @@ def combine(
     TILE_N: tl.constexpr,
     STAGES: tl.constexpr,
 ):
-    """Of n columns; out's rows stand `pitch` apart. The product has tiles of TILE_M rows and TILE_N columns, and parts of `part_columns`,
-    a multiple of COLUMNS. `parts`: of each peer, [shard_rows, width], in the product's order of columns. Items have `item_rows` rows,
-    those of the last part `last_item_rows`, which are not more."""
+    """Of n columns; out has `own_rows` rows, which stand `pitch` apart. The product has tiles of TILE_M rows and TILE_N columns, and parts
+    of `part_columns`, a multiple of COLUMNS. `parts`: of each peer, [shard_rows, width], in the product's order of columns. Items have
+    `item_rows` rows, those of the last part `last_item_rows`, which are not more."""
     rank = dl.rank()
     call = tl.load(epoch_ptr) + 1
     fits = is_of_call(route_ptr, findings_ptr, m, E, TOP_K, TILE_M)
@@ -125,7 +126,7 @@ def combine(
                     if TILE_N >= 32:
                         result = packed(result, ROWS, COLUMNS)
                     to_out = out_ptr + (top + row + in_rows).to(tl.int64) * pitch + columns
-                    tl.store(to_out, result, mask=inside & (columns < n))
+                    tl.store(to_out, result, mask=inside & (columns < n) & (top + row + in_rows < own_rows))
         item = take(taken_ptr)
 
     if is_last_of(done_ptr, tl.num_programs(0)):

@@ -95,10 +95,23 @@ class Case:
 
 class Layer:
     def __init__(
-        self, team, case, kernels, two_calls=False, programs=2, warps=2, polls=2, beside=False, tellers=1, made=0, places=0, direct=False
+        self,
+        team,
+        case,
+        kernels,
+        two_calls=False,
+        programs=2,
+        warps=2,
+        polls=2,
+        beside=False,
+        tellers=1,
+        made=0,
+        places=0,
+        direct=False,
+        copied=False,
     ):
         """`made`: so many calls were made before. `places`: rows come by expert, each one's at a multiple of it.
-        `direct`: dispatched rows go to where they belong."""
+        `direct`: dispatched rows go to where they belong. `copied`: others bring them."""
         self.team, self.case, self.kernels, self.two_calls = team, case, kernels, two_calls
         self.programs, self.warps, self.polls, self.beside, self.tellers = programs, warps, polls, beside, tellers
         rows = team.size * case.most
@@ -111,7 +124,7 @@ class Layer:
             slots[...] = -1
         team.barrier()  # nobody sends before
         self.epochs = [team.local_from_array(np.full(self.programs + tellers, made, np.int64)) for _ in range(2)]
-        self.places, slots = places, rows * case.top_k
+        self.copied, self.places, slots = copied, places, rows * case.top_k
         of_rows = slots + places * case.local if places else rows
         self.direct, empty = direct, team.empty if direct else team.local_empty
         self.rows = empty((of_rows, case.columns), "float32", name="rows")
@@ -176,6 +189,7 @@ class Layer:
             ROUTES=bool(self.places),
             PLACES=self.places,
             DIRECT=self.direct,
+            COPIED=self.copied,
             QUANTISED=False,
             **self.route_constants(),
         )

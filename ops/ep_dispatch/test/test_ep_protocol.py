@@ -163,7 +163,7 @@ SIGNALS = "device/signals.py"
 BEGUN = 'dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")'
 ARRIVED = 'dl.wait(arrived_ptr + pid * RANKS, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")'
 TOLD = "        if DIRECT:\n            tell_all(arrived_ptr + pid * RANKS + rank, epoch, RANKS)\n"
-SENDS = "        if sends:\n            send_rows("
+SENDS = "        if sends and not COPIED:\n            send_rows("
 # These errors are planted where rows go to where they belong.
 PLANTED_DIRECT = {
     "sent before the call has begun there": ((DISPATCH, BEGUN, BEGUN.replace("=epoch", "=0")), "race"),
@@ -187,6 +187,47 @@ def direct(folder, seed, *changes):
     main = functools.partial(ep_protocol.calls, cases=given, kernels=kernels, half="dispatch", two_calls=seed % 3 == 1, direct=True)
     result = tandem.launch(main, ranks=3, seed=seed, check=True, policy=policy)
     return result.reports[0]["kind"] if result.reports else "" if is_right(result.values, given, "dispatch") else NOTHING
+
+
+SOURCE = "source = i // (most * TOP_K)"
+# These errors are planted where the kernel moves no rows, but tells of slots and gathers what is said of them.
+PLANTED_IN_SLOTS = {
+    "counts before they are there": PLANTED["counts before they are there"],
+    "one token too few told": PLANTED["one token too few told"],
+    "epoch not kept": PLANTED["epoch not kept"],
+    "stale epoch": PLANTED["stale epoch"],
+    "slots of a call before": ((DISPATCH, "about_ptr += (epoch % 2) * RANKS", "about_ptr += 0 * RANKS"), "deadlock|race|" + NOTHING),
+    "another source's slots": ((DISPATCH, SOURCE, SOURCE + "\n        source = (source + 1) % RANKS"), "out-of-bounds"),
+}
+
+
+def slots(folder, seed, *changes):
+    given, policy = cases(3, seed, calls=4), "slowest-rank" if seed % 2 else "random"
+    kernels = ep_protocol.kernels(folder, *changes)
+
+    def main(team):
+        layer, kept = ep_protocol.Layer(team, given[0], kernels, direct=True, copied=True), []
+        for layer.case in given:
+            x, ids, weights = (team.local_from_array(a[team.rank]) for a in (layer.case.x, layer.case.ids, layer.case.weights))
+            layer.dispatch(x, ids, weights, layer.case.counts[team.rank])
+            kept.append(team.local_empty(layer.here.shape, "int32"))
+            team.stream.copy(kept[-1], layer.here)
+        return [np.array(here) for here in kept]
+
+    result = tandem.launch(main, ranks=3, seed=seed, check=True, policy=policy)
+    right = all(np.array_equal(a, c.here(rank)) for rank, found in enumerate(result.values) for a, c in zip(found, given))
+    return result.reports[0]["kind"] if result.reports else "" if right else NOTHING
+
+
+def test_slots_alone(tmp_path):
+    assert [slots(tmp_path, seed) for seed in range(8)] == [""] * 8
+
+
+@pytest.mark.parametrize("name", PLANTED_IN_SLOTS)
+def test_planted_errors_in_slots_alone(tmp_path, name):
+    change, kinds = PLANTED_IN_SLOTS[name]
+    found = found_by(slots, tmp_path, change)
+    assert re.search(kinds, found), found
 
 
 def found_by(run, folder, change):

@@ -153,7 +153,7 @@ class Layer:
         arguments = (self.rows, self.route, out, self.parts, self.brought, self.signals, self.begun, self.taken, self.combined, self.calls)
         constants = {"E": experts, "TOP_K": top_k, "ROWS": 8, "COLUMNS": min(tile, 32), "TILE_M": BLOCK, "TILE_N": tile}
         constants |= {"RANKS": team.size, "STAGES": 3}
-        sizes = (self.findings, m, hidden, hidden, self.shard, tile, 16, 8)
+        sizes = (self.findings, m, out.shape[0], hidden, hidden, self.shard, tile, 16, 8)
         self.kernels["combine"][(COMBINERS,)](*arguments, *sizes, **constants, num_warps=1, stream=self.beside)
         if "sums not awaited" not in self.host:
             team.stream.wait_event(self.beside.record_event())

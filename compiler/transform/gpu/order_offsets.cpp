@@ -109,6 +109,8 @@ struct OrderOffsets : impl::OrderOffsetsBase<OrderOffsets> {
   using Base::Base;
   void runOnOperation() override {
     getOperation().walk([&](Block* block) {
+      // Beside a loop the order is left to LLVM and ptxas: what it saves there is little, and may cost registers.
+      if (llvm::any_of(*block, [](Operation& op) { return isa<LoopLikeOpInterface>(op); })) return;
       Terms values(*block);
       for (auto op : llvm::make_early_inc_range(block->getOps<tile::AddPtrOp>())) {
         Operation* user = op->hasOneUse() ? *op->getUsers().begin() : nullptr;

@@ -36,8 +36,8 @@ def OrderOffsets : KernelPass<"order-offsets"> {
   let summary = "add to a tile of addresses first what most of its elements have in common";
   let description = [{
     `x + columns[None, :] + row[:, None] + at` adds three times for each element; in another order it adds twice for each row and once
-    for each element. What is the same in all iterations of a loop stays in front, where it leaves the loop. Sums of addresses are exact in
-    any order.
+    for each element. What is the same in all iterations of a loop stays in front, where it leaves the loop. Blocks that have loops are left
+    as they are. Sums of addresses are exact in any order.
   }];
 }
 

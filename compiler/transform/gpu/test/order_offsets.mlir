@@ -45,3 +45,25 @@ func.func @loop(%x: tensor<32x16x!tile.ptr<f32>>, %fixed: tensor<32x16xi32>, %n:
   }
   return %r : tensor<32x16xf32>
 }
+
+// Beside a loop the order stays.
+// CHECK-LABEL: func.func @beside
+// CHECK: scf.for
+// CHECK: %[[P:.*]] = tile.addptr %arg0, %arg1
+// CHECK: %[[Q:.*]] = tile.addptr %[[P]], %{{.*}}
+// CHECK: tile.load %[[Q]]
+func.func @beside(%x: tensor<32x16x!tile.ptr<f32>>, %each: tensor<32x16xi32>, %w: i32, %n: i32) -> tensor<32x16xf32> attributes {tile.num_warps = 4 : i32} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<32x16xf32>
+  %r = scf.for %i = %zero to %n step %one iter_args(%sum = %none) -> (tensor<32x16xf32>) : i32 {
+    %s = arith.addf %sum, %sum : tensor<32x16xf32>
+    scf.yield %s : tensor<32x16xf32>
+  }
+  %all = tile.splat %w : i32 -> tensor<32x16xi32>
+  %p = tile.addptr %x, %each : tensor<32x16x!tile.ptr<f32>>, tensor<32x16xi32>
+  %q = tile.addptr %p, %all : tensor<32x16x!tile.ptr<f32>>, tensor<32x16xi32>
+  %v = tile.load %q : tensor<32x16x!tile.ptr<f32>> -> tensor<32x16xf32>
+  %t = arith.addf %r, %v : tensor<32x16xf32>
+  return %t : tensor<32x16xf32>
+}

@@ -93,8 +93,8 @@ AttentionGrid attentionGrid(const AttentionConfig& config, int64_t alone, int64_
 }
 
 int64_t programsAlone(const Team& team, const AttentionTile& tile) {
-  constexpr int kWarpsAlone = 8, kSimulatedPrograms = 3;
-  if (team.target() == "sim") return kSimulatedPrograms;
+  constexpr int kWarpsAlone = 8, kSimulatedAlone = 3;
+  if (team.target() == "sim") return kSimulatedAlone;
   return team.target().starts_with("sm_90") && tile.warps >= kWarpsAlone ? team.residentPrograms() : 0;
 }
 

@@ -27,6 +27,6 @@ def total(x_ptr, y_ptr):
 @triton.jit
 def running(x_ptr, y_ptr):
     at = tl.arange(0, 128)
-    # SCAN-COUNT-5: shuffle butterfly {{.*}} of float, i32 -> float
+    # SCAN-COUNT-6: shuffle up {{.*}} of float, i32 -> float
     # SCAN: store of float, float, float, float, ptr addrspace(1)
     tl.store(y_ptr + at, tl.cumsum(tl.load(x_ptr + at), axis=0))

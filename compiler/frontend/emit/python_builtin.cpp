@@ -15,11 +15,6 @@ void expectCount(Context& cx, const std::string& name, const Positional& positio
           "`" + name + "` takes " + expected + " arguments, but got " + std::to_string(positional.size()));
 }
 
-double toDouble(const Value& v) {
-  if (v.is<double>()) return v.as<double>();
-  return v.is<bool>() ? double(v.as<bool>()) : double(v.as<Int>());
-}
-
 bool anyTensor(const Positional& values) {
   return std::any_of(values.begin(), values.end(), [](const Value& v) { return containsTensor(v); });
 }

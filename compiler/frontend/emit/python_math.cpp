@@ -48,12 +48,12 @@ constexpr MathFunction kFunctions[] = {
     {"trunc", std::trunc, nullptr, true},
 };
 
+}  // namespace
+
 double toDouble(const Value& v) {
   if (v.is<double>()) return v.as<double>();
   return v.is<bool>() ? double(v.as<bool>()) : double(v.as<Int>());
 }
-
-}  // namespace
 
 const std::vector<Builtin>& mathFunctions() {
   static const std::vector<Builtin> table = [] {

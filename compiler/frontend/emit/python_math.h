@@ -4,6 +4,8 @@
 
 namespace tandem::frontend {
 
+// `v` is a bool, an integer or a float.
+double toDouble(const Value& v);
 // The entries "math.sqrt", "math.log2", ...
 const std::vector<Builtin>& mathFunctions();
 Value callMath(Context& context, const std::string& name, const std::vector<Value>& arguments);

@@ -171,7 +171,8 @@ void Team::multiply(const Tensor& out, const Tensor& a, const Tensor& b, bool bT
     throw Error(std::string("the library multiplies fp16, bf16 and fp8e4nv, not ") + name(a.dtype));
   DType result = isFp8 ? DType::BFloat16 : a.dtype;
   if (b.dtype != a.dtype || out.dtype != result)
-    throw Error(std::string("a product of ") + name(a.dtype) + " takes as well `b`, and gives " + name(result));
+    throw Error(std::string("a product of ") + name(a.dtype) + " takes both operands of that type, and `out` is " +
+                name(result));
   int64_t m = out.shape[0], n = out.shape[1], k = a.shape[1];
   if (added.address && (added.shape != out.shape || added.dtype != out.dtype))
     throw Error("what a product is added to has the shape and the element type of `out`");

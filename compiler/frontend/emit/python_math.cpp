@@ -1,4 +1,4 @@
-// What Python's `math` gives for constants: floats, and integers of floor(), ceil() and trunc().
+// This file computes Python's `math` on constants: results are floats, and integers of floor(), ceil() and trunc().
 #include "compiler/frontend/emit/python_math.h"
 #include "compiler/frontend/emit/emitter.h"
 #include <algorithm>

@@ -88,7 +88,7 @@ struct Tuple {  // also lists; `names` for named tuples
 struct SliceValue {
   std::shared_ptr<Value> lower, upper, step;
 };
-// What `tl.range` takes beside its bounds, for the compiler.
+// `tl.range` takes these beside its bounds; they are for the compiler.
 inline constexpr const char* kRangeHints[] = {"num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer",
                                               "flatten",    "warp_specialize",    "disable_licm"};
 // range(...), tl.range(...), tl.static_range(...).

@@ -122,8 +122,8 @@ class Exchange {
 
 }  // namespace
 
-// Where lanes may have rounded otherwise, because the region is not symmetric, all that differ in `bits` take what the first
-// of them has.
+// Lanes may have rounded differently where the region is not symmetric. Then all lanes that differ in `bits` take the result
+// of the first of them.
 static void agree(KernelContext& cx, Region& region, ArrayRef<unsigned> bits, Rows& rows) {
   if (bits.empty() || isSymmetric(region)) return;
   unsigned mask = 0;

@@ -61,7 +61,7 @@ class Meetings {
       addAccesses(i);
       if (!use.meeting) continue;
       events_[use.meeting] = {Event::Kind::Meeting, unsigned(i)};
-      // What else lies there is not known here.
+      // This walk does not know what else lies among the allocated bytes.
       if (use.begin < allocated) chosen_[i] = Meeting::Block;
     }
   }

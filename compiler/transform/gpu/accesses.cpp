@@ -180,7 +180,7 @@ static bool followsThreads(Operation* barrier) {
   });
 }
 
-// What a thread sees by itself the program knows behind a barrier.
+// Returns true if loads must not move ahead of `op`. The program knows what one thread has seen only behind a barrier.
 bool holdsUp(Operation* op, ArrayRef<BlockArgument> bases) {
   if (isHarmless(op) || isWait(op)) return false;
   std::optional<tile::Concurrency> does = tile::concurrencyOf(op);

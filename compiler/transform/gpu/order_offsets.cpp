@@ -20,7 +20,7 @@ Dims longDims(RankedTensorType type) {
   return dims;
 }
 
-// What the values in a block are like; each is looked at once.
+// This class says along which dimensions the values in a block differ, and which change from iteration to iteration.
 class Terms {
  public:
   explicit Terms(Block& block) : body_(isa<LoopLikeOpInterface>(block.getParentOp()) ? &block : nullptr) {}
@@ -35,7 +35,7 @@ class Terms {
     return dims_[v] = found;
   }
 
-  // Whether the value may be another one in each iteration.
+  // Returns true if the value may be another one in each iteration.
   bool varies(Value v) {
     if (!body_ || !body_->getParent()->isAncestor(v.getParentRegion())) return false;
     Operation* op = v.getDefiningOp();

@@ -26,7 +26,7 @@ bool isCount(Value value) {
   return range && int32_t(range.getStart()) >= 0;
 }
 
-// Of which the bounds follow from those of one operand where the other is a count.
+// Returns true if the bounds of the result follow from those of one operand, as the other is a count.
 bool isOfBits(Operation* op) {
   if (isa<arith::ShLIOp, arith::ShRSIOp>(op)) return isCount(op->getOperand(1));
   return isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op) && llvm::any_of(op->getOperands(), isCount);

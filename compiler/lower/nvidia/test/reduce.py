@@ -44,7 +44,7 @@ def total(x, o):
     # TOTAL: st.shared
     # TOTAL: bar.sync
     # TOTAL: ld.shared.v4
-    # Of many warps' sums a lane reads one.
+    # Each lane reads one of many warps' sums.
     # WARPS: bar.sync
     # WARPS-NOT: ld.shared.v4
     # WARPS: ld.shared.b32

@@ -12,7 +12,7 @@ def sums(x, o):
     i = tl.arange(0, 64)
     j = tl.arange(0, 32)
     at = i[:, None] * 32 + j[None, :]
-    # Of each of 16 rows the sums over 2, 4 ... 32 lanes, and the one before a lane; nobody asks for the total.
+    # Each of 16 rows takes five shuffles for the sums over 2, 4 ... 32 lanes, and one for the sum before a lane; nobody asks for the total.
     # LANES-COUNT-96: shfl.sync.up
     # LANES-NOT: shfl.sync
     # LANES-NOT: st.shared

@@ -1,5 +1,5 @@
 // RUN: tandem-opt --order-offsets %s | FileCheck %s
-// What most elements have in common is added first: for rows and for the whole tile, then for each element.
+// The pass adds first what most elements have in common: for rows and for the whole tile, then for each element.
 
 // CHECK-LABEL: func.func @tile
 func.func @tile(%x: tensor<32x1x!tile.ptr<f32>>, %c: tensor<16xi32>, %h: tensor<32xi32>, %w: i32) -> tensor<32x16xf32> attributes {tile.num_warps = 4 : i32} {
@@ -24,7 +24,7 @@ func.func @tile(%x: tensor<32x1x!tile.ptr<f32>>, %c: tensor<16xi32>, %h: tensor<
   return %v : tensor<32x16xf32>
 }
 
-// What a loop does not change leaves it, as it did.
+// A term that a loop does not change leaves it, as it did.
 // CHECK-LABEL: func.func @loop
 // CHECK: scf.for %[[I:[^ ]*]] =
 // CHECK: %[[AT:.*]] = tile.splat %[[I]]

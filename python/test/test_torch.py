@@ -1,6 +1,7 @@
 """tandem.torch without GPUs: ranks are threads whose operators are plain sums on the CPU. Tested is everything around the operators."""
 
 import ctypes
+import dataclasses
 import threading
 
 import numpy as np
@@ -13,6 +14,7 @@ from tandem.torch import world as worlds
 
 SIZE = 4
 CPU = torch.device("cpu")
+DEFAULT_STREAM = 0
 
 
 class Exchange:
@@ -315,13 +317,12 @@ def operators(monkeypatch):
     class Team:
         _session, world_rank = Session(), 0
 
-    class CurrentStream:
-        @property
-        def cuda_stream(self):
-            return state["stream"]
+    @dataclasses.dataclass
+    class Stream:
+        cuda_stream: int
 
         def wait_stream(self, other):
-            log.append(("waits", other))
+            log.append((self.cuda_stream, "waits for", other.cuda_stream))
 
     monkeypatch.setattr(module, "create", lambda team, operation, sizes, *rest: Kernel(log, operation, sizes[0]))
     monkeypatch.setattr(
@@ -336,8 +337,7 @@ def operators(monkeypatch):
             },
         ),
     )
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: CurrentStream())
-    monkeypatch.setattr(torch.cuda, "ExternalStream", lambda handle, device=None: handle)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: Stream(state["stream"]))
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: state["capturing"])
     monkeypatch.setattr(torch.cuda, "synchronize", lambda device=None: None)
     made = module.Operators(Team(), CPU)
@@ -373,7 +373,13 @@ def test_another_stream_waits_for_the_last(operators):
     run(operators, 100)
     operators.state["stream"] = 9
     run(operators, 100)
-    assert operators.log[1:] == [("waits", 7), (128, 109, 1, 2, 3, 100, 13)]
+    operators.state["stream"] = DEFAULT_STREAM
+    run(operators, 100)
+    operators.state["stream"] = 9
+    run(operators, 100)
+    waits = [(9, "waits for", 7), (DEFAULT_STREAM, "waits for", 9), (9, "waits for", DEFAULT_STREAM)]
+    assert [call for call in operators.log if "waits for" in call] == waits
+    assert operators.log[2] == (128, 109, 1, 2, 3, 100, 13)
 
 
 def test_a_capture_needs_a_call_before(operators):

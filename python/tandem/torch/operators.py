@@ -51,17 +51,17 @@ class Operators:
         m, *rest = sizes
         key = (operation, *(sizes if has_own_rows(operation) else rest), dtype, transposed, options)
         made = self._made.get(key)
-        handle = torch.cuda.current_stream(self.device).cuda_stream
+        stream = torch.cuda.current_stream(self.device)
         if made is None or m > made.max_m:
             made = self._make(key, m)
         if (m, out_dtype) not in made.ran:
             self._first(made, key, m, out_dtype)
         user = self._sharing if ("shared", True) in options else made
-        if handle != user.stream:
-            self._change_stream(user, handle)
+        if stream != user.stream:
+            self._change_stream(user, stream)
         if made.has_type:
             numbers = [*numbers, number(out_dtype)]
-        op, words = made.operator._op, (self._stream(handle), addresses, len(addresses), numbers, len(numbers))
+        op, words = made.operator._op, (self._stream(stream.cuda_stream), addresses, len(addresses), numbers, len(numbers))
         self.team._session.guarded(lambda _: _tandem.op_run(op, *words))
 
     def _stream(self, handle):
@@ -98,13 +98,13 @@ class Operators:
                 f'tandem.torch.prepare("{operation}", {sizes}, dtype={dtype}{layout}) on every rank'
             )
 
-    def _change_stream(self, made, handle):
+    def _change_stream(self, made, stream):
         """An operator serves one stream at a time, so another stream waits for the last one's work."""
         if torch.cuda.is_current_stream_capturing():
             return
         if made.stream is not None:
-            torch.cuda.current_stream(self.device).wait_stream(torch.cuda.ExternalStream(made.stream, device=self.device))
-        made.stream = handle
+            stream.wait_stream(made.stream)
+        made.stream = stream
 
     def close(self):
         torch.cuda.synchronize(self.device)

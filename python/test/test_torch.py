@@ -321,6 +321,9 @@ def operators(monkeypatch):
     class Stream:
         cuda_stream: int
 
+        def __ne__(self, other):  # as PyTorch has it: no stream is unequal to None
+            return other is not None and self.cuda_stream != other.cuda_stream
+
         def wait_stream(self, other):
             log.append((self.cuda_stream, "waits for", other.cuda_stream))
 

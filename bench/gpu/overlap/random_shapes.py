@@ -1,7 +1,7 @@
 """Times the operators on shapes that are drawn by a seed: `random_shapes.py OUT.json --draws 150`, and says where they are behind.
 
 M is log-uniform from 1 to 32768. N and K are the sizes of a layer of one of models.py's models, dealt to 2, 4 or 8 ranks whatever the
-number of GPUs; the element type is one of --types, bf16 and fp16 unless told. Shapes come in an order that the seed shuffles, until
+number of GPUs; the element type is one of --types, all three unless told. Shapes come in an order that the seed shuffles, until
 --seconds are over. Rows are in the file as soon as they are measured, and a second call goes on with what is not there yet. --worst FILE
 repeats the rows that are behind in another file. Contenders, checks and times are run.py's. The file is one that table.py and predict.py
 read. --summary-only needs no GPU.

@@ -57,7 +57,7 @@ class Operators:
         if (m, out_dtype) not in made.ran:
             self._first(made, key, m, out_dtype)
         user = self._sharing if ("shared", True) in options else made
-        if stream != user.stream:
+        if user.stream is None or stream != user.stream:
             self._change_stream(user, stream)
         if made.has_type:
             numbers = [*numbers, number(out_dtype)]

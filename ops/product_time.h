@@ -20,10 +20,12 @@ struct ProductTime {
   int64_t whole() const { return count() - left(); }
   int64_t items() const { return whole() + left() * pieces; }
 
+  // Returns how many programs have an item in its round.
+  int64_t active(int64_t item) const { return std::min<int64_t>(programs, items() - item / programs * programs); }
   // In the last round few programs are left, and each is faster.
   double microseconds(int64_t item) const {
-    int64_t active = std::min<int64_t>(programs, items() - item / programs * programs);
-    return std::max(operations / std::min(alone, total / double(active)), reads * double(active)) + between;
+    auto together = double(active(item));
+    return std::max(operations / std::min(alone, total / together), reads * together) + between;
   }
 };
 

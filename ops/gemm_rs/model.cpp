@@ -12,6 +12,9 @@ namespace {
 using model::Machine;
 
 constexpr int kSimulatedChunks = 3;
+// Programs that store to peers hold up their next products: a part of what the shorter of both takes is lost. With it 133
+// calls on two H200s are off by 2% in the median, and nine of ten by less than 10%.
+constexpr double kLost = .25;
 // Of few rows: the bytes of packets that a microsecond sends, of the link's.
 constexpr double kPacketRate = .84;
 
@@ -28,18 +31,20 @@ double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const Prod
   double bytes = double(choice.config.blockM) * choice.config.blockN * (sizes.dtype == DType::Float32 ? 4 : 2);
   double add = double(tiles.shards - 1) * bytes / (machine.partAddGbps * kBytesOfGb);
   double flight = machine.roundTripUs / 2 + machine.tileFenceUs;
+  double stored = bytes / (machine.storeBytes() * machine.storeBesideGemmRatio);
   std::vector<double> free(size_t(tiles.programs), begin), held(size_t(tiles.programs), 0.0);
   std::vector<double> there(size_t(tiles.ofShard), 0.0);
   for (int64_t tile = 0; tile < tiles.count(); ++tile) {
     size_t program = size_t(tile % tiles.programs);
     auto [nth, local] = kernels::scattered_tile(tile, tiles.shards, tiles.ofShard, turn);
-    double now = free[program] + tiles.microseconds(tile) / (copied ? machine.gemmBesideCopiesRatio : 1);
+    double multiplied = tiles.microseconds(tile), now = free[program];
+    now += multiplied / (copied ? machine.gemmBesideCopiesRatio : 1);
     int64_t first = local / turn * turn, count = std::min(turn, tiles.ofShard - first);
     if (nth + 1 == tiles.shards) {
       now = std::max(now, there[size_t(copied ? first : local)]) + add;
     } else if (!copied) {
-      now = std::max(now, held[program]);
-      link = held[program] = std::max(link, now) + bytes / (machine.storeBytes() * machine.storeBesideGemmRatio);
+      now = std::max(now, held[program]) + kLost * std::min(multiplied, stored * double(tiles.active(tile)));
+      link = held[program] = std::max(link, now) + stored;
       there[size_t(local)] = std::max(there[size_t(local)], link + flight);
     } else {
       brought = local == first ? now : std::max(brought, now);

@@ -1,6 +1,6 @@
 // The library's choices are not known. It takes the best of some tiles and of some divisions of K, each as quick as tiles
-// of that size can be. The constants are fitted to a half of 450 products of drawn shapes, timed on H200s; the other half
-// are off by 3% in the median, and nine of ten by less than 9%.
+// of that size can be. The constants are fitted to a half of 1175 products of drawn shapes, timed on H200s; the other half
+// are off by 3% in the median, and nine of ten by less than 8%.
 #include "ops/product/library_time.h"
 #include "ops/product_time.h"
 #include <algorithm>
@@ -18,19 +18,19 @@ constexpr int64_t kMostTile = 128 * 256;
 constexpr int64_t kParts[] = {1, 2, 3, 4, 6, 8};  // of K
 constexpr int64_t kLeastPart = 256;
 // Beside the launch: begin and end.
-constexpr double kEndsUs = 3.4;
+constexpr double kEndsUs = 3.38;
 // Of the machine's rates. Tiles are quicker the fewer bytes they read for an operation, to this power.
-constexpr double kMemoryRate = 1, kProductRate = 1.065, kIntensity = .02;
+constexpr double kMemoryRate = 1, kProductRate = 1.063, kFp8ProductRate = 1.103, kIntensity = .02;
 // Where memory and products take as long, neither hides the other wholly.
-constexpr double kHiding = 3;
+constexpr double kHiding = 3.14;
 // A tile's begin and end, which the next one's products do not hide.
-constexpr double kRoundUs = 1.33;
+constexpr double kRoundUs = 1.07;
 // Memory's rate comes with time: so much is lost in all, half of it by the first bytes.
-constexpr double kRampUs = 10, kRampBytes = 51e6;
+constexpr double kRampUs = 11.4, kRampBytes = 77e6;
 // Parts of sums are written and read again.
-constexpr double kPartsUs = .23, kPartsRate = .035;
-// A collective's: half of what slower begins cost is lost by the first bytes.
-constexpr double kCollectiveUs = 1.9, kCollectiveRampUs = 8, kCollectiveRampBytes = 512 << 10;
+constexpr double kPartsUs = .24, kPartsRate = .012;
+// A collective's: half of what slower begins cost is lost by the first bytes. Fitted to 120 calls behind or ahead of products.
+constexpr double kCollectiveUs = 3.1, kCollectiveRate = .953, kCollectiveRampUs = 4.2, kCollectiveRampBytes = 5.2e6;
 
 // A call in parts takes this beside its products and the bytes of its copies: for each product behind another one, for each
 // copy with the signals and events around it, from the end of a copy to the product that waits for it, and before the
@@ -172,7 +172,8 @@ double libraryProductUs(const GemmSizes& s, const Machine& machine) {
   double bytes = (k * n + m * k) * double(byteSize(s.dtype)) + m * n * double(byteSize(partType(s.dtype)));
   double memoryRate = machine.memoryGbps * kBytesOfGb;
   double memory = bytes / (memoryRate * kMemoryRate) + ramp(bytes, kRampUs, kRampBytes);
-  double rate = machine.operations(byteSize(s.dtype)) / machine.multiprocessors * kProductRate;
+  double rate = machine.operations(byteSize(s.dtype)) / machine.multiprocessors *
+                (byteSize(s.dtype) == 1 ? kFp8ProductRate : kProductRate);
   double best = std::numeric_limits<double>::max();
   auto consider = [&](int64_t rows, int64_t columns) {
     if (rows * columns > kMostTile) return;
@@ -197,7 +198,7 @@ double libraryProductUs(const GemmSizes& s, const Machine& machine) {
 }
 
 double packetsUs(double bytes, const Machine& machine) {
-  return kCollectiveUs + machine.roundTripUs / 2 + bytes / machine.storeBytes() +
+  return kCollectiveUs + machine.roundTripUs / 2 + bytes / (machine.storeBytes() * kCollectiveRate) +
          ramp(bytes, kCollectiveRampUs, kCollectiveRampBytes);
 }
 

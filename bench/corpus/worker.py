@@ -1,12 +1,19 @@
 """Runs cases in one process, under Triton or under Tandem, and prints a line of JSON for each.
 
-worker.py BACKEND LIBRARIES STEP NAME...; STEP is `compile`: the first calls, with all configurations of autotuners, none of them timed;
-or `measure`: correctness, then the GPU's time. A case's line is printed when it is done; one that ends the process has none.
+worker.py BACKEND LIBRARIES STEP [LOCKS] reads a line of JSON for each case, its `name` and the `modules` to import before. STEP is
+`compile`: the first calls, with all configurations of autotuners, none of them timed; or `measure`: the GPU's time, then correctness. A
+case's line is printed when it is done; one that ends the process has none. Processes that measure on the same GPU share the folder LOCKS.
 """
 
 import builtins
+import contextlib
+import fcntl
+import functools
+import gc
+import importlib
 import json
 import os
+import pathlib
 import statistics
 import sys
 import time
@@ -28,21 +35,75 @@ def prepare(backend, folder):
     return case
 
 
-def without_timing(backend):
-    """Autotuners call every configuration once and take the first; nothing of it is kept for later processes."""
-    import triton.runtime.autotuner as autotuner
-    import triton.testing
+TUNING = {"warmup": 10, "rep": 40}  # milliseconds for each configuration, at most
 
-    def once(call, *args, quantiles=None, **kwargs):
-        call()
-        return [1.0] * len(quantiles) if quantiles else 1.0
 
-    if backend == "tandem":
-        from tandem.tune.tuning_cache import TuningCache
+def untimed(call, *args, quantiles=None, **kwargs):
+    """An autotuner calls every configuration once and takes the first."""
+    call()
+    return [1.0] * len(quantiles) if quantiles else 1.0
 
-        TuningCache.store = lambda *args: None
-    triton.testing.do_bench = triton.testing.do_bench_cudagraph = once
-    autotuner.driver.active.get_benchmarker = lambda: once
+
+def once(call, *args, quantiles=None, **kwargs):
+    """The time of one call."""
+    import torch
+
+    call()
+    first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    first.record()
+    call()
+    last.record()
+    last.synchronize()
+    time = first.elapsed_time(last)
+    return [time] * len(quantiles) if quantiles else time
+
+
+class Tuning:
+    """How autotuners time their configurations; their choices are kept for this process alone."""
+
+    def __init__(self, backend):
+        import triton.runtime.autotuner as autotuner
+        import triton.testing
+
+        self.testing, self.real = triton.testing, (triton.testing.do_bench, triton.testing.do_bench_cudagraph)
+        autotuner.driver.active.get_benchmarker = lambda: lambda *args, **kwargs: self.testing.do_bench(*args, **kwargs)
+        if backend == "tandem":
+            from tandem.tune.tuning_cache import TuningCache
+
+            TuningCache.store = lambda *args: None
+        else:
+            autotuner.Autotuner.check_disk_cache = lambda tuner, key, configs, bench: bool(bench())
+        self.most, prune = None, autotuner.Autotuner.prune_configs
+        autotuner.Autotuner.prune_configs = lambda tuner, kwargs: prune(tuner, kwargs)[: self.most]
+
+    def by(self, timing, most=None):
+        """`timing` for every configuration, or for the first `most`; without one, what the tuner asks for, in less time."""
+        self.most = most
+        self.testing.do_bench = timing or functools.partial(self._short, self.real[0], TUNING)
+        self.testing.do_bench_cudagraph = timing or self.real[1]
+
+    def _short(self, real, most, call, **kwargs):
+        return real(call, **{**kwargs, **{name: min(kwargs.get(name) or time, time) for name, time in most.items()}})
+
+
+class Gpu:
+    """The GPU among processes that use it: `alone`, or beside others. Who waits to be alone comes before later ones."""
+
+    def __init__(self, folder):
+        self.turn, self.use = (open(pathlib.Path(folder) / name, "a") for name in ("turn", "use")) if folder else (None, None)
+
+    @contextlib.contextmanager
+    def held(self, alone):
+        if self.use:
+            how = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
+            fcntl.flock(self.turn, how)
+            fcntl.flock(self.use, how)
+            fcntl.flock(self.turn, fcntl.LOCK_UN)
+        try:
+            yield
+        finally:
+            if self.use:
+                fcntl.flock(self.use, fcntl.LOCK_UN)
 
 
 class Imports:
@@ -113,26 +174,60 @@ def gpu_time(case, row, batches=5):
         last.record()
         torch.cuda.synchronize()
         times.append(first.elapsed_time(last) / count)
-    return {"ms": statistics.median(times), "host_ms": host * 1e3}
+    return {"ms": statistics.median(times), "host_ms": host * 1e3, "gpu": torch.cuda.get_device_name()}
+
+
+CHECKED = {"triton": 2, "tandem": None}  # configurations that a check chooses from: Triton's error is only compared with
+
+
+def compile_step(backend, case, row, tuning, gpu):
+    tuning.by(untimed)
+    yield first_call(case, row)
+    tuning.by(untimed, CHECKED[backend])
+    with contextlib.suppress(Exception):  # so that a check, which will say what fails, finds its kernels
+        case.Run(row, row.inputs(case.Make("check")), row.function)()
+
+
+def measure_step(backend, case, row, tuning, gpu):
+    tuning.by(None)
+    with gpu.held(alone=True):
+        yield gpu_time(case, row)
+    tuning.by(once, CHECKED[backend])
+    with gpu.held(alone=False):
+        yield check(case, row)
+
+
+def imported_from(folder, known):
+    """The names of the libraries' modules that were imported since, in that order."""
+    new = [(name, getattr(module, "__file__", None)) for name, module in list(sys.modules.items()) if name not in known]
+    return [name for name, place in new if place and place.startswith(folder)]
 
 
 def main():
-    backend, folder, step, *names = sys.argv[1:]
+    backend, folder, step, *locks = sys.argv[1:]
     case = prepare(backend, folder)
-    if step == "compile":
-        without_timing(backend)
-    for name in names:
-        print(json.dumps({"begins": name}), flush=True)
-        result = {}
+    tuning, gpu = Tuning(backend), Gpu(*locks or [""])
+    folder = str(pathlib.Path(folder).resolve())
+    import torch
+
+    for line in sys.stdin:
+        asked = json.loads(line)
+        name = asked["name"]
+        result, known = {}, set(sys.modules)
         try:
-            row = case.CASES[name]
-            for work in (first_call,) if step == "compile" else (check, gpu_time):
-                result |= work(case, row)
+            for module in asked["modules"]:
+                with contextlib.suppress(Exception):  # the case itself imports what it needs
+                    importlib.import_module(module)
+            for part in (compile_step if step == "compile" else measure_step)(backend, case, case.CASES[name], tuning, gpu):
+                result |= part
         except Exception as error:
             result["failed"] = f"{type(error).__name__}: {str(error).strip()[:600]}"
             if os.environ.get("CORPUS_TRACEBACK"):
                 traceback.print_exc()
+        result["modules"] = imported_from(folder, known)
         print(json.dumps({"name": name, "step": step, "backend": backend, **result}), flush=True)
+        gc.collect()
+        torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":

@@ -139,11 +139,34 @@ static llvm::Value* scalarOp(KernelContext& cx, Operation* op, Scalars v) {
       .Default([](Operation*) { return nullptr; });
 }
 
-// The element type decides the arithmetic, so an op that has no scalar form is found out on its first register.
+// The bits of a position in which an integer tile's elements are known to be equal: neighbours that are divided by the
+// same, or compared with a limit that never lies between them.
+static uint64_t bitsOfEquals(KernelContext& cx, Operation* op) {
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type || !type.getElementType().isInteger() || op->getNumOperands() == 0) return 0;
+  const analysis::AxisInfo& info = cx.axes(op).of(op->getResult(0));
+  LinearLayout layout = cx.layoutOf(op->getResult(0));
+  uint64_t bits = 0;
+  for (unsigned axis = 0; axis < layout.rank(); ++axis) {
+    uint64_t equal = uint64_t(info.constancy(axis)), run = equal & -equal;
+    bits |= (run - 1) << layout.axisShift(axis) & layout.axisMask(axis);
+  }
+  return bits;
+}
+
+// The element type decides the arithmetic, so an op that has no scalar form is found out on its first register. What is
+// known to be equal is computed once.
 static void lowerElementwise(KernelContext& cx, Operation* op) {
   if (op->getNumResults() != 1) cx.failUnsupported(op);
+  uint64_t equals = bitsOfEquals(cx, op);
+  LinearLayout layout = equals ? cx.layoutOf(op->getResult(0)) : LinearLayout();
+  llvm::SmallDenseMap<uint64_t, llvm::Value*> computed;
+  uint64_t next = 0;
   cx.mapRegisters(op, [&](Scalars v) {
-    llvm::Value* result = scalarOp(cx, op, v);
+    uint64_t position = equals ? layout.apply(layout::Dim::Register, next) & ~equals : next;
+    ++next;
+    llvm::Value*& result = computed[position];
+    if (!result) result = scalarOp(cx, op, v);
     if (!result) cx.failUnsupported(op);
     return result;
   });

@@ -1,6 +1,7 @@
 // Optimises a module for a GPU and prints it as PTX.
 #include "compiler/codegen/nvidia/codegen.h"
 #include "compiler/codegen/nvidia/guard.h"
+#include "compiler/codegen/nvidia/loads_first.h"
 #include "compiler/codegen/nvidia/shuffles.h"
 #include "compiler/codegen/nvidia/target_machine.h"
 #include <llvm/IR/InlineAsm.h>
@@ -122,6 +123,7 @@ std::string toPtx(llvm::Module& module, const target::TargetInfo& target, const 
     markInlineAssembly(module);
     verify(module);
     optimise(module, *machine, options.optLevel);
+    if (options.optLevel > 0) putLoadsFirst(module);
     if (target.hasSlowShuffleAssembly()) divideShuffles(module);
     ptx = print(module, *machine);
     delete machine;

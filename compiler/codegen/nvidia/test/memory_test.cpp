@@ -151,6 +151,24 @@ TEST(AsmLoad, LoadsStayBehindABarrier) {
   EXPECT_GT(ptx.rfind("ld.global.b32"), barrier) << ptx;
 }
 
+// What is computed of the first values comes behind; a store keeps its place.
+TEST(AsmLoad, LoadsBeginTogether) {
+  TestKernel k("sm_80");
+  auto& b = k.b;
+  auto loaded = [&](int at) {
+    return load(b, b.getInt32Ty(), 1, b.CreateGEP(b.getInt32Ty(), k.in(), b.getInt32(at)), nullptr, {})[0];
+  };
+  llvm::Value* product = b.CreateMul(loaded(0), loaded(64));
+  llvm::Value* sum = b.CreateAdd(product, loaded(128));
+  store(b, {sum}, k.out(), nullptr, {});
+  store(b, {b.CreateMul(sum, loaded(192))}, b.CreateGEP(b.getInt32Ty(), k.out(), b.getInt32(1)), nullptr, {});
+  std::string ptx = k.ptx();
+  size_t third = ptx.find("ld.global", ptx.find("ld.global", ptx.find("ld.global") + 1) + 1);
+  EXPECT_LT(third, std::min(ptx.find("mul.lo"), ptx.find("mad.lo"))) << ptx;
+  EXPECT_GT(ptx.rfind("ld.global"), ptx.find("st.global")) << ptx;
+  assemble(ptx, k.target());
+}
+
 TEST(AsmAtomic, OperationsAndTypes) {
   check("sm_90a",
         [](TestKernel& k) {

@@ -53,10 +53,13 @@ void readResources(Cubin& cubin) {
 
 bool boundsItself(std::string_view ptx) { return ptx.find("\n.maxnreg ") != ptx.npos || blocksAskedFor(ptx); }
 
-// Returns true if registers alone keep a multiprocessor from holding half of its threads or more.
+constexpr int kMostBlocks = 5;  // beside five blocks, another one gives little
+
+// Returns true if registers alone keep a multiprocessor from holding half of its threads, or more than half where these
+// are in few blocks, whose threads wait for each other.
 bool areFew(const target::Occupancy& now, const target::TargetInfo& target, const BlockNeeds& block) {
-  return now.limit == std::string_view("registers") &&
-         2 * now.blocks * block.threads < target.threadsPerMultiprocessor();
+  int held = 2 * now.blocks * block.threads, all = target.threadsPerMultiprocessor();
+  return now.limit == std::string_view("registers") && (held < all || (held == all && now.blocks < kMostBlocks));
 }
 
 // ptxas ignores --maxrregcount where a kernel states its threads, so the text says it.
@@ -125,7 +128,6 @@ std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& tar
 
 std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo& target, const BlockNeeds& block,
                                   const CubinOptions& options) {
-  constexpr int kMostBlocks = 5;  // beside five blocks, another one gives little
   bool isBound = boundsItself(ptx);
   std::optional<Cubin> first = toCubin(isBound ? std::string(ptx) : withBlocks(ptx, 1), target, options);
   if (!first) return std::nullopt;

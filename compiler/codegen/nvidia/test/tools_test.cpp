@@ -118,8 +118,15 @@ echo "ptxas info    : Used $used registers")");
   TemporaryFolder folder_;
 };
 
-TEST_F(Occupying, RegistersAreSpentWhereHalfOfTheThreadsFit) {
-  EXPECT_EQ(assembled(64, 32, {256, 0})->cubin.registers, 64) << "four blocks";
+TEST_F(Occupying, RegistersAreSpentWhereHalfOfTheThreadsFitInManyBlocks) {
+  EXPECT_EQ(assembled(64, 32, {128, 0})->cubin.registers, 64) << "eight blocks";
+}
+
+TEST_F(Occupying, HalfOfTheThreadsInFewBlocksAreFew) {
+  EXPECT_EQ(assembled(56, 48, {256, 0})->cubin.registers, 48) << "five blocks instead of four";
+  EXPECT_EQ(assembled(48, 38, {512, 0}, "", 0)->cubin.registers, 40)
+      << "three blocks instead of two, and all their registers";
+  EXPECT_EQ(assembled(64, 57, {256, 0})->cubin.registers, 64) << "four blocks in both ways, and five spill";
 }
 
 TEST_F(Occupying, FewerRegistersAreTakenForMoreBlocks) {
@@ -132,7 +139,7 @@ TEST_F(Occupying, TheCodeThatSpendsRegistersIsKeptForLaunchesOfFewBlocks) {
   ASSERT_TRUE(code && code->roomy);
   EXPECT_EQ(code->roomy->registers, 72);
   EXPECT_EQ(code->roomyBlocks, 1);
-  EXPECT_FALSE(assembled(64, 32, {256, 0})->roomy) << "it is the code for all launches";
+  EXPECT_FALSE(assembled(64, 32, {128, 0})->roomy) << "it is the code for all launches";
 }
 
 TEST_F(Occupying, WhatSpillsWithAllRegistersIsAssembledOnce) {

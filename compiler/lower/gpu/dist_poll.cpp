@@ -9,9 +9,11 @@ namespace tandem::lower::gpu {
 using namespace mlir;
 namespace {
 
-constexpr int kEager = 64;        // polls without a pause
-constexpr int kPause = 32;        // nanoseconds between later ones
-constexpr int kLookEvery = 1024;  // polls between looks at the watch; a power of two
+constexpr int kEager = 64;  // polls without a pause
+constexpr int kPause = 32;  // nanoseconds between later ones
+// Polls between looks at the watch, a power of two: some 10 ms. It is in the host's memory, where one look follows the
+// other, a microsecond each, so a thousand waiting programs that look at once hold up what they wait for.
+constexpr int kLookEvery = 1 << 15;
 
 AccessOptions relaxedSystem() {
   AccessOptions options;

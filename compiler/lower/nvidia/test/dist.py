@@ -24,7 +24,7 @@ def push(x, flag):
     dl.notify(flag, peer, signal=1, sig_op="set", comm_scope="intra_node")
 
 
-# A poll reads the signal and nothing else; after 64 it pauses, and at every 1024th it looks at the watch (40 bytes into the context),
+# A poll reads the signal and nothing else; after 64 it pauses, and at every 32768th it looks at the watch (40 bytes into the context),
 # which says whether to go on. The first to give up writes down its place.
 # PULL: .global {{.*}} .b8 {{.*}}[{{[0-9]+}}] = {{.*}}112, 117, 108, 108
 # PULL: .param .u64 {{.*}}pull_param_3
@@ -35,7 +35,7 @@ def pull(x, flags, o):
     # PULL-NOT: ld.{{.*}}global
     # PULL: nanosleep.u32 32;
     # PULL-NOT: ld.{{.*}}global
-    # PULL: and.b32 {{.*}}, 1023;
+    # PULL: and.b32 {{.*}}, 32767;
     # PULL-NOT: ld.{{.*}}global
     # PULL: ld.global{{.*}}.b64 {{.*}}+40];
     # PULL: ld.relaxed.sys.global.b32

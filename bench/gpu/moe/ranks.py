@@ -1,4 +1,5 @@
-"""Checks and times the tensor-parallel layers of a mixture of experts on the GPUs of a host, beside NCCL with PyTorch's grouped products.
+"""Checks and times the tensor-parallel layers of a mixture of experts on the GPUs of a host, beside NCCL with PyTorch's grouped products
+and with the Triton kernels that servers have for them, if SGLang is installed.
 
     python -m torch.distributed.run --nproc-per-node 2 bench/gpu/moe/ranks.py [layers]
 
@@ -12,6 +13,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from fused_moe import FEW, MANY, Experts
 
 import tandem.torch as tt
 
@@ -69,6 +71,11 @@ def tried(function):
         return str(error)[:160]
 
 
+def quickest(times):
+    """The least of these, or why none is there."""
+    return min((t for t in times if not isinstance(t, str)), default=times[0])
+
+
 def chosen(m, experts, top_k, seed):
     """The experts of each token, the same on all ranks."""
     scores = torch.rand(m, experts, device="cuda", generator=torch.Generator("cuda").manual_seed(seed))
@@ -106,6 +113,27 @@ def exact(x, up, down, ids, weights, tokens):
                 out[i] += weights[token, slot].double() * (down[expert].double() @ h)
     dist.all_reduce(out)
     return out
+
+
+def fused_moe(x, gathered, up, down, ids, weights, mine):
+    """Times of both halves with the tiles that suit them best."""
+    (m, top_k), (experts, hidden, inner), options = ids.shape, down.shape, {"device": "cuda", "dtype": torch.bfloat16}
+    between, h = torch.empty(m * top_k, 2 * inner, **options), torch.empty(m * top_k, inner, **options)
+    slots, sums = torch.empty(m, top_k, hidden, **options), torch.empty(m, hidden, **options)
+
+    def first(theirs):
+        dist.all_gather_into_tensor(gathered, x)
+        theirs.up(gathered, up, between, h)
+
+    def second(theirs):
+        theirs.down(h, down, slots, sums)
+        dist.reduce_scatter_tensor(mine, sums)
+
+    try:
+        dealt = [Experts(ids, weights, experts, tile) for tile in (FEW if m <= 512 else MANY)]
+    except ImportError as error:
+        return str(error), str(error)
+    return tuple(quickest([tried(lambda theirs=theirs: half(theirs)) for theirs in dealt]) for half in (first, second))
 
 
 class Row(dict):
@@ -186,6 +214,7 @@ def layer(name, m, hidden, inner_of_all, experts, top_k):
 
         row["nccl_scatter"] = in_graph(lambda: dist.reduce_scatter_tensor(mine, whole))
         row["torch_up"], row["torch_down"] = tried(their_up), tried(their_down)
+        row["fused_moe_up"], row["fused_moe_down"] = fused_moe(x, gathered, up, down, ids, weights, mine)
     for kind in ("zipf", "few", "one"):  # the same addresses, other routing, and dense products with as many blocks
         route = tt.route_ids(dealt_unevenly(kind, m, experts, top_k), weights, experts)
         rows = 128 * blocks_of(dealt_unevenly(kind, m, experts, top_k), experts)

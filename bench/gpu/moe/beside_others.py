@@ -1,19 +1,20 @@
-"""Times dispatch and combine beside DeepEP's, where `deep_ep` (its first version) can be imported, on the same tokens in one run.
+"""Times dispatch and combine beside others', on the same tokens in one run: DeepEP, its first version, where `deep_ep` can be imported, and
+the all-to-all of PyTorch that reads its splits on the device, over NVSHMEM.
 
-    python -m torch.distributed.run --nproc-per-node 2 bench/gpu/moe/beside_deep_ep.py [--low-latency] [--rows 8192] [--programs 24 132]
+    python -m torch.distributed.run --nproc-per-node 2 bench/gpu/moe/beside_others.py deep_ep [--rows 8192] [--programs 24 132]
 
-JSON lines of rank 0; microseconds of a call, of several in a CUDA graph on the slowest rank. DeepEP's normal kernels send a row for each
-rank of a token, and their combine adds what is summed for each rank already; dispatch here makes the route, too, and combine weighs and
-sums a rank's slots first. Its low-latency kernels send a row for each slot, sorted by expert, in fp8, and bring slots back in bf16.
+JSON lines of rank 0; microseconds of a call, of several in a CUDA graph on the slowest rank. DeepEP's kernels for many tokens send a row
+for each rank of a token, and their combine adds what is summed for each rank already; dispatch here makes the route, too, and combine
+weighs and sums a rank's slots first. Its low-latency kernels, and PyTorch, send a row for each slot, sorted by expert, and bring it back.
 """
 
 import argparse
 import json
 import os
 
-import deep_ep
 import torch
 import torch.distributed as dist
+import torch.distributed._symmetric_memory as symm
 from experts_apart import chosen, in_graph, link_rate
 
 import tandem.torch as tt
@@ -39,7 +40,7 @@ def normal(row, buffer, x, ids, weights, programs, timed):
     """DeepEP's kernels for many tokens. A captured call may not ask how many rows come, so it has room for all."""
     ranks = dist.get_world_size()
     worst = ranks * len(x)
-    deep_ep.Buffer.set_num_sms(programs)
+    type(buffer).set_num_sms(programs)
     per_rank, _, per_expert, to, _ = buffer.get_dispatch_layout(ids, EXPERTS)
     told = {"num_tokens_per_rank": per_rank, "is_token_in_rank": to, "num_tokens_per_expert": per_expert}
 
@@ -83,9 +84,48 @@ def ours(row, x, ids, weights, timed, variants):
         attempted(row, f"combine{name}", lambda route=route, options=options: tt.ep_combine(h, route, ids, m, EXPERTS, **options), timed)
 
 
+def of_vdev(row, x, ids, weights, timed):
+    """PyTorch's, between sorting and summing."""
+    m, columns, ranks, group = len(x), x.shape[1], dist.get_world_size(), dist.group.WORLD.group_name
+    sizes = {"sent": (m * TOP_K, columns), "came": (ranks * m * TOP_K, columns), "back": (m * TOP_K, columns)}
+    kept = {name: symm.empty(size, dtype=x.dtype, device="cuda") for name, size in sizes.items()}
+    words = {name: symm.empty(size, EXPERTS, dtype=torch.int64, device="cuda") for name, size in (("to", 2), ("back", 2))}
+    splits = symm.empty(EXPERTS, dtype=torch.int64, device="cuda")
+    for tensor in (*kept.values(), *words.values(), splits):
+        symm.rendezvous(tensor, group)
+
+    def dispatch():
+        order = ids.flatten().argsort(stable=True)
+        torch.index_select(x, 0, order // TOP_K, out=kept["sent"])
+        splits.copy_(torch.bincount(ids.flatten(), minlength=EXPERTS) if not captured else known)
+        torch.ops.symm_mem.all_to_all_vdev_2d(kept["sent"], kept["came"], splits, words["to"], group)
+        return order
+
+    def combine():
+        torch.ops.symm_mem.all_to_all_vdev_2d_offset(kept["came"], kept["back"], words["to"], words["back"], group)
+        sums = torch.zeros(x.shape, device="cuda")
+        return sums.index_add_(0, order // TOP_K, kept["back"].float() * weights.flatten()[order, None]).bfloat16()
+
+    captured = False
+    order = dispatch()
+    known, captured = splits.clone(), True  # counting asks the host, which a captured call may not
+    want = x.double() * weights.double().sum(1, keepdim=True)
+    row["vdev_error"] = round(((combine().double() - want).norm() / want.norm()).item(), 5)
+    attempted(row, "vdev_dispatch", dispatch, timed)
+    attempted(row, "vdev_combine", combine, timed)
+
+
+def buffer_of(deep_ep, few, rows, columns, ranks):
+    if not few:
+        return deep_ep.Buffer(dist.group.WORLD, MEMORY, explicitly_destroy=True)
+    size = deep_ep.Buffer.get_low_latency_rdma_size_hint(max(rows), columns, ranks, EXPERTS)
+    each = EXPERTS // ranks
+    return deep_ep.Buffer(dist.group.WORLD, 0, size, low_latency_mode=True, num_qps_per_rank=each, explicitly_destroy=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--low-latency", action="store_true")
+    parser.add_argument("other", choices=("deep_ep", "deep_ep_low_latency", "vdev"))
     parser.add_argument("--rows", type=int, nargs="+")
     parser.add_argument("--columns", type=int, default=7168)
     parser.add_argument("--programs", type=int, nargs="+", default=[24, 132])
@@ -93,33 +133,38 @@ def main():
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("nccl", device_id=torch.device("cuda", int(os.environ["LOCAL_RANK"])))
     rank, ranks = dist.get_rank(), dist.get_world_size()
-    few = given.low_latency
+    few, buffer = given.other != "deep_ep", None
     rows = given.rows or ([1, 16, 64, 128, 256, 512] if few else [4096, 8192])
-    size = deep_ep.Buffer.get_low_latency_rdma_size_hint(max(rows), given.columns, ranks, EXPERTS) if few else 0
-    more = {"low_latency_mode": True, "num_qps_per_rank": EXPERTS // ranks} if few else {}
-    buffer = deep_ep.Buffer(dist.group.WORLD, 0 if few else MEMORY, size, explicitly_destroy=True, **more)
+    index = torch.int64
+    if given.other == "vdev":
+        symm.set_backend("NVSHMEM")
+    else:
+        import deep_ep
+
+        buffer, index = buffer_of(deep_ep, few, rows, given.columns, ranks), deep_ep.topk_idx_t
     tt.init(wait_timeout=20)
     rate = link_rate()
     if rank == 0:
-        print(json.dumps({"gpu": torch.cuda.get_device_name(), "link_gbs": rate}), flush=True)
+        print(json.dumps({"gpu": torch.cuda.get_device_name(), "link_gbs": rate, "other": given.other}), flush=True)
     timed = (10, 20) if few else (5, 4)
     for m in rows:
         torch.manual_seed(rank)
         x = torch.randint(-8, 9, (m, given.columns), device="cuda").bfloat16()
         ids, weights = chosen(m, EXPERTS, TOP_K, rank), torch.randint(1, 5, (m, TOP_K), device="cuda") / 4
-        long = ids.to(deep_ep.topk_idx_t)
         row = {"rows": m, "columns": given.columns, "ranks": ranks}
         ours(row, x, ids, weights, timed, {"": {}} if few else {f"_{p}": {"mode": "throughput", "programs": p} for p in given.programs})
-        if few:
-            low_latency(row, buffer, x, long, weights, timed)
-        else:
-            for programs in given.programs:
-                normal(row, buffer, x, long, weights, programs, timed)
+        if given.other == "vdev":
+            of_vdev(row, x, ids.to(index), weights, timed)
+        elif few:
+            low_latency(row, buffer, x, ids.to(index), weights, timed)
+        for programs in [] if few else given.programs:
+            normal(row, buffer, x, ids.to(index), weights, programs, timed)
         if rank == 0:
             print(json.dumps(row), flush=True)
     torch.cuda.synchronize()
     tt.release()
-    buffer.destroy()
+    if buffer:
+        buffer.destroy()
     dist.barrier()
     dist.destroy_process_group()
 

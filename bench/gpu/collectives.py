@@ -2,9 +2,9 @@
 
     python -m torch.distributed.run --nproc-per-node 2 bench/gpu/collectives.py [all_reduce all_gather ...] [--drawn 8] [--seed 1]
 
-JSON lines of rank 0, bf16, microseconds on the slowest rank. `calls`: one call behind a barrier with a cold L2, as `overlap/run.py` times
-them; `graph`: a call of 20 in a CUDA graph. `bytes`: the tensor's of sums and broadcasts, else a rank's own; `floor`: what its link must
-carry in one direction at the copy engine's rate. Sizes are powers of two and drawn ones, of any columns.
+JSON lines of rank 0, bf16, microseconds on the slowest rank; `all_to_all_v` has unequal counts. `calls`: one call behind a barrier with a
+cold L2, as `overlap/run.py` times them; `graph`: a call of 20 in a CUDA graph. `bytes`: the tensor's of sums and broadcasts, else a rank's
+own; `floor`: what its link must carry in one direction at the copy engine's rate. Sizes are powers of two and drawn ones, of any columns.
 """
 
 import argparse
@@ -28,7 +28,7 @@ sys.path[:0] = [str(HERE / "moe"), str(HERE / "overlap")]
 from experts_apart import in_graph, link_rate
 from timing import Timer
 
-ROWS, COLUMNS = [1 << p for p in range(15)], 512  # 1 KB to 16 MB
+KILOBYTES, COLUMNS = [1 << p for p in range(15)], 512
 DRAWN_COLUMNS = [500, 511, 520, 1000]
 NORMS = [(1, 8192), (6, 4096), (6, 8192), (16, 8192), (64, 4096), (64, 8192)]
 WAYS = {
@@ -36,6 +36,7 @@ WAYS = {
     "reduce_scatter": [{"packets_bytes": 0}, {"packets_bytes": 1 << 26}],
     "all_gather": [{"packets_bytes": 0}, {"packets_bytes": 1 << 26}],
     "all_to_all": [{"packets_bytes": 0}, {"packets_bytes": 1 << 26}],
+    "all_to_all_v": [{"packets_bytes": 0}, {"packets_bytes": 1 << 26}],
     "broadcast": [{"packets_bytes": 0}, {"packets_bytes": 1 << 26}],
 }
 REPETITIONS, REPLAYS = 25, 12
@@ -44,21 +45,31 @@ REPETITIONS, REPLAYS = 25, 12
 def forced(name, x, told, options, out):
     """A call of an operator of its own, made with `options`."""
     world, operation = worlds.current(), OPERATIONS[name]
+    told = [sum(value, []) if isinstance(value, list) else value for value in told]
     values = operation.values(x.shape, None, dict(zip(operation.told, told)), world.size)
     addresses = [x.data_ptr(), out.data_ptr()]
     numbers = operation.numbers(values)
     world.operators.run(name, operation.sizes(values), x.dtype, False, addresses, numbers, out.dtype, tuple(options.items()))
 
 
+def unequal(rows, ranks):
+    """Rows from each rank to each, some more than others."""
+    each = max(rows // ranks, 1)
+    return [[each - (each > 1) * ((source + to) % 2) for to in range(ranks)] for source in range(ranks)]
+
+
 def inputs_of(name, rows, columns, ranks):
     """x, what the function is told beside it, and the shape of the result."""
     rows = max(ranks, rows // ranks * ranks) if name in ("all_to_all", "reduce_scatter") else rows
-    x = torch.randn(rows, columns, device="cuda").bfloat16()
+    told = {"all_gather": (None,), "all_to_all": (None,), "broadcast": (0,)}.get(name, ())
     shape = {"all_gather": (ranks * rows, columns), "reduce_scatter": (rows // ranks, columns)}.get(name, (rows, columns))
-    return x, {"all_gather": (None,), "all_to_all": (None,), "broadcast": (0,)}.get(name, ()), shape
+    if name == "all_to_all_v":
+        counts, rank = unequal(rows, ranks), dist.get_rank()
+        rows, shape, told = sum(counts[rank]), (sum(count[rank] for count in counts), columns), (counts,)
+    return torch.randn(rows, columns, device="cuda").bfloat16(), told, shape
 
 
-def of_nccl(name, x, shape):
+def of_nccl(name, x, told, shape):
     """(What to call, where its result is, what is done before a call outside of the times.)"""
     out = torch.empty(shape, device="cuda", dtype=x.dtype)
     match name:
@@ -68,6 +79,10 @@ def of_nccl(name, x, shape):
             return lambda: dist.all_gather_into_tensor(out, x), out, None
         case "all_to_all":
             return lambda: dist.all_to_all_single(out, x), out, None
+        case "all_to_all_v":
+            counts, rank = told[0], dist.get_rank()
+            got = [count[rank] for count in counts]
+            return lambda: dist.all_to_all_single(out, x, got, counts[rank]), out, None
         case "reduce_scatter":
             return lambda: dist.reduce_scatter_tensor(out, x), out, None
     return lambda: dist.broadcast(out, 0), out, lambda: out.copy_(x)
@@ -84,10 +99,10 @@ def of_torch(x):
     return {"torch_one_shot": (one, kept, lambda: own.copy_(x)), "torch_two_shot": (two, own, lambda: own.copy_(x))}
 
 
-def wanted(name, x, shape):
+def wanted(name, x, told, shape):
     """The exact result, of sums in float64."""
     exact = x.double() if "reduce" in name else x
-    call, out, reset = of_nccl(name, exact, shape)
+    call, out, reset = of_nccl(name, exact, told, shape)
     if reset:
         reset()
     call()
@@ -98,18 +113,18 @@ def case_of(name, rows, columns, timer, rate):
     ranks = dist.get_world_size()
     x, told, shape = inputs_of(name, rows, columns, ranks)
     out = torch.empty(shape, device="cuda", dtype=x.dtype)
-    contenders = {"tandem": (lambda: getattr(tt, name)(x, *told, out=out), out, None)}
+    contenders = {"tandem": (lambda: getattr(tt, name.removesuffix("_v"))(x, *told, out=out), out, None)}
     for options in WAYS[name]:
         label = ",".join(f"{k}={v}" for k, v in options.items())
-        contenders[label] = (lambda options=options: forced(name, x, told, options, out), out, None)
-    contenders["nccl"] = of_nccl(name, x, shape)
+        contenders[label] = (lambda options=options: forced(name.removesuffix("_v"), x, told, options, out), out, None)
+    contenders["nccl"] = of_nccl(name, x, told, shape)
     row = {"op": name, "bytes": x.numel() * x.element_size(), "columns": columns, "ranks": ranks, "errors": {}}
     if name == "all_reduce":
         try:
             contenders |= of_torch(x)
         except RuntimeError as error:
             row["errors"]["torch"] = str(error).splitlines()[0][:200]
-    exact = wanted(name, x, shape)
+    exact = wanted(name, x, told, shape)
     for label, (call, result, reset) in list(contenders.items()):
         error = None
         try:
@@ -152,6 +167,7 @@ def norm_of(m, columns):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("ops", nargs="*", default=[*WAYS, "norm"], choices=[*WAYS, "norm"])
+    parser.add_argument("--kilobytes", type=int, nargs="+", default=KILOBYTES)
     parser.add_argument("--drawn", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
@@ -169,7 +185,8 @@ def main():
         print(json.dumps({**machine, "link_gbs": rate.item(), "seed": given.seed}), flush=True)
     random.seed(given.seed)
     drawn = [(int(2 ** random.uniform(0, 13)), random.choice(DRAWN_COLUMNS)) for _ in range(given.drawn)]
-    sizes = [*((rows, COLUMNS) for rows in reversed(ROWS)), *sorted(drawn, reverse=True)]  # largest first: an operator for all
+    # The largest first: an operator for all.
+    sizes = [*((rows, COLUMNS) for rows in sorted(given.kilobytes, reverse=True)), *sorted(drawn, reverse=True)]
     for name in given.ops:
         for row in (norm_of(*shape) for shape in NORMS) if name == "norm" else (case_of(name, *size, timer, rate.item()) for size in sizes):
             if is_first:

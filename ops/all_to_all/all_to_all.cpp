@@ -40,6 +40,20 @@ const Table& all_to_all() {
 
 }  // namespace tables
 
+namespace {
+
+// Returns m where each rank deals m rows to all, whether the counts are m or a list for each rank; else -1.
+int64_t dealtRows(const Counts& counts) {
+  int64_t m = 0;
+  for (int to = 0; to < counts.ranks; ++to) m += counts.rows(0, to);
+  for (int from = 0; from < counts.ranks; ++from)
+    for (int to = 0; to < counts.ranks; ++to)
+      if (counts.rows(from, to) != rowsOfRank(m, counts.ranks, to)) return -1;
+  return m;
+}
+
+}  // namespace
+
 AllToAll::AllToAll(Team& team, int64_t maxM, int64_t columns, DType dtype, const AllToAllConfig& config)
     : Operator(tables::all_to_all(), team, {maxM, columns}, dtype, &config), columns_(columns),
       packetsBytes_(config.packetsBytes) {
@@ -84,28 +98,32 @@ void AllToAll::runPackets(const Tensor& x, const Tensor& out, const Counts& coun
   Tensor source = asIntegers(x), dest = asIntegers(out);
   int ranks = team_.size(), rank = team_.rank();
   int64_t row = columns_ * byteSize(dtype_) / byteSize(source.dtype), first = row, own = row;
-  bool isEqual = counts.all.size() == 1;
+  int64_t m = dealtRows(counts);
+  bool isEqual = m >= 0;
   if (isEqual) {
-    first = shardRows(counts.all[0], ranks) * row;
+    first = shardRows(m, ranks) * row;
     own = counts.rows(0, rank) * row;
   } else {
-    // In stream order, as constants that a captured call replays.
-    std::vector<SignalStep> steps;
-    auto place = [&](int kind, int peer, int64_t rows) {
-      steps.push_back({elementsOf(places_, int64_t(kind) * ranks + peer, 1), uint64_t(rows * row)});
-    };
-    for (int peer = 0; peer < ranks; ++peer) {
-      place(0, peer, sentBefore(counts, rank, peer));
-      place(1, peer, counts.rows(rank, peer));
-      place(2, peer, receivedBefore(counts, peer, rank));
-      place(3, peer, counts.rows(peer, rank));
-    }
-    team_.signals(steps, stream);
+    writePlaces(counts, row, stream);
   }
-  int64_t all = isEqual ? counts.all[0] * row : 0;
+  int64_t all = isEqual ? m * row : 0;
   packets_->exchange(isEqual ? "equal" : "places", source, dest, {all, first, own}, 0, mostRows * row, stream, places_);
-  // a signal that is not zero in the end looks like one that nobody waited for
-  if (!isEqual) team_.fill(places_, 0, stream);
+}
+
+// Of four peers a launch, whose arguments a captured call replays.
+void AllToAll::writePlaces(const Counts& counts, int64_t row, int stream) {
+  constexpr int64_t kWord = int64_t(1) << 62, kPeers = 4;
+  int ranks = team_.size(), rank = team_.rank();
+  for (int64_t first = 0; first < ranks; first += kPeers) {
+    std::vector<Argument> arguments = {places_, first, int64_t(ranks)};
+    for (int64_t peer = first; peer < first + kPeers; ++peer) {
+      int known = int(std::min<int64_t>(peer, ranks - 1));
+      for (int64_t rows : {sentBefore(counts, rank, known), counts.rows(rank, known),
+                           receivedBefore(counts, known, rank), counts.rows(known, rank)})
+        arguments.emplace_back(kWord + 2 * rows * row + 1);
+    }
+    team_.launch(kernelOf("ops/packets/exchange.py", "write_places"), {.numWarps = 1, .stream = stream}, arguments);
+  }
 }
 
 void AllToAll::runCopies(const Tensor& x, const Tensor& out, const Counts& counts, int stream, bool symmetricOut) {

@@ -11,7 +11,7 @@ struct Counts;
 
 struct AllToAllConfig : CollectiveConfig {
   // up to this many bytes, the most that a rank sends to one times the ranks, travel in packets
-  int64_t packetsBytes = 8 << 20;
+  int64_t packetsBytes = 32 << 20;
 };
 
 // Every rank sends rows to every rank, of any element type: x has the rows for rank 0, then those for rank 1, and so
@@ -36,6 +36,7 @@ class TANDEM_API AllToAll : public Operator {
   void queue(const Call& call) override;
   void runPackets(const Tensor& x, const Tensor& out, const Counts& counts, int64_t mostRows, int stream);
   void runCopies(const Tensor& x, const Tensor& out, const Counts& counts, int stream, bool symmetricOut);
+  void writePlaces(const Counts& counts, int64_t row, int stream);
   int64_t sentBefore(const Counts& counts, int from, int to) const;      // rows of `from` for ranks before `to`
   int64_t receivedBefore(const Counts& counts, int from, int to) const;  // rows for `to` from ranks before `from`
 

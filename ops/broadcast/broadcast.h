@@ -9,7 +9,7 @@ class PeerCopies;
 class Packets;
 
 struct BroadcastConfig : CollectiveConfig {
-  int64_t packetsBytes = 8 << 20;  // up to this many bytes, sent by the root in all, travel in packets
+  int64_t packetsBytes = 32 << 20;  // up to this many bytes, sent by the root in all, travel in packets
 };
 
 // out = the root's x, on every rank, of any element type. Small ones travel in packets with flags, large ones by copy

@@ -10,9 +10,20 @@ import tandem.dist as dl
 import tandem.language as tl
 from ops.device.marks import MARK, arrived, put_marks
 from ops.device.packets import end_call, load_elements, store_elements
-from tandem.simt import __ballot_sync, __syncwarp, ld, num_warps, st_vector, tid
+from tandem.simt import __ballot_sync, __syncwarp, ld, num_warps, st, st_vector, tid
 
 GROUP = tl.constexpr(2 * 33)  # of a warp's slots, in 8 bytes
+WORD = tl.constexpr(1 << 62)
+
+
+@tandem.jit
+def write_places(places_ptr, first, ranks, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3):
+    """What `exchange` is told of four peers from `first` on. Words are odd numbers of 64 bits, so that one kernel is compiled for all
+    values: twice what they say, and 1, behind `WORD`."""
+    words = (a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3)
+    for i in tl.static_range(16):
+        if (tid(0) == 0) & (first + i // 4 < ranks):
+            st(places_ptr + i % 4 * ranks + first + i // 4, (words[i] - WORD) >> 1, semantic="weak")
 
 
 @tandem.jit

@@ -89,6 +89,16 @@ def clear_row(out_ptr, row, n, BLOCK_N: tl.constexpr):
 
 
 @tandem.jit
+def clear_rows(out_ptr, first, until, n, SIZE: tl.constexpr):
+    """Rows that follow one another, by all programs together."""
+    begin = tl.cast(first, tl.int64) * n
+    end = tl.cast(until, tl.int64) * n
+    for at in range(begin + tl.program_id(0) * SIZE, end, tl.num_programs(0) * SIZE):
+        i = at + tl.arange(0, SIZE)
+        tl.store(out_ptr + i, tl.zeros((SIZE,), out_ptr.dtype.element_ty), mask=i < end)
+
+
+@tandem.jit
 def grouped_gemm(
     a_ptr,
     b_ptr,
@@ -298,10 +308,9 @@ def grouped_gemm(
                         clear_row(out_scales_ptr, slot, tl.cdiv(n, SCALED_ELEMENTS), BLOCK_N)
     elif not PACKED:
         until = slots if CLEARS else tl.minimum(rows + BLOCK_M, slots)
-        for row in range(rows + tl.program_id(0), until, PROGRAMS):
-            clear_row(out_ptr, row, n, BLOCK_N)
-            if QUANTISE:
-                clear_row(out_scales_ptr, row, tl.cdiv(n, SCALED_ELEMENTS), BLOCK_N)
+        clear_rows(out_ptr, rows, until, n, BLOCK_M * BLOCK_N // 8)
+        if QUANTISE:
+            clear_rows(out_scales_ptr, rows, until, tl.cdiv(n, SCALED_ELEMENTS), BLOCK_N)
     if AWAITED:
         __syncthreads()
         if is_last(ended_ptr, PROGRAMS):

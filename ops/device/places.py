@@ -17,10 +17,9 @@ def copy_of(slot, TOP_K: tl.constexpr, COPIES: tl.constexpr):
 
 
 @tandem.jit
-def place_of_slot(slot, ids_ptr, placement_ptr, places, placed, TOP_K: tl.constexpr, COPIES: tl.constexpr):
+def place_of_expert(expert, slot, placement_ptr, places, placed, TOP_K: tl.constexpr, COPIES: tl.constexpr):
     """The place, of the `places` that all ranks have together, of a slot's expert; else DROPPED, NO_EXPERT where the id is none, or
     NO_PLACE. COPIES is 0 where expert e has place e; else `placement` is [placed, COPIES]."""
-    expert = ld(ids_ptr + slot, semantic="weak")
     place = expert
     if COPIES:
         place = NO_EXPERT
@@ -31,3 +30,8 @@ def place_of_slot(slot, ids_ptr, placement_ptr, places, placed, TOP_K: tl.conste
     elif (expert < 0) | (expert >= places):
         place = NO_EXPERT
     return tl.where(expert == -1, DROPPED, place)
+
+
+@tandem.jit
+def place_of_slot(slot, ids_ptr, placement_ptr, places, placed, TOP_K: tl.constexpr, COPIES: tl.constexpr):
+    return place_of_expert(ld(ids_ptr + slot, semantic="weak"), slot, placement_ptr, places, placed, TOP_K, COPIES)

@@ -11,8 +11,8 @@ namespace {
 // Slots of a program, and up to how many one program takes alone. Scores take longer than slots: then tokens count.
 constexpr int64_t kSlotsEach = 1024, kAlone = 2048, kTokensEach = 8, kTokensAlone = 32;
 constexpr int64_t kSimulatedSlotsEach = 64, kSimulatedAlone = 64;
-constexpr int64_t kInside = 4096;    // slots that one program deals while others move their rows
-constexpr int64_t kMostInside = 16;  // programs that gather slots meanwhile
+constexpr int64_t kInside = 4096;                      // slots that one program deals while others move their rows
+constexpr int64_t kGathered = 1024, kMostInside = 16;  // more are gathered by a program for so many, up to so many
 constexpr int64_t kFewExperts = 128;
 constexpr int kWarps = 8, kWarpsAlone = 16, kSimulatedWarps = 2;
 constexpr int64_t kMostSharedWords = 56 << 10;
@@ -93,7 +93,7 @@ bool Dealer::isQuickInside(int64_t m, int warps) const {
 }
 
 int Dealer::programsInside(int64_t slots) {
-  return slots <= kInside ? 1 : int(std::min(cdiv(slots, kAlone), kMostInside));
+  return slots <= kInside ? 1 : int(std::min(cdiv(slots, kGathered), kMostInside));
 }
 
 std::map<std::string, Constant> Dealer::constantsOf(int64_t m, int64_t programs) const {

@@ -189,7 +189,7 @@ def direct(folder, seed, *changes):
     return result.reports[0]["kind"] if result.reports else "" if is_right(result.values, given, "dispatch") else NOTHING
 
 
-SOURCE = "source = i // (most * TOP_K)"
+SOURCE = "source = tl.minimum(i // (most * TOP_K), RANKS - 1)"
 # These errors are planted where the kernel moves no rows, but tells of slots and gathers what is said of them.
 PLANTED_IN_SLOTS = {
     "counts before they are there": PLANTED["counts before they are there"],
@@ -197,7 +197,7 @@ PLANTED_IN_SLOTS = {
     "epoch not kept": PLANTED["epoch not kept"],
     "stale epoch": PLANTED["stale epoch"],
     "slots of a call before": ((DISPATCH, "about_ptr += (epoch % 2) * RANKS", "about_ptr += 0 * RANKS"), "deadlock|race|" + NOTHING),
-    "another source's slots": ((DISPATCH, SOURCE, SOURCE + "\n        source = (source + 1) % RANKS"), "out-of-bounds"),
+    "another source's slots": ((DISPATCH, SOURCE, SOURCE + "\n            source = (source + 1) % RANKS"), "out-of-bounds"),
 }
 
 

@@ -48,7 +48,8 @@ def test_counts(ranks, columns, dtype, packets_bytes):
             outs = [op(rows_from(team.rank, c, columns, dtype, ranks), c) for c in given]
             return [np.array(out) for out in outs]
 
-    given = [16, 1, drawn(ranks, 0), 13, drawn(ranks, 1), drawn(ranks, 2)]
+    alike = [[5] * ranks] * ranks
+    given = [16, 1, drawn(ranks, 0), 13, drawn(ranks, 1), matrix(13, ranks), drawn(ranks, 2), alike]
     for seed, slots in enumerate([None, 1]):
         result = tandem.launch(main, ranks=ranks, seed=seed, slots_per_rank=slots, check=True)
         assert result.reports == []

@@ -12,6 +12,7 @@ from ops.device.marks import MARK, arrived, put_marks
 from ops.device.packets import end_call, load_elements, store_elements
 from tandem.simt import __ballot_sync, __syncwarp, ld, num_warps, st, st_vector, tid
 
+AHEAD = tl.constexpr(3)  # packets of a thread that are sent before it takes the first
 GROUP = tl.constexpr(2 * 33)  # of a warp's slots, in 8 bytes
 WORD = tl.constexpr(1 << 62)
 
@@ -70,6 +71,38 @@ def send(group_ptr, halves, is_inside, lane):
 
 
 @tandem.jit
+def send_all(
+    values,
+    x_ptr,
+    out_ptr,
+    mine_ptr,
+    i,
+    at,
+    end,
+    ahead,
+    given,
+    ELEMENTS: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    RANKS: tl.constexpr,
+    KIND: tl.constexpr,
+):
+    """Sends each peer its packet i, brings the own one to its place, and gives the packets `ahead` elements on, which are under way
+    meanwhile."""
+    rank = dl.rank()
+    following = ()
+    for step in tl.static_range(1, RANKS):
+        peer = (rank + step) % RANKS
+        first, count = outgoing(peer, *given, RANKS, KIND)
+        send(dl.symm_at(mine_ptr + i // 32 * GROUP, peer), values[step - 1], at < count, tid(0) % 32)
+        loaded = load_elements(x_ptr + first, at + ahead, tl.minimum(count, end), ELEMENTS, ALIGNED)
+        following += (loaded.recast(tl.int64),)
+    first, count = outgoing(rank, *given, RANKS, KIND)
+    there, _ = incoming(rank, *given, RANKS, KIND)
+    store_elements(out_ptr + there, at, count, load_elements(x_ptr + first, at, count, ELEMENTS, ALIGNED), ELEMENTS, ALIGNED)
+    return following
+
+
+@tandem.jit
 def exchange(
     x_ptr,
     out_ptr,
@@ -107,21 +140,15 @@ def exchange(
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
     set_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
     mine_ptr = set_ptr + rank.to(tl.int64) * source_stride
-    while i < packets_each:
-        at = (begin + i) * ELEMENTS
-        following = ()
-        for step in tl.static_range(1, RANKS):
-            peer = (rank + step) % RANKS
-            first, count = outgoing(peer, *given, RANKS, KIND)
-            send(dl.symm_at(mine_ptr + i // 32 * GROUP, peer), values[step - 1], at < count, lane)
-            ahead = load_elements(x_ptr + first, at + threads * ELEMENTS, tl.minimum(count, end), ELEMENTS, ALIGNED)
-            following += (ahead.recast(tl.int64),)
-        values = following
-        first, count = outgoing(rank, *given, RANKS, KIND)
-        there, _ = incoming(rank, *given, RANKS, KIND)
-        store_elements(out_ptr + there, at, count, load_elements(x_ptr + first, at, count, ELEMENTS, ALIGNED), ELEMENTS, ALIGNED)
+    pointers = (x_ptr, out_ptr, mine_ptr)
+    sizes = (end, threads * ELEMENTS, given)
+    while i < tl.minimum(packets_each, AHEAD * threads):
+        values = send_all(values, *pointers, i, (begin + i) * ELEMENTS, *sizes, ELEMENTS, ALIGNED, RANKS, KIND)
         i += threads
     for i in range(tid(0), packets_each, threads):
+        later = i + AHEAD * threads
+        if later < packets_each:
+            values = send_all(values, *pointers, later, (begin + later) * ELEMENTS, *sizes, ELEMENTS, ALIGNED, RANKS, KIND)
         at = (begin + i) * ELEMENTS
         slots = ()
         for step in tl.static_range(1, RANKS):

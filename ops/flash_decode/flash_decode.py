@@ -1,7 +1,8 @@
 """Attention of a few queries a sequence over a long cache in pages: decoding.
 
 An item is a sequence, a head of its keys and up to ROWS of the queries that look at it. Its keys go in blocks; the blocks of all items
-stand in one row, each item's with COST places more for what it costs however short. Every program takes an equal run of that row. So
+stand in one row, each item's with COST places more for what it costs however short, or, where all are alike, with so many that items and
+runs begin together. Every program takes an equal run of that row. So
 lengths may be what they like, nothing but the lengths on the device decides who does what, and a captured launch serves them all.
 
 A run has whole items and, at its ends, parts of two at most. Those a program leaves in memory of its own, with the maximum and the sum
@@ -44,6 +45,20 @@ def places_of(
     length = tl.minimum(tl.load(lengths_ptr + seq, mask=inside, other=0), room)
     _, blocks = key_blocks(length, tl.load(ends_ptr + seq, mask=inside, other=0), window, Q_LEN, BLOCK, WINDOW)
     return tl.where(inside, blocks + COST, 0)
+
+
+@tandem.jit
+def whole_runs(here, total, each, ITEMS: tl.constexpr, PROGRAMS: tl.constexpr, COST: tl.constexpr):
+    """How many places a run has, and how many an item has beside its blocks. Where all items are alike they begin with runs, or runs with
+    them, so that no program has parts of two: unless that made the longest run longer by more than a sixteenth."""
+    most = tl.max(here) // ITEMS
+    items = tl.sum((here > 0).to(tl.int32)) * ITEMS
+    blocks = tl.maximum(most - COST, 1)
+    runs = tl.maximum(PROGRAMS // tl.maximum(items, 1), 1)  # of an item
+    whole = tl.where(items <= PROGRAMS, tl.cdiv(blocks, runs), tl.cdiv(items, PROGRAMS) * blocks)
+    places = tl.where(items <= PROGRAMS, tl.cdiv(blocks, whole) * whole, blocks)
+    alike = (most > COST) & (most * items == total) & (whole * 16 <= each * 17)
+    return tl.where(alike, whole, each), tl.where(alike, places - blocks, COST)
 
 
 @tandem.jit
@@ -298,6 +313,8 @@ def flash_decode(
     SCALED: `scales` [2, KV_HEADS] of keys and values of fp8. SEQS sequences are looked at together; MANY: there may be more. A program
     takes LEAST places at least. TOGETHER: all must be resident. BLOCKS: keys of TURNED are read as blocks, of which a page has some. TOLD:
     the status gets what was wrong with the table or a length, and with whose."""
+    tl.extra.cuda.gdc_launch_dependents()
+    tl.extra.cuda.gdc_wait()
     pid = tl.program_id(0)
     GROUP: tl.constexpr = HEADS // KV_HEADS
     TILES: tl.constexpr = (Q_LEN * GROUP + ROWS - 1) // ROWS
@@ -319,6 +336,11 @@ def flash_decode(
                 tl.sum(places_of(lengths_ptr, ends_ptr, some + tl.arange(0, SEQS), m, room, window, Q_LEN, BLOCK, COST, WINDOW)) * ITEMS
             )
     each = tl.maximum(tl.cdiv(total, PROGRAMS), LEAST)
+    cost = COST
+    if not MANY:
+        each, cost = whole_runs(here, total, each, ITEMS, PROGRAMS, COST)
+        here = tl.where(here > 0, here + (cost - COST) * ITEMS, 0)
+        total = tl.sum(here)
     at = pid * each
     stop = tl.minimum(at + each, total)
     behind = tl.cumsum(here, 0)
@@ -352,8 +374,8 @@ def flash_decode(
         length = tl.minimum(given_length, room)
         end = tl.load(ends_ptr + seq)
         first, blocks = key_blocks(length, end, window, Q_LEN, BLOCK, WINDOW)
-        nth = (at - begin) // (blocks + COST)
-        item = begin + nth * (blocks + COST)
+        nth = (at - begin) // (blocks + cost)
+        item = begin + nth * (blocks + cost)
         kv_head = nth // TILES
         first_row = nth % TILES * ROWS
         row = first_row + in_tile
@@ -458,7 +480,7 @@ def flash_decode(
                 last_seq, last_nth, last_count = seq, nth, count
             else:
                 first_seq, first_nth, first_count, first_of_first = seq, nth, count, item // each
-        at = item + blocks + COST
+        at = item + blocks + cost
         if nth == ITEMS - 1:
             seq += 1
             begin = at

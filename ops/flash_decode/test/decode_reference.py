@@ -25,6 +25,7 @@ class Case:
     sinks: bool = False
     turned: int = 0
     fp8: bool = False
+    alike: int | None = None  # every length
     seed: int = 0
 
     def __post_init__(self):
@@ -40,6 +41,8 @@ class Case:
         self.lengths[:, 0] = room
         if self.m > 2:
             self.lengths[:, 1] = 0
+        if self.alike is not None:
+            self.lengths[:] = self.alike
         self.totals = self.lengths.sum(0)
         self.ends = (self.totals - np.cumsum(self.lengths, 0) + self.lengths).astype(np.int32)
         self.tables = np.stack([draw.permutation(self.pages)[: self.m * self.width].reshape(self.m, -1) for _ in range(self.ranks)]).astype(

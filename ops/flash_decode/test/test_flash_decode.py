@@ -50,6 +50,14 @@ def test_against_float64(name):
         assert error(out, wanted) < (8e-3 if case.dtype == "bf16" else 2e-3), programs
 
 
+@pytest.mark.parametrize("length", [0, 1, 50, 96])
+def test_sequences_alike(length):
+    """Items begin with runs, or runs with items."""
+    case = Case(m=3, width=6, alike=length, seed=14)
+    for programs in (1, 2, 3, 4, 6, 7, 12, 13, 40):
+        assert error(run(case, seed=programs, programs=programs)[0][0], case.result()) < 2e-3, programs
+
+
 def drawn(seed):
     """Heads, pages, lengths, queries and options, which all go with each other."""
     draw = np.random.default_rng(seed)

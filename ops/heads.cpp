@@ -54,11 +54,4 @@ GemmModel bandsModel(decltype(GemmModel::microseconds) microseconds) {
           .microseconds = microseconds};
 }
 
-void copyCommonColumns(Team& team, const Tensor& to, const Tensor& from, int stream) {
-  if (to.shape == from.shape)
-    team.copy(to, from, stream);
-  else
-    team.copyColumns(to, from, 0, std::min(to.shape[1], from.shape[1]), stream);
-}
-
 }  // namespace tandem::ops

@@ -26,7 +26,4 @@ GemmModel bandsModel(decltype(GemmModel::microseconds) microseconds);
 // Throws Error where heads of queries cannot stand with theirs of keys.
 void checkHeadsOfRanks(const Table& table, int64_t hq, int64_t hkv);
 
-// Of as many rows, the columns that both matrices have.
-void copyCommonColumns(Team& team, const Tensor& to, const Tensor& from, int stream);
-
 }  // namespace tandem::ops

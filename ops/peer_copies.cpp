@@ -7,25 +7,46 @@ Tensor elementsOf(const Tensor& t, int64_t first, int64_t count) {
   return {t.address + uint64_t(first * byteSize(t.dtype)), {count}, t.dtype};
 }
 
+Tensor rowsOf(const Tensor& t, int64_t first, int64_t rows, int64_t columns) {
+  return {elementsOf(t, first * columns, 0).address, {rows, columns}, t.dtype};
+}
+
+int CopyStream::begin(int stream) {
+  stream_ = beside_ = stream;
+  if (team_.size() == 1) return stream;
+  beside_ = team_.streamBeside(stream);
+  team_.waitEvent(team_.recordEvent(stream), beside_);
+  return beside_;
+}
+
+void CopyStream::copy(int peer, const Tensor& to, const Tensor& from, int64_t first, int64_t columns) {
+  if (!from.size()) return;
+  Tensor there = team_.peer(to, peer);
+  if (columns < 0 || (to.shape == from.shape && columns == from.shape[1])) return team_.copy(there, from, beside_);
+  team_.copyColumns(there, from, first, columns, beside_);
+}
+
+void CopyStream::end() {
+  if (beside_ != stream_) team_.waitEvent(team_.recordEvent(beside_), stream_);
+}
+
+std::vector<int> CopyStream::peers() const {
+  std::vector<int> out;
+  for (int distance = 1; distance < team_.size(); ++distance) out.push_back((team_.rank() + distance) % team_.size());
+  return out;
+}
+
 PeerCopies::PeerCopies(Team& team, Memory& memory, int parts)
-    : team_(team), begun_(memory.symmetricZeros({team.size()}, DType::Int32, "begun")),
+    : CopyStream(team), begun_(memory.symmetricZeros({team.size()}, DType::Int32, "begun")),
       ready_(memory.symmetricZeros({parts * team.size()}, DType::Int32, "ready")) {}
 
 Tensor PeerCopies::readyOf(int from, int part) const {
   return elementsOf(ready_, int64_t(part) * team_.size() + from, 1);
 }
 
-std::vector<int> PeerCopies::peers() const {
-  std::vector<int> out;
-  for (int distance = 1; distance < team_.size(); ++distance) out.push_back((team_.rank() + distance) % team_.size());
-  return out;
-}
-
 int PeerCopies::begin(int stream) {
-  stream_ = stream;
-  beside_ = team_.streamBeside(stream);
+  CopyStream::begin(stream);
   isReceived_.assign(size_t(team_.size()), false);
-  team_.waitEvent(team_.recordEvent(stream), beside_);
   std::vector<SignalStep> steps;
   for (int peer : peers()) steps.push_back({team_.peer(elementsOf(begun_, team_.rank(), 1), peer), 1});
   for (int peer : peers()) {
@@ -37,7 +58,7 @@ int PeerCopies::begin(int stream) {
 }
 
 void PeerCopies::send(int peer, const Tensor& to, const Tensor& from, int part) {
-  if (from.size()) team_.copy(team_.peer(to, peer), from, beside_);
+  copy(peer, to, from);
   team_.signalWrite(team_.peer(readyOf(team_.rank(), part), peer), 1, beside_);
 }
 
@@ -56,7 +77,5 @@ void PeerCopies::receiveAll() {
   }
   if (!steps.empty()) team_.signals(steps, beside_);
 }
-
-void PeerCopies::end() { team_.waitEvent(team_.recordEvent(beside_), stream_); }
 
 }  // namespace tandem::ops

@@ -1,12 +1,8 @@
-// Host side of the projection behind an attention whose heads are dealt to ranks: the rows of the peers travel by copy engines on
-// the stream beside the caller's while one kernel multiplies.
-//
-// That stream waits for the caller's, then pushes each band of rows of this rank's heads to one peer after the other, each
-// followed by peer.ready[me] = how many there are now; where a band has no rows all are there. The kernel's last program
-// waits until all of the call has arrived, puts `ready` back to 0 and meets its like on the other ranks, so nothing is pushed
-// into what is still read, and no signal is set that has yet to be put back. A captured call replays as it is.
+// Host side of the projection behind an attention whose heads are dealt to ranks: one kernel multiplies while the rows of the peers'
+// heads come, band after band. The channel counts the bands as slices.
 #include "ops/a2a_o_gemm/a2a_o_gemm.h"
 #include "ops/a2a_o_gemm/model.h"
+#include "ops/gathering.h"
 #include "ops/gemm_chooser.h"
 #include "ops/gemm_options.h"
 #include "ops/gemm_tiles.h"
@@ -66,10 +62,7 @@ AllToAllOutGemm::AllToAllOutGemm(Team& team, int64_t maxM, int64_t n, int64_t hq
       width_(mostHeads(hq, hkv, team.size()).queries * d), pitch_(0) {
   checkHeadsOfRanks(table_, hq, hkv);
   chooser_ = std::make_unique<GemmChooser>(team, table_, rowsOfHeadsModel(), n, hq * d, dtype, fitted(config, d));
-  ended_ = memory_.localZeros({1}, DType::Int32, "ended");
-  epoch_ = memory_.localZeros({1}, DType::Int64, "epoch");
-  ready_ = memory_.symmetricZeros({team.size()}, DType::Int64, "ready");
-  done_ = memory_.symmetricZeros({team.size()}, DType::Int64, "done");
+  channel_ = std::make_unique<Gathering>(team, memory_);
   if (team.size() == 1) return;
   // Row blocks reach behind a shard's last row, into rows that are read and not used.
   int64_t most = tileBounds(config, team.target()).mostM;
@@ -79,28 +72,21 @@ AllToAllOutGemm::AllToAllOutGemm(Team& team, int64_t maxM, int64_t n, int64_t hq
 
 AllToAllOutGemm::~AllToAllOutGemm() = default;
 
-void AllToAllOutGemm::push(const Tensor& x, int64_t width, int64_t m, int64_t bandRows, int stream) {
-  int ranks = team_.size(), rank = team_.rank();
-  int64_t shard = shardRows(m, ranks), bands = cdiv(shard, bandRows);
-  Tensor mine{ready_.address + uint64_t(rank) * 8, {1}, DType::Int64};
-  auto rowsFrom = [&](const Tensor& t, int64_t first, int64_t rows, int64_t columns) {
-    return Tensor{t.address + uint64_t(first * columns * byteSize(dtype_)), {rows, columns}, dtype_};
-  };
+void AllToAllOutGemm::push(const Tensor& x, int64_t width, int64_t m, int64_t bandRows) {
+  int64_t shard = shardRows(m, team_.size()), bands = cdiv(shard, bandRows);
   for (int64_t band = 0; band < bands; ++band)
-    for (int distance = 1; distance < ranks; ++distance) {
-      int peer = (rank + distance) % ranks;
+    for (int peer : channel_->peers()) {
       int64_t first = band * bandRows;
-      int64_t rows = std::clamp<int64_t>(rowsOfRank(m, ranks, peer) - first, 0, bandRows);
-      if (rows && width)
-        copyCommonColumns(team_, team_.peer(rowsFrom(gathered_, rank * pitch_ + first, rows, width_), peer),
-                          rowsFrom(x, peer * shard + first, rows, width), stream);
-      if (rows || band + 1 == bands) team_.signalWrite(team_.peer(mine, peer), uint64_t(band + 1), stream);
+      int64_t rows = std::clamp<int64_t>(rowsOfRank(m, team_.size(), peer) - first, 0, bandRows);
+      channel_->copy(peer, rowsOf(gathered_, team_.rank() * pitch_ + first, rows, width_),
+                     rowsOf(x, peer * shard + first, rows, width), 0, width);
+      if (rows || band + 1 == bands) channel_->tell(peer, band + 1);
     }
 }
 
 void AllToAllOutGemm::queue(const Call& call) {
   const Tensor &x = call.tensors[0], &w = call.tensors[1], &out = call.tensors[2];
-  int ranks = team_.size(), stream = call.stream, beside = stream;
+  int ranks = team_.size(), stream = call.stream;
   int64_t m = call.numbers[0], shard = shardRows(m, ranks), rows = rowsOfRank(m, ranks, team_.rank());
   // Tiles are chosen by facts that all ranks share; how a rank reads and writes its own tensors is its own affair.
   Tensor head{0, {1, d_}, dtype_};
@@ -109,10 +95,7 @@ void AllToAllOutGemm::queue(const Call& call) {
   int64_t width = headsOfRank(hq_, hkv_, ranks, team_.rank()).count * d_, bandRows = rowsOfBand(config, shard);
   bool blocks = fits && rows && d_ % config.blockK == 0 && copiesBlocks({x, w}, dtype_, true, team_.target());
   bool outBlocks = blocks && copiesBlocks({out}, dtype_, true, team_.target());
-  if (ranks > 1) {
-    beside = team_.streamBeside(stream);
-    team_.waitEvent(team_.recordEvent(stream), beside);
-  }
+  channel_->begin(stream);
   Tensor own{x.address + uint64_t(team_.rank() * shard * width * byteSize(dtype_)), {rows, width}, dtype_};
   LaunchConfig launch{
       .grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream, .numStages = config.numStages};
@@ -121,7 +104,7 @@ void AllToAllOutGemm::queue(const Call& call) {
                {isHere      ? own
                 : ranks > 1 ? gathered_
                             : w,
-                ranks > 1 ? gathered_ : own, w, out.address ? out : w, ready_, done_, ended_, epoch_, n_, rows,
+                ranks > 1 ? gathered_ : own, w, out.address ? out : w, channel_->ready(), n_, rows,
                 isHere ? width : width_, pitch_, std::max<int64_t>(ranks * pitch_, 1), cdiv(shard, bandRows), bandRows},
                {{"HQ", hq_},
                 {"HKV", hkv_},
@@ -134,9 +117,8 @@ void AllToAllOutGemm::queue(const Call& call) {
                 {"PROGRAMS", int64_t(config.programs)},
                 {"BLOCKS", blocks},
                 {"OUT_BLOCKS", outBlocks}});
-  if (ranks == 1) return;
-  push(x, width, m, bandRows, beside);
-  team_.waitEvent(team_.recordEvent(beside), stream);
+  push(x, width, m, bandRows);
+  channel_->end();
 }
 
 TunedGemm AllToAllOutGemm::tune(const Tensor& x, const Tensor& w, const Tensor& out, int64_t m, int stream) {

@@ -5,6 +5,7 @@
 
 namespace tandem::ops {
 
+class Gathering;
 class GemmChooser;
 
 // out[rowsOfRank(m), n] = this rank's rows of all heads of x, [m, hq * d], times Wᵀ; each rank has all rows of its heads, dealt as
@@ -24,12 +25,13 @@ class TANDEM_API AllToAllOutGemm : public Operator {
  private:
   void queue(const Call& call) override;
   std::string tune(const Call& call) override;
-  void push(const Tensor& x, int64_t width, int64_t m, int64_t bandRows, int stream);
+  void push(const Tensor& x, int64_t width, int64_t m, int64_t bandRows);
 
   int64_t n_, hq_, hkv_, d_, width_,
       pitch_;  // the most columns of a rank; rows from one rank's to the next's in gathered_
   std::unique_ptr<GemmChooser> chooser_;
-  Tensor gathered_, ready_, done_, ended_, epoch_;
+  std::unique_ptr<Gathering> channel_;
+  Tensor gathered_;
 };
 
 }  // namespace tandem::ops

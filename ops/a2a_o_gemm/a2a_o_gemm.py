@@ -3,16 +3,15 @@ times Wᵀ.
 
 One persistent kernel multiplies while copy engines bring this rank's rows of the peers' heads. It reads those of its own heads where they
 are and multiplies them first, then the peers' out of `gathered`, where the heads of rank r begin at row r * pitch, those of the nearest
-lower rank first. ready[r] says how many bands of rows of rank r's heads are there."""
+lower rank first. The channel counts the bands of rows of a rank's heads that are there, one behind the other, as slices."""
 
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.calls import end_gathering, is_last
+from ops.device.gathering import await_band, end_gathering, ends_call
 from ops.device.heads import heads_of_rank
-from ops.device.product import add_product, columns_of, product_by_pointers
+from ops.device.product import add_product, columns_of, product_by_pointers, store_tile
 from ops.device.tiles import place_in_shard
-from tandem.simt import __syncthreads
 
 
 @tandem.jit
@@ -22,9 +21,6 @@ def a2a_o_gemm(
     w_ptr,
     out_ptr,
     ready_ptr,
-    done_ptr,
-    ended_ptr,
-    epoch_ptr,
     n,
     own_rows,
     own_width,
@@ -45,8 +41,7 @@ def a2a_o_gemm(
     OUT_BLOCKS: tl.constexpr,
 ):
     """own: this rank's rows of its heads, own_width columns; WIDTH: the most columns of a rank, which `gathered` has. BLOCKS: operands are
-    read as blocks, for which rows must be whole numbers of 16 bytes and BLOCK_K a divisor of D. The last program ends the call for the
-    rank."""
+    read as blocks, for which rows must be whole numbers of 16 bytes and BLOCK_K a divisor of D."""
     rank = dl.rank()
     ranks = dl.num_ranks()
     blocks = tl.cdiv(own_rows, BLOCK_M)
@@ -56,6 +51,7 @@ def a2a_o_gemm(
         own = tl.make_tensor_descriptor(own_ptr, shape=[own_rows, own_width], strides=[own_width, 1], block_shape=[BLOCK_M, BLOCK_K])
         gathered = tl.make_tensor_descriptor(gathered_ptr, shape=[gathered_rows, WIDTH], strides=[WIDTH, 1], block_shape=[BLOCK_M, BLOCK_K])
         w = columns_of(w_ptr, n, K, BLOCK_N, BLOCK_K, True)
+    out = None
     if OUT_BLOCKS:
         out = tl.make_tensor_descriptor(out_ptr, shape=[own_rows, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
     for tile in tl.range(tl.program_id(0), blocks * columns, PROGRAMS, flatten=True):
@@ -69,8 +65,7 @@ def a2a_o_gemm(
             inner, width = first * D, (end - first) * D
             at = row + tl.where(nth == 0, 0, source * pitch)
             if nth > 0:
-                token = dl.wait(ready_ptr + source, 1, "sys", "acquire", waitValue=row // band_rows + 1, compare="ge")
-                at = dl.consume_token(at, token)
+                at = dl.consume_token(at, await_band(ready_ptr, source, row // band_rows + 1))
             if BLOCKS:
                 a = own if nth == 0 else gathered
                 for step in range(width // BLOCK_K):
@@ -79,16 +74,8 @@ def a2a_o_gemm(
                 x_ptr, of_x = own_ptr if nth == 0 else gathered_ptr, own_width if nth == 0 else WIDTH
                 steps = tl.cdiv(width, BLOCK_K)
                 acc = product_by_pointers(acc, x_ptr, at, rows, of_x, w_ptr + inner, column, n, K, width, 0, steps, BLOCK_K, True)
-        if OUT_BLOCKS:
-            out.store([row, column], acc.to(out_ptr.dtype.element_ty))
-        else:
-            in_block, n_range = tl.arange(0, BLOCK_M), column + tl.arange(0, BLOCK_N)
-            pointers = out_ptr + (row + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
-            tl.store(pointers, acc.to(out_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))
+        store_tile(out, out_ptr, acc, row, column, rows, n, OUT_BLOCKS)
 
     if ranks > 1:
-        __syncthreads()
-        if is_last(ended_ptr, PROGRAMS):
-            tl.store(ended_ptr, 0)
-            __syncthreads()
-            end_gathering(ready_ptr, done_ptr, epoch_ptr, 1, bands)
+        if ends_call(ready_ptr, PROGRAMS):
+            end_gathering(ready_ptr, 1, bands)

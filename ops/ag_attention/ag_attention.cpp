@@ -1,17 +1,14 @@
-// Host side of attention over ranks: keys and values travel by copy engines on the stream beside the caller's while one
-// kernel goes along those that are there.
+// Host side of attention over ranks: one kernel goes along the keys and values that are there while others come.
 //
-// That stream waits for the caller's, then pushes the keys and values of a group of heads band after band to one peer
-// after the other, each followed by peer.ready[me] = how many there are now; where a band has no rows all of the group
-// are there. Then those of the next group: the kernel's programs come in the same order. The kernel's last program waits until
-// all of the call has arrived, puts `ready` back to 0 and meets its like on the other ranks, so nothing is pushed into
-// what is still read, and no signal is set that has yet to be put back.
+// A group of heads comes band after band, from one peer after the other, then the next group: the kernel's programs come in the same
+// order. The channel counts all of them in turn, as slices.
 //
 // In a ring what a peer gets goes to one of two slots there. From the third rank on, the peer tells when its launch for the rank
 // two before has ended, by a 1 in `free`, which this rank's stream waits for and puts back.
 #include "ops/ag_attention/ag_attention.h"
 #include "ops/attention/shape.h"
 #include "ops/cdiv.h"
+#include "ops/gathering.h"
 #include "ops/kernel_text.h"
 #include "tandem/error.h"
 #include <algorithm>
@@ -22,10 +19,6 @@ namespace {
 constexpr const char* kFile = "ops/ag_attention/ag_attention.py";
 constexpr int64_t kBandBytes = 16 << 20, kMostBands = 16, kSequencesAtOnce = 1024;
 constexpr int64_t kMostGroups = 4, kLeastRowBytes = 2048;  // copy engines are slow with narrower rows
-
-Tensor rowsFrom(const Tensor& t, int64_t first, int64_t rows, int64_t columns) {
-  return {t.address + uint64_t(first * columns * byteSize(t.dtype)), {rows, columns}, t.dtype};
-}
 
 }  // namespace
 
@@ -108,12 +101,11 @@ AllGatherAttention::AllGatherAttention(Team& team, int64_t maxM, int64_t batch, 
     int64_t rows = batch * shardRows(maxM, team.size());
     state_ = memory_.localZeros({rows * hq * (dv + kOfState)}, DType::Float32, "sums between launches");
   }
-  ready_ = memory_.symmetricZeros({team.size()}, DType::Int64, "ready");
-  done_ = memory_.symmetricZeros({team.size()}, DType::Int64, "done");
-  ended_ = memory_.localZeros({1}, DType::Int32, "ended");
-  epoch_ = memory_.localZeros({1}, DType::Int64, "epoch");
+  channel_ = std::make_unique<Gathering>(team, memory_);
   nobodys_ = memory_.localZeros({hq * d}, dtype, "row of a rank without any");
 }
+
+AllGatherAttention::~AllGatherAttention() = default;
 
 int64_t AllGatherAttention::groups() const {
   if (config_.groups || config_.ring || team_.size() == 1) return std::max(config_.groups, 1);
@@ -160,28 +152,21 @@ void AllGatherAttention::makeRoom(int distance, int stream) {
 
 // A group of heads of this rank's keys and values, to the rank so far behind this one.
 void AllGatherAttention::push(const Tensor& k, const Tensor& v, int64_t m, int distance, int64_t group, int64_t groups,
-                              int64_t bands, int64_t bandRows, int stream) {
+                              int64_t bands, int64_t bandRows) {
   int64_t rows = k.shape[0] * k.shape[1], heads = hkv_ / groups;
   int peer = (team_.rank() + distance) % team_.size();
   int64_t slot = config_.ring ? distance % slots_ : team_.rank();
-  Tensor mine{ready_.address + uint64_t(team_.rank() * byteSize(ready_.dtype)), {1}, ready_.dtype};
   for (int64_t band = 0; band < bands; ++band) {
     int64_t first = band * bandRows, count = std::clamp<int64_t>(rows - first, 0, bandRows);
     auto send = [&](const Tensor& from, const Tensor& to, int64_t elements) {
-      int64_t columns = hkv_ * elements;
-      Tensor there = team_.peer(rowsFrom(to, slot * pitch_ + first, count, columns), peer);
-      Tensor here = rowsFrom(from, first, count, columns);
-      if (groups == 1)
-        team_.copy(there, here, stream);
-      else
-        team_.copyColumns(there, here, group * heads * elements, heads * elements, stream);
+      channel_->copy(peer, rowsOf(to, slot * pitch_ + first, count, hkv_ * elements),
+                     rowsOf(from, first, count, hkv_ * elements), group * heads * elements, heads * elements);
     };
     if (count && isSeen(m, peer, first, count)) {
       send(k, keys_, d_);
       send(v, values_, dv_);
     }
-    if (count || band + 1 == bands)
-      team_.signalWrite(team_.peer(mine, peer), uint64_t(group * bands + band + 1), stream);
+    if (count || band + 1 == bands) channel_->tell(peer, group * bands + band + 1);
   }
 }
 
@@ -195,7 +180,7 @@ void AllGatherAttention::checkSequences(int64_t m, int64_t sequences, int64_t lo
 void AllGatherAttention::queue(const Call& call) {
   const auto& t = call.tensors;
   const Tensor &cu = t[3], &sinks = t[4], &lse = t[5];
-  int ranks = team_.size(), stream = call.stream, beside = stream;
+  int ranks = team_.size(), stream = call.stream;
   int64_t m = call.numbers[0], sequences = call.numbers[1], longest = call.numbers[2];
   checkSequences(m, sequences, longest);
   int64_t own = rowsOfRank(m, ranks, team_.rank()), shard = shardRows(m, ranks);
@@ -210,11 +195,7 @@ void AllGatherAttention::queue(const Call& call) {
   int64_t groups = this->groups(), bytes = batch_ * shard * (hkv_ / groups) * (d_ + dv_) * byteSize(dtype_);
   int64_t bands = config_.bands ? config_.bands : std::clamp<int64_t>(bytes / kBandBytes, 1, kMostBands);
   int64_t bandRows = cdiv(batch_ * shard, bands);
-  if (ranks > 1) {
-    beside = team_.streamBeside(stream);
-    team_.waitEvent(team_.recordEvent(stream), beside);
-  }
-
+  int beside = channel_ ? channel_->begin(stream) : stream;
   Parts ofD = partsOf(d_), ofV = partsOf(dv_);
   auto orNobodys = [&](const Tensor& x) { return own ? x : nobodys_; };
   Tensor q = orNobodys(t[0]), k = orNobodys(t[1]), v = orNobodys(t[2]), out = orNobodys(t[6]);
@@ -242,10 +223,7 @@ void AllGatherAttention::queue(const Call& call) {
                   orNone(sinks, none),
                   orNone(lse, none),
                   out,
-                  orNone(ready_, none),
-                  orNone(done_, none),
-                  orNone(ended_, none),
-                  orNone(epoch_, none),
+                  channel_ ? channel_->ready() : none,
                   orNone(state_, none),
                   scaleOf(config_, d_),
                   capOf(config_),
@@ -291,10 +269,10 @@ void AllGatherAttention::queue(const Call& call) {
           team_.waitEvent(team_.recordEvent(stream), beside);
           makeRoom(distance, beside);
         }
-        push(t[1], t[2], m, distance, group, groups, bands, bandRows, beside);
+        push(t[1], t[2], m, distance, group, groups, bands, bandRows);
       }
   }
-  if (ranks > 1) team_.waitEvent(team_.recordEvent(beside), stream);
+  if (channel_) channel_->end();
 }
 
 }  // namespace tandem::ops

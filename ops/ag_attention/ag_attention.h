@@ -5,6 +5,8 @@
 
 namespace tandem::ops {
 
+class Gathering;
+
 struct GatherAttentionConfig : AttentionConfig {
   bool inOrder = false;  // a rank's rows of a sequence stand together in it, else half of them before and half behind
   bool withLse = false;  // the logarithms of the sums are written too
@@ -23,6 +25,7 @@ class TANDEM_API AllGatherAttention : public Operator {
   // maxM: the most rows of a sequence over all ranks.
   AllGatherAttention(Team& team, int64_t maxM, int64_t batch, int64_t hq, int64_t hkv, int64_t d, int64_t dv,
                      DType dtype, const GatherAttentionConfig& config = {});
+  ~AllGatherAttention() override;
   // q: [batch, rowsOfRank(m), hq, d]; k: [.., hkv, d]; v: [.., hkv, dv]; out: [.., hq, dv]; sinks: [hq], fp32, or none:
   // scores that take their share of the weights; lse: [batch, hq, rowsOfRank(m)], fp32, with `withLse`. Every rank calls
   // with the same m <= maxM. Queued on `stream`; work queued behind it may overwrite k and v.
@@ -45,13 +48,14 @@ class TANDEM_API AllGatherAttention : public Operator {
   bool isSeen(int64_t m, int peer, int64_t first, int64_t count) const;
   void makeRoom(int distance, int stream);
   void push(const Tensor& k, const Tensor& v, int64_t m, int distance, int64_t group, int64_t groups, int64_t bands,
-            int64_t bandRows, int stream);
+            int64_t bandRows);
 
   int64_t batch_, hq_, hkv_, d_, dv_;
   GatherAttentionConfig config_;
-  int64_t pitch_ = 0;  // rows from one rank's to the next's in what is gathered
-  int64_t slots_ = 1;  // for so many ranks there is memory
-  Tensor keys_, values_, ready_, done_, ended_, epoch_, nobodys_, firsts_, free_, state_;
+  int64_t pitch_ = 0;                   // rows from one rank's to the next's in what is gathered
+  int64_t slots_ = 1;                   // for so many ranks there is memory
+  std::unique_ptr<Gathering> channel_;  // where there are others
+  Tensor keys_, values_, nobodys_, firsts_, free_, state_;
 };
 
 }  // namespace tandem::ops

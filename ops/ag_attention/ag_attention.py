@@ -9,12 +9,10 @@ RING: the peers' keys go through two slots that take turns, so there is memory f
 those of the first peer, and each other peer has one of its own; between launches the sums stand in memory."""
 
 import tandem
-import tandem.dist as dl
 import tandem.language as tl
 from ops.device.attention import LOG2E, NEVER, blocks_of, keys_of, load_parts
 from ops.device.attention_forward import along_keys, lse_of, no_sums, store_means, with_sink
-from ops.device.calls import end_gathering, is_last_of
-from tandem.simt import __syncthreads
+from ops.device.gathering import await_band, end_gathering, ends_call
 
 
 @tandem.jit
@@ -161,9 +159,6 @@ def ag_attention(
     lse_ptr,
     out_ptr,
     ready_ptr,
-    done_ptr,
-    ended_ptr,
-    epoch_ptr,
     state_ptr,
     scale,
     cap,
@@ -205,8 +200,8 @@ def ag_attention(
     1. own_rows: of all sequences. VARLEN: sequences by `firsts`, in so many rows. k and v: this rank's; all_k and all_v: those of rank r
     begin at row r * pitch, in a RING those of the n-th rank before this one at row n % 2 * pitch. The launch is for those from first_nth
     on, before end_nth; state[own_rows, HQ, V + 4]: the sums between launches. GROUPS of heads go one after the other, those of all
-    sequences. ARRIVES: there are others; ready[r]: how many of their bands are there, `bands` of each group. WHOLE: low and high rows are
-    multiples of the blocks. WINDOW: a query sees the last `window` keys up to itself. The last program ends the call for the rank."""
+    sequences. ARRIVES: there are others; the channel counts their bands as slices, `bands` of each group. WHOLE: low and high rows
+    are multiples of the blocks. WINDOW: a query sees the last `window` keys up to itself."""
     D: tl.constexpr = D0 + D1
     V: tl.constexpr = V0 + V1
     QK: tl.constexpr = (D0, D1)
@@ -285,12 +280,9 @@ def ag_attention(
     else:
         store_sums(state_ptr, in_state, queries < limit, sums, OV)
     if ARRIVES:
-        __syncthreads()
-        if is_last_of(ended_ptr, tl.num_programs(0) * tl.num_programs(1) * tl.num_programs(2)):
-            tl.store(ended_ptr, 0)
-            __syncthreads()
+        if ends_call(ready_ptr, tl.num_programs(0) * tl.num_programs(1) * tl.num_programs(2)):
             if not ENDS:  # also rows that nobody here sees have come when this slot is free
                 for nth in range(first_nth, end_nth):
-                    dl.wait(ready_ptr + (rank - nth + ranks) % ranks, 1, "sys", "acquire", waitValue=bands, compare="ge")
+                    await_band(ready_ptr, (rank - nth + ranks) % ranks, bands)
             else:
-                end_gathering(ready_ptr, done_ptr, epoch_ptr, 1, GROUPS * bands)
+                end_gathering(ready_ptr, 1, GROUPS * bands)

@@ -1,21 +1,11 @@
-// Host side of AllGather + GEMM: the shards travel by copy engines on the stream beside the caller's while one kernel
-// multiplies.
-//
-// That stream waits for the caller's, then pushes the slices of each band, each copy followed by peer.ready[me, band] =
-// how many there are now; where a band has no rows all are there. The kernel's last program waits until all of the call
-// has arrived, puts `ready` back to 0 and meets its like on the other ranks, so nothing is pushed into what is still
-// read, and no signal is set that has yet to be put back. What changes from call to call, the number by which they
-// meet, lives on the device: a captured call replays as it is. A write of a signal by a stream takes it about two
-// microseconds: one follows each copy, and there are no others.
-//
-// One stream: copies to several peers at once, by all ranks, are much slower than one after the other, each rank to
-// another peer.
+// Host side of AllGather + GEMM: one kernel multiplies while the shards come, in slices of bands.
 #include "ops/ag_gemm/ag_gemm.h"
 #include "ops/ag_gemm/model.h"
 #include "ops/gemm_ar/few_rows.h"
 #include "ops/gemm_ar/model.h"
 #include "ops/gemm_options.h"
 #include "ops/gemm_tiles.h"
+#include "ops/gathering.h"
 #include "ops/kernel_text.h"
 #include "ops/product/library_time.h"
 #include "ops/product/library_way.h"
@@ -90,10 +80,7 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   pitch_ = (shard + tiles.mostM - 1) / tiles.mostM * tiles.mostM;
   // Row blocks reach behind a shard's last row, into rows that are read and not used.
   gathered_ = memory_.symmetricZeros({team.size() * pitch_, k}, dtype, "gathered");
-  ready_ = memory_.symmetricZeros({team.size() * kMostBands}, DType::Int64, "ready");
-  done_ = memory_.symmetricZeros({team.size()}, DType::Int64, "done");
-  ended_ = memory_.localZeros({1}, DType::Int32, "ended");
-  epoch_ = memory_.localZeros({1}, DType::Int64, "epoch");
+  channel_ = std::make_unique<Gathering>(team, memory_, kMostBands);
   pieces_ = memory_.localZeros({mostPieces(config, team.residentPrograms()), tiles.mostM * tiles.mostN}, DType::Float32,
                                "pieces");
   brought_ = memory_.localZeros({team.residentPrograms()}, DType::Int32, "brought");
@@ -127,9 +114,9 @@ void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b,
       .grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream, .numStages = config.numStages};
   std::array<int64_t, kWidthParts> widths = powersOfTwo(config.blockN);
   team_.launch(kernelOf("ops/ag_gemm/ag_gemm.py", "ag_gemm"), launch,
-               {plan.ownRows ? a : gathered_, gathered_, b, out, ready_, pieces_, brought_, done_, ended_, epoch_,
-                plan.m, n_, k_, std::max<int64_t>(plan.ownRows, 1), plan.shard, pitch_, team_.size() * pitch_,
-                plan.slices.bands, plan.slices.bandRows},
+               {plan.ownRows ? a : gathered_, gathered_, b, out, channel_->ready(), pieces_, brought_, plan.m, n_, k_,
+                std::max<int64_t>(plan.ownRows, 1), plan.shard, pitch_, team_.size() * pitch_, plan.slices.bands,
+                plan.slices.bandRows},
                {{"BLOCK_M", int64_t(config.blockM)},
                 {"BLOCK_N", widths[0]},
                 {"BLOCK_N1", widths[1]},
@@ -144,26 +131,19 @@ void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b,
                 {"B_TRANSPOSED", config.bTransposed}});
 }
 
-void AllGatherGemm::push(const Plan& plan, const Tensor& a, int stream) {
+void AllGatherGemm::push(const Plan& plan, const Tensor& a) {
   const Slices& slices = plan.slices;
-  int64_t rowBytes = k_ * byteSize(dtype_);
   size_t nth = 0;
-  for (int distance = 1; distance < team_.size(); ++distance)
+  for (int peer : channel_->peers())
     for (int64_t band = 0; band < slices.bands; ++band) {
       int64_t top = band * slices.bandRows, rows = std::clamp<int64_t>(plan.ownRows - top, 0, slices.bandRows);
-      int64_t counter = team_.rank() * slices.bands + band, slice = 0;
-      Tensor mine{ready_.address + uint64_t(counter * byteSize(ready_.dtype)), {1}, ready_.dtype};
-      Tensor from{a.address + uint64_t(top * rowBytes), {rows, k_}, dtype_};
-      Tensor there{gathered_.address + uint64_t((team_.rank() * pitch_ + top) * rowBytes), from.shape, dtype_};
+      Tensor from = rowsOf(a, top, rows, k_), to = rowsOf(gathered_, team_.rank() * pitch_ + top, rows, k_);
+      int64_t slice = 0;
       for (int count : slices.copies[nth++]) {
         int64_t first = slice * slices.columns, columns = std::min(count * slices.columns, k_ - first);
-        if (rows && columns == k_)
-          team_.copy(team_.peer(there, peerAt(distance)), from, stream);
-        else if (rows)
-          team_.copyColumns(team_.peer(there, peerAt(distance)), from, first, columns, stream);
+        channel_->copy(peer, to, from, first, columns);
         slice += count;
-        if (rows || slice == slices.count)
-          team_.signalWrite(team_.peer(mine, peerAt(distance)), uint64_t(slice), stream);
+        if (rows || slice == slices.count) channel_->tell(peer, slice, band, slices.bands);
       }
     }
 }
@@ -177,13 +157,10 @@ void AllGatherGemm::queue(const Call& call) {
   if (config.library > 0) return library_->run(a, b, out, call.numbers[0], config.chunks, stream);
   if (config.fewRows) return few_->run(a, b, out, call.numbers[0], config, stream);
   Plan plan = planned(a, b, out, call.numbers[0]);
-  if (team_.size() == 1) return multiply(plan, a, b, out, stream);
-
-  int beside = team_.streamBeside(stream);
-  team_.waitEvent(team_.recordEvent(stream), beside);
+  channel_->begin(stream);
   multiply(plan, a, b, out, stream);
-  push(plan, a, beside);
-  team_.waitEvent(team_.recordEvent(beside), stream);
+  push(plan, a);
+  channel_->end();
 }
 
 TunedGemm AllGatherGemm::tune(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {

@@ -6,6 +6,7 @@
 namespace tandem::ops {
 
 class FewRows;
+class Gathering;
 class GemmChooser;
 class LibraryWay;
 
@@ -32,8 +33,7 @@ class TANDEM_API AllGatherGemm : public Operator {
   std::vector<Operator*> parts() const override;
   Plan planned(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m) const;
   void multiply(const Plan& plan, const Tensor& a, const Tensor& b, const Tensor& out, int stream);
-  void push(const Plan& plan, const Tensor& a, int stream);
-  int peerAt(int distance) const { return (team_.rank() + distance) % team_.size(); }
+  void push(const Plan& plan, const Tensor& a);
 
   int64_t n_, k_;
   GemmConfig config_;
@@ -41,7 +41,8 @@ class TANDEM_API AllGatherGemm : public Operator {
   std::unique_ptr<FewRows> few_;         // where calls may be ones of few rows
   std::unique_ptr<LibraryWay> library_;  // where calls may go that way
   int64_t pitch_;                        // rows from one shard to the next in gathered_
-  Tensor gathered_, ready_, done_, ended_, epoch_, pieces_, brought_;
+  std::unique_ptr<Gathering> channel_;
+  Tensor gathered_, pieces_, brought_;
 };
 
 }  // namespace tandem::ops

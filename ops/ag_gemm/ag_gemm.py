@@ -1,9 +1,9 @@
 """AllGather + GEMM: C[M, N] = gather(A)[M, K] · B[K, N], A sharded by rows over the ranks.
 
 One persistent kernel multiplies while copy engines push the shards. It reads the rank's own rows where they are and the
-peers' out of `gathered`, where rank r's rows begin at row r * pitch. It knows nothing of how they get there: ready[s, b] says how
-many slices of the b-th band of shard s have arrived, each of them SLICE_STEPS steps of K of all of the band's rows. So a tile
-begins with the first slice and ends shortly after the last one.
+peers' out of `gathered`, where rank r's rows begin at row r * pitch. It knows nothing of how they get there: the channel says how many
+slices of a band of rows have arrived, each of them SLICE_STEPS steps of K. So a tile begins with the first slice and ends shortly after the
+last one.
 
 A tile has BLOCK_N + BLOCK_N1 + BLOCK_N2 columns, of which the last two may be 0: a width that is no power of two, where that divides
 the work more evenly among the programs.
@@ -15,21 +15,10 @@ the first pieces of all, which share what they read. Who brings the last piece o
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.calls import end_gathering, is_last
-from ops.device.product import add_product, columns_of, product_by_pointers
+from ops.device.calls import is_last
+from ops.device.gathering import await_band, end_gathering, ends_call
+from ops.device.product import add_product, columns_of, product_by_pointers, store_tile
 from ops.device.tiles import gathered_tile, piece_of
-from tandem.simt import __syncthreads
-
-
-@tandem.jit
-def store_tile(c, c_ptr, acc, first, column, rows, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, AS_BLOCK: tl.constexpr):
-    if AS_BLOCK:
-        c.store([first, column], acc.to(c_ptr.dtype.element_ty))
-    else:
-        in_block = tl.arange(0, BLOCK_M)
-        n_range = column + tl.arange(0, BLOCK_N)
-        c_ptrs = c_ptr + (first + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
-        tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))
 
 
 @tandem.jit
@@ -41,9 +30,6 @@ def ag_gemm(
     ready_ptr,
     pieces_ptr,
     brought_ptr,
-    done_ptr,
-    ended_ptr,
-    epoch_ptr,
     m,
     n,
     k,
@@ -68,8 +54,7 @@ def ag_gemm(
 ):
     """BLOCKS: operands are read as blocks, for which rows must be whole numbers of 16 bytes; without, and with PIECES, the tile is
     BLOCK_N wide. WHOLE_BLOCKS: no row block reaches into the next shard, so C is stored as blocks too. `pieces`: room for the
-    pieces of all tiles left over; `brought`: a zero for each of these tiles, which is a zero again in the end, as `ended`. The last
-    program ends the call for the rank."""
+    pieces of all tiles left over; `brought`: a zero for each of these tiles, which is a zero again in the end."""
     rank = dl.rank()
     shards = tl.cdiv(m, shard_rows)
     blocks = tl.cdiv(shard_rows, BLOCK_M)
@@ -110,15 +95,13 @@ def ag_gemm(
             acc1 = tl.zeros((BLOCK_M, BLOCK_N1), dtype=tl.float32)
         if BLOCK_N2:
             acc2 = tl.zeros((BLOCK_M, BLOCK_N2), dtype=tl.float32)
-        in_block = tl.arange(0, BLOCK_M)
         rows = tl.minimum(m - shard * shard_rows, shard_rows) - block * BLOCK_M
-        ready = ready_ptr + shard * bands + block * BLOCK_M // band_rows
+        band = shard * bands + block * BLOCK_M // band_rows
         if BLOCKS:
             a = own if shard == rank else gathered
             for step in range(begin, end):
                 if (shard != rank) & ((step == begin) | (step % SLICE_STEPS == 0)):
-                    token = dl.wait(ready, 1, "sys", "acquire", waitValue=step // SLICE_STEPS + 1, compare="ge")
-                    row = dl.consume_token(row, token)
+                    row = dl.consume_token(row, await_band(ready_ptr, band, step // SLICE_STEPS + 1))
                 x = a.load([row, step * BLOCK_K])
                 acc = add_product(x, b, column, step * BLOCK_K, acc, B_TRANSPOSED)
                 if BLOCK_N1:
@@ -128,16 +111,15 @@ def ag_gemm(
         else:
             source = a_ptr if shard == rank else gathered_ptr
             if shard != rank:
-                token = dl.wait(ready, 1, "sys", "acquire", waitValue=tl.cdiv(steps, SLICE_STEPS), compare="ge")
-                source = dl.consume_token(source, token)
+                source = dl.consume_token(source, await_band(ready_ptr, band, tl.cdiv(steps, SLICE_STEPS)))
             b_pitch = k if B_TRANSPOSED else n
             acc = product_by_pointers(acc, source, row, rows, k, b_ptr, column, n, b_pitch, k, begin, end, BLOCK_K, B_TRANSPOSED)
         first = shard * shard_rows + block * BLOCK_M
         if PIECES > 1:
             if item < whole:
-                store_tile(c, c_ptr, acc, first, column, rows, n, BLOCK_M, BLOCK_N, BLOCKS and WHOLE_BLOCKS)
+                store_tile(c, c_ptr, acc, first, column, rows, n, BLOCKS and WHOLE_BLOCKS)
             else:
-                in_tile = in_block[:, None] * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]
+                in_tile = tl.arange(0, BLOCK_M)[:, None] * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]
                 parts = pieces_ptr + (tile - whole).to(tl.int64) * (BLOCK_M * BLOCK_N) + in_tile
                 stride = left.to(tl.int64) * (BLOCK_M * BLOCK_N)
                 tl.store(parts + piece * stride, acc)
@@ -146,17 +128,14 @@ def ag_gemm(
                     total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
                     for p in range(PIECES):
                         total += tl.load(parts + p * stride)
-                    store_tile(c, c_ptr, total, first, column, rows, n, BLOCK_M, BLOCK_N, BLOCKS and WHOLE_BLOCKS)
+                    store_tile(c, c_ptr, total, first, column, rows, n, BLOCKS and WHOLE_BLOCKS)
         else:
-            store_tile(c, c_ptr, acc, first, column, rows, n, BLOCK_M, BLOCK_N, BLOCKS and WHOLE_BLOCKS)
+            store_tile(c, c_ptr, acc, first, column, rows, n, BLOCKS and WHOLE_BLOCKS)
             if BLOCK_N1:
-                store_tile(c1, c_ptr, acc1, first, column + BLOCK_N, rows, n, BLOCK_M, BLOCK_N1, BLOCKS and WHOLE_BLOCKS)
+                store_tile(c1, c_ptr, acc1, first, column + BLOCK_N, rows, n, BLOCKS and WHOLE_BLOCKS)
             if BLOCK_N2:
-                store_tile(c2, c_ptr, acc2, first, column + BLOCK_N + BLOCK_N1, rows, n, BLOCK_M, BLOCK_N2, BLOCKS and WHOLE_BLOCKS)
+                store_tile(c2, c_ptr, acc2, first, column + BLOCK_N + BLOCK_N1, rows, n, BLOCKS and WHOLE_BLOCKS)
 
     if dl.num_ranks() > 1:
-        __syncthreads()
-        if is_last(ended_ptr, PROGRAMS):
-            tl.store(ended_ptr, 0)
-            __syncthreads()
-            end_gathering(ready_ptr, done_ptr, epoch_ptr, bands, tl.cdiv(steps, SLICE_STEPS))
+        if ends_call(ready_ptr, PROGRAMS):
+            end_gathering(ready_ptr, bands, tl.cdiv(steps, SLICE_STEPS))

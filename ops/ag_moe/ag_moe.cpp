@@ -1,7 +1,4 @@
-// Host side of AllGather + grouped GEMM: the shards travel by copy engines on the stream beside the caller's while one
-// kernel multiplies, as in ops/ag_gemm. That stream waits for the caller's, then pushes the shard to the nearest rank
-// after this one, sets its ready[me] to 1, and goes on with the next rank. The kernel's last program waits until all
-// have arrived, puts `ready` back to 0 and meets its like on the other ranks; so a captured call replays as it is.
+// Host side of AllGather + grouped GEMM: one kernel multiplies while the shards come.
 #include "ops/ag_moe/ag_moe.h"
 #include "ops/ag_moe/gathered_product.h"
 

@@ -6,10 +6,8 @@ A block's rows are needed once for each tile of columns; where these are many, a
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.arrivals import arrived, is_of_shard
-from ops.device.calls import end_gathering, is_last
+from ops.device.gathering import arrived, end_gathering, ends_call, is_of_shard
 from ops.device.routes import BLOCK_WORDS, BLOCKS, blocks_of, is_of_call, order_of
-from tandem.simt import __syncthreads
 
 SCALED_ELEMENTS = tl.constexpr(128)
 
@@ -30,9 +28,6 @@ def order_rows(
     row_scales_ptr,
     route_ptr,
     ready_ptr,
-    done_ptr,
-    ended_ptr,
-    epoch_ptr,
     findings_ptr,
     m,
     k,
@@ -78,8 +73,5 @@ def order_rows(
                 for step in range(0, steps, 32):
                     copy_rows(scales + at_scale, to_scales, steps, step, is_row, 32)
     if AWAITED:
-        __syncthreads()
-        if is_last(ended_ptr, PROGRAMS):
-            tl.store(ended_ptr, 0)
-            __syncthreads()
-            end_gathering(ready_ptr, done_ptr, epoch_ptr, 1, 1)
+        if ends_call(ready_ptr, PROGRAMS):
+            end_gathering(ready_ptr, 1, 1)

@@ -58,3 +58,15 @@ def product_by_pointers(
         a_ptrs += BLOCK_K
         b_ptrs += b_step
     return acc
+
+
+@tandem.jit
+def store_tile(c, c_ptr, acc, row, column, rows, n, AS_BLOCK: tl.constexpr):
+    """acc where c has n columns, from this row and column on: as a block of c, or by pointers, of which `rows` rows are there."""
+    if AS_BLOCK:
+        c.store([row, column], acc.to(c_ptr.dtype.element_ty))
+    else:
+        in_block = tl.arange(0, acc.shape[0])
+        n_range = column + tl.arange(0, acc.shape[1])
+        c_ptrs = c_ptr + (row + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
+        tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))

@@ -85,11 +85,7 @@ void DispatchMoe::queue(const Call& call) {
   const Tensor &route = t[8], &gathered = product_->gathered(), &scales = product_->gatheredScales();
   int stream = call.stream;
   bool isAlone = team_.size() == 1;
-  if (!isAlone) {
-    int beside = team_.streamBeside(stream);
-    team_.waitEvent(team_.recordEvent(stream), beside);
-    product_->push(t[0], t[6], rows_, beside);
-  }
+  product_->push(t[0], t[6], rows_, stream);
   dispatch_->run(t[0], t[1], t[2], route, gathered, call.numbers[0], stream, scales, ExchangeHalf::Both, t[4], t[6]);
   GroupedProduct::More more{{t[5], isAlone ? scales : t[6], t[7]}, t[9]};
   product_->launch(isAlone ? gathered : t[0], t[3], t[10], route, rows_, stream, more, false);

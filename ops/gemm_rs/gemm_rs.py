@@ -20,7 +20,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from ops.device.calls import is_last
-from ops.device.product import add_product, columns_of, packed, product_by_pointers
+from ops.device.product import add_product, columns_of, packed, product_by_pointers, store_tile
 from ops.device.tiles import place_in_shard, scattered_tile
 
 
@@ -79,6 +79,7 @@ def gemm_rs(
     peers = tl.make_tensor_descriptor(
         first_parts_ptr, shape=[rank_count, parts_rows, BLOCK_N], strides=[rank_stride, BLOCK_N, 1], block_shape=[1, BLOCK_M, BLOCK_N]
     )
+    out = None
     if OUT_BLOCKS:
         out = tl.make_tensor_descriptor(out_ptr, shape=[own_rows, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
     turns = 0  # that have arrived from all peers, as far as this program knows
@@ -90,7 +91,6 @@ def gemm_rs(
         first = owner * shard_rows + block * BLOCK_M
         rows = tl.minimum(m - owner * shard_rows, shard_rows) - block * BLOCK_M
         column = tile_n * BLOCK_N
-        n_range = column + tl.arange(0, BLOCK_N)
         acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
         if BLOCKS:
             for step in range(steps):
@@ -123,11 +123,7 @@ def gemm_rs(
                 for slot in range(ranks - 1):
                     part = tl.load(arrived + slot.to(tl.int64) * shard_tiles * (BLOCK_M * BLOCK_N) + in_part)
                     acc += packed(part, BLOCK_M, BLOCK_N).to(tl.float32)
-            if OUT_BLOCKS:
-                out.store([block * BLOCK_M, column], acc.to(out_ptr.dtype.element_ty))
-            else:
-                out_ptrs = out_ptr + (block * BLOCK_M + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
-                tl.store(out_ptrs, acc.to(out_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))
+            store_tile(out, out_ptr, acc, block * BLOCK_M, column, rows, n, OUT_BLOCKS)
 
     # All programs have read the epoch when the last one is done.
     if is_last(done_ptr, PROGRAMS):

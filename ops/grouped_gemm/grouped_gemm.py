@@ -3,8 +3,8 @@
 One persistent kernel: a program takes every PROGRAMS-th tile, and an expert without rows has none. Tiles of a group of row blocks follow
 one another column by column, as they read the same rows of B. Rows of A are read where the route says (GATHER), or stand in order.
 
-Over ranks, rows of A may be on their way: AWAITED, this rank's stand `apart` elements behind where the others arrive, and `ready` says of
-each shard when it is there.
+Over ranks, rows of A may be on their way: AWAITED, this rank's stand `apart` elements behind where the others arrive, and the
+channel says of each shard when it is there.
 
 PACKED: results are for sums of slots (ops/device/slots.py), so each thread stores what it has. COUNTED: tiles come in parts of the columns,
 and `brought` counts those of each part, so that the kernel behind, which may start beside this one, sums one part while the next is
@@ -17,12 +17,10 @@ summed. QUANTISE: so has the result.
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.arrivals import arrived, is_of_shard
-from ops.device.calls import end_gathering, is_last
+from ops.device.gathering import arrived, end_gathering, ends_call, is_of_shard
 from ops.device.product import add_product, packed, packed_width
 from ops.device.routes import BLOCK_WORDS, BLOCKS, ROWS, blocks_of, is_of_call, order_of, over, place_of, weights_of
 from tandem.libdevice import fast_dividef
-from tandem.simt import __syncthreads
 
 SCALED_ELEMENTS = tl.constexpr(128)
 LARGEST = tl.constexpr(448.0)  # of fp8e4nv
@@ -105,9 +103,6 @@ def grouped_gemm(
     out_ptr,
     route_ptr,
     ready_ptr,
-    done_ptr,
-    ended_ptr,
-    epoch_ptr,
     brought_ptr,
     bias_ptr,
     a_scales_ptr,
@@ -312,8 +307,5 @@ def grouped_gemm(
         if QUANTISE:
             clear_rows(out_scales_ptr, rows, until, tl.cdiv(n, SCALED_ELEMENTS), BLOCK_N)
     if AWAITED:
-        __syncthreads()
-        if is_last(ended_ptr, PROGRAMS):
-            tl.store(ended_ptr, 0)
-            __syncthreads()
-            end_gathering(ready_ptr, done_ptr, epoch_ptr, 1, 1)
+        if ends_call(ready_ptr, PROGRAMS):
+            end_gathering(ready_ptr, 1, 1)

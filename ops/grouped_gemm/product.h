@@ -28,7 +28,7 @@ class GroupedProduct {
 
   // Over ranks: rows of the other ranks' shards lie in `a`, those of this rank's in `own`; `ready` says which are there.
   struct Awaited {
-    Tensor own, ownScales, ready, done, ended, epoch;
+    Tensor own, ownScales, ready;
     int64_t shardRows;
   };
   // brought[i] counts the tiles of the i-th part, of `columns` columns. The launch behind may be `dependent`: a program of 8 warps

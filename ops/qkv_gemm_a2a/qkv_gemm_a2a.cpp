@@ -9,6 +9,7 @@
 #include "ops/gemm_options.h"
 #include "ops/heads.h"
 #include "ops/kernel_text.h"
+#include "ops/peer_copies.h"
 #include "ops/qkv_gemm_a2a/model.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -83,9 +84,6 @@ void QkvGemmAllToAll::pull(const GemmConfig& config, const Tensor& q, const Tens
   int64_t shard = shardRows(m, ranks), bandRows = rowsOfBand(config, shard), parts = std::min<int64_t>(hkv_, ranks);
   int64_t columns = cdiv(mostQ_, config.blockN) + 2 * cdiv(mostKv_, config.blockN);
   Heads own = headsOfRank(hq_, hkv_, ranks, rank);
-  auto rowsFrom = [&](const Tensor& t, int64_t first, int64_t rows, int64_t width) {
-    return Tensor{t.address + uint64_t(first * width * byteSize(dtype_)), {rows, width}, dtype_};
-  };
   for (int64_t first = 0, band = 0; first < shard; first += bandRows, ++band)
     for (int distance = 1; distance < ranks; ++distance) {
       int source = (rank - distance + ranks) % ranks;
@@ -96,8 +94,12 @@ void QkvGemmAllToAll::pull(const GemmConfig& config, const Tensor& q, const Tens
       auto take = [&](const Tensor& away, int64_t most, int64_t matrix, const Tensor& out, int64_t width,
                       int64_t before) {
         if (!rows || !width) return;
-        Tensor to = rowsFrom(out, before + source * shard + first, rows, width);
-        copyCommonColumns(team_, to, team_.peer(rowsFrom(away, matrix * shard + first, rows, most), source), stream);
+        Tensor to = rowsOf(out, before + source * shard + first, rows, width);
+        Tensor from = team_.peer(rowsOf(away, matrix * shard + first, rows, most), source);
+        if (width == most)
+          team_.copy(to, from, stream);
+        else
+          team_.copyColumns(to, from, 0, width, stream);
       };
       take(awayQ_, mostQ_, rank, q, own.count * d_, 0);
       for (int64_t value : {0, 1})

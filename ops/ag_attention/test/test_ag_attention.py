@@ -120,7 +120,7 @@ def test_memory(ranks, ring):
     rows = 2 * -(-100 // ranks)
     kept = (2 if ring else ranks) * (rows + 32) * 2 * (192 + 128) * 2
     for memory in tandem.launch(main, ranks=ranks).values:
-        symmetric, local = (kept + (24 if ring else 16) * ranks, 12 + 4 * 192 * 2) if ranks > 1 else (0, 0)
+        symmetric, local = (kept + (24 if ring else 16) * ranks + 16, 4 * 192 * 2) if ranks > 1 else (0, 0)
         local += 4 * rows * 4 * (128 + 4) if ring and ranks > 1 else 0
         assert memory == {"symmetric": symmetric, "local": local}
 

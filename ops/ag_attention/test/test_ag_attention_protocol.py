@@ -19,8 +19,8 @@ from gather_attention_reference import Case
 import tandem
 from tandem.check.explore import POLICIES
 
-FILES = ["device/attention.py", "device/attention_forward.py", "device/calls.py", "ag_attention/ag_attention.py"]
-_, FORWARD, CALLS, KERNEL = FILES
+FILES = [*(f"device/{name}.py" for name in ("attention", "calls", "attention_forward", "gathering")), "ag_attention/ag_attention.py"]
+*_, FORWARD, CHANNEL, KERNEL = FILES
 BLOCK_M, BLOCK_N, D = 32, 16, 64
 
 AWAITED = '"sys", "acquire", waitValue=arrival[5] + band + 1'
@@ -37,8 +37,8 @@ PLANTED = {
     "relaxed wait": ((FORWARD, AWAITED, AWAITED.replace("acquire", "relaxed")), "race"),
     "narrow wait": ((FORWARD, AWAITED, AWAITED.replace("sys", "cta")), "race|scope"),
     "signal of the next rank": ((KERNEL, "ready_ptr + peer, first", "ready_ptr + (peer + 1) % ranks, first"), "race|deadlock|livelock"),
-    "not put back": ((CALLS, PUT_BACK, ""), "race|wrong"),
-    "ranks do not meet": ((CALLS, MET, ""), "race|signal|deadlock|wrong"),
+    "not put back": ((CHANNEL, PUT_BACK, ""), "race|wrong"),
+    "ranks do not meet": ((CHANNEL, MET, ""), "race|signal|deadlock|wrong"),
     "peers' keys from a rank on": (
         (KERNEL, "(first + slot * pitch, ", "(first + (slot + 1) % ranks * pitch, "),
         "race|wrong|uninitialised",
@@ -50,7 +50,7 @@ PLANTED = {
     ),
     "ring: the most of the scores not kept": ((KERNEL, "    tl.store(at + V + 1, sums[2], mask=inside)\n", ""), "wrong"),
     "ring with a window: arrivals not awaited": (
-        (KERNEL, "for nth in range(first_nth, end_nth):\n                    dl", "for nth in range(0):\n                    dl"),
+        (KERNEL, "for nth in range(first_nth, end_nth):\n                    aw", "for nth in range(0):\n                    aw"),
         "race",
     ),
     "ring: own keys in every launch": ((KERNEL, "    elif BEGINS:", "    else:"), "wrong"),
@@ -82,8 +82,7 @@ class Launches:
         self.free = team.zeros((team.size,), "int64", name="free")
         self.state = team.local_from_array(np.zeros(shard * case.heads[0] * (D + 4), np.float32), name="state")
         self.all = [team.zeros((self.slots * self.pitch, case.heads[1], D), case.dtype, name=n) for n in ("keys", "values")]
-        self.ready, self.done = (team.zeros((team.size,), "int64", name=n) for n in ("ready", "done"))
-        self.ended, self.epoch = (team.local_from_array(np.zeros(1, t), name=t) for t in ("int32", "int64"))
+        self.ready = team.zeros((2 * team.size + 2,), "int64", name="ready")[team.size + 2 :]
         self.beside = team.new_stream()
 
     def copy(self, to, x, group):
@@ -194,7 +193,7 @@ class Launches:
             "BEGINS": begins,
             "ENDS": ends,
         }
-        pointers = (q, k, v, *self.all, lse, lse, lse, out, self.ready, self.done, self.ended, self.epoch, self.state)
+        pointers = (q, k, v, *self.all, lse, lse, lse, out, self.ready, self.state)
         self.kernel[(hq // self.groups, blocks, self.groups)](*pointers, *numbers, **constants, num_warps=4)
 
 

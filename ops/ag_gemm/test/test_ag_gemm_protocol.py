@@ -15,41 +15,42 @@ from changed_kernels import imported
 import tandem
 from tandem.ops import rows_of_rank, shard_rows
 
-KERNEL, CALLS = "ag_gemm/ag_gemm.py", "device/calls.py"
-FILES = [KERNEL, CALLS, "device/product.py", "device/tiles.py"]
+KERNEL, CHANNEL = "ag_gemm/ag_gemm.py", "device/gathering.py"
+FILES = [KERNEL, CHANNEL, "device/calls.py", "device/product.py", "device/tiles.py"]
 BLOCK, N, K, SLICE = 16, 32, 64, 32  # a slice is two steps of K
 
-AWAIT = 'token = dl.wait(ready, 1, "sys", "acquire", waitValue=step // SLICE_STEPS + 1, compare="ge")'
+AWAIT = "await_band(ready_ptr, band, step // SLICE_STEPS + 1)"
+WAIT = 'dl.wait(ready_ptr + band, 1, "sys", "acquire", waitValue=slices, compare="ge")'
 WHEN = "(step == begin) | (step % SLICE_STEPS == 0)"
-READY = "ready = ready_ptr + shard * bands + block * BLOCK_M // band_rows"
+BAND = "band = shard * bands + block * BLOCK_M // band_rows"
 BACK = "shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)"
 ALL_HERE = "shmem.signal_wait_until(ready_ptr + band, shmem.NVSHMEM_CMP_EQ, slices)"
 DONE = "shmem.signal_op(done_ptr + rank, call, shmem.NVSHMEM_SIGNAL_SET, peer)"
 MEET = "shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)"
-EPOCH = "    tl.store(epoch_ptr, call)"
-LAST, LAST_PIECE = "is_last(ended_ptr, PROGRAMS)", "is_last(brought_ptr + (tile - whole), PIECES)"
-ENDED, PIECE = "tl.store(ended_ptr, 0)", "tl.store(parts + piece * stride, acc)"
+EPOCH = "    tl.store(ready_ptr + EPOCH, call)"
+LAST, LAST_PIECE = "ends_call(ready_ptr, PROGRAMS)", "is_last(brought_ptr + (tile - whole), PIECES)"
+ENDED, PIECE = "tl.store(ready_ptr + ENDED, 0)", "tl.store(parts + piece * stride, acc)"
 COUNTED = "tl.store(brought_ptr + (tile - whole), 0)"
-LOAD, COPY, TOLD, WAITING = "x = a.load([row", "stream.copy(there", "stream.signal_write(", "dl.wait(ready, 1"
+LOAD, COPY, TOLD, WAITING = "x = a.load([row", "stream.copy(there", "stream.signal_write(", "dl.wait(ready_ptr + band"
 ADDED = "total += tl.load(parts"
 
 # The name; the file, its text and what stands in its place; words of the kinds of reports; parts of lines that the report names.
 # Without kinds only a result is wrong.
 PLANTED = {
-    "no wait for rows": ((KERNEL, AWAIT, "token = 0"), "race", [LOAD, COPY]),
-    "a slice too few": ((KERNEL, AWAIT, AWAIT.replace(" + 1,", ",")), "race", [LOAD, COPY]),
-    "rows awaited on the GPU alone": ((KERNEL, AWAIT, AWAIT.replace('"sys"', '"gpu"')), "scope|race", [WAITING, TOLD]),
-    "a wait that acquires nothing": ((KERNEL, AWAIT, AWAIT.replace("acquire", "relaxed")), "race", [LOAD, COPY]),
+    "no wait for rows": ((KERNEL, f"dl.consume_token(row, {AWAIT})", "row"), "race", [LOAD, COPY]),
+    "a slice too few": ((KERNEL, AWAIT, AWAIT.replace(" + 1)", ")")), "race", [LOAD, COPY]),
+    "rows awaited on the GPU alone": ((CHANNEL, WAIT, WAIT.replace('"sys"', '"gpu"')), "scope|race", [WAITING, TOLD]),
+    "a wait that acquires nothing": ((CHANNEL, WAIT, WAIT.replace("acquire", "relaxed")), "race", [LOAD, COPY]),
     "a wait for the first slice alone": ((KERNEL, WHEN, "(step == begin)"), "race", [LOAD, COPY]),
-    "another band's signal": ((KERNEL, READY, "ready = ready_ptr + shard * bands"), "race", [LOAD, COPY]),
-    "another shard's signal": ((KERNEL, READY, READY.replace("shard *", "(shard + 1) % shards *")), "race|deadlock", []),
-    "signals that are not put back": ((CALLS, BACK, "pass"), "race|signal-misuse|deadlock", []),
-    "an end before all is there": ((CALLS, ALL_HERE, "pass"), "signal-misuse|race", ["shmem.signal_op(ready_ptr"]),
-    "ranks that do not meet": ((CALLS, MEET, "pass"), "race|signal-misuse", []),
-    "a rank that is not told": ((CALLS, DONE, DONE.replace("SIGNAL_SET, peer", "SIGNAL_SET, rank")), "deadlock", [MEET]),
-    "calls with one number": ((CALLS, EPOCH, "    pass"), "race|signal-misuse", []),
+    "another band's signal": ((KERNEL, BAND, "band = shard * bands"), "race", [LOAD, COPY]),
+    "another shard's signal": ((KERNEL, BAND, BAND.replace("shard *", "(shard + 1) % shards *")), "race|deadlock", []),
+    "signals that are not put back": ((CHANNEL, BACK, "pass"), "race|signal-misuse|deadlock", []),
+    "an end before all is there": ((CHANNEL, ALL_HERE, "pass"), "signal-misuse|race", ["shmem.signal_op(ready_ptr"]),
+    "ranks that do not meet": ((CHANNEL, MEET, "pass"), "race|signal-misuse", []),
+    "a rank that is not told": ((CHANNEL, DONE, DONE.replace("SIGNAL_SET, peer", "SIGNAL_SET, rank")), "deadlock", [MEET]),
+    "calls with one number": ((CHANNEL, EPOCH, "    pass"), "race|signal-misuse", []),
     "an end by the last program but one": ((KERNEL, LAST, LAST.replace("PROGRAMS", "PROGRAMS - 1")), "race|signal-misuse|deadlock", []),
-    "programs that are not counted anew": ((KERNEL, ENDED, "pass"), "race|signal-misuse|deadlock", []),
+    "programs that are not counted anew": ((CHANNEL, ENDED, "pass"), "race|signal-misuse|deadlock", []),
     "a tile without its last piece": ((KERNEL, LAST_PIECE, LAST_PIECE.replace("PIECES", "PIECES - 1")), "race", ["tl.store(parts", ADDED]),
     "pieces at one place": ((KERNEL, PIECE, "tl.store(parts, acc)"), "race", ["tl.store(parts, acc)"]),
     "pieces that are not counted anew": ((KERNEL, COUNTED, "pass"), "", []),
@@ -80,10 +81,9 @@ def calls(team, kernel, cases, host=None, programs=5, pieces=2):
     pitch = -(-shard_rows(most, ranks) // BLOCK) * BLOCK
     bands, tiles = pitch // BLOCK, ranks * (pitch // BLOCK) * (N // BLOCK)
     gathered = team.zeros((ranks * pitch, K), "fp32", name="gathered")
-    ready, done = team.zeros(ranks * bands, "int64", name="ready"), team.zeros(ranks, "int64", name="done")
+    ready = team.zeros(ranks + 2 + ranks * bands, "int64", name="ready")[ranks + 2 :]
     of_pieces = team.local_from_array(np.zeros(tiles * pieces * BLOCK * BLOCK, np.float32))
-    brought, ended = (team.local_from_array(np.zeros(count, np.int32)) for count in (tiles, 1))
-    epoch, moving = team.local_from_array(np.zeros(1, np.int64)), team.local_from_array(np.zeros((pitch, K), np.float32))
+    brought, moving = team.local_from_array(np.zeros(tiles, np.int32)), team.local_from_array(np.zeros((pitch, K), np.float32))
     beside = team.new_stream()
     for call, m in enumerate(cases):
         shard, own = shard_rows(m, ranks), rows_of_rank(m, ranks, rank)
@@ -94,7 +94,7 @@ def calls(team, kernel, cases, host=None, programs=5, pieces=2):
         if host != "rows behind nothing of the call's stream":
             beside.wait_event(team.stream.record_event())
         kernel[(programs,)](
-            moving, gathered, of_b, out, ready, of_pieces, brought, done, ended, epoch, m, N, K, max(own, 1), shard, pitch,
+            moving, gathered, of_b, out, ready, of_pieces, brought, m, N, K, max(own, 1), shard, pitch,
             ranks * pitch, bands, BLOCK, BLOCK_M=BLOCK, BLOCK_N=BLOCK, BLOCK_N1=0, BLOCK_N2=0, BLOCK_K=BLOCK, SLICE_STEPS=SLICE // BLOCK,
             GROUP=1, PIECES=pieces, PROGRAMS=programs, BLOCKS=True, WHOLE_BLOCKS=shard % BLOCK == 0, B_TRANSPOSED=False,
             stream=team.stream, num_warps=4,

@@ -134,7 +134,7 @@ def test_memory():
         return DispatchMoe(team, *sizes).memory(), MoeCombine(team, *sizes).memory()
 
     up, down = tandem.launch(main, ranks=2).values[0]
-    assert up["symmetric"] == 2 * 3 * 40 * 4 + 2 * 2 * 7 * 16 + 2 * (1 + 2) * 8 + 2 * 2 * 8
+    assert up["symmetric"] == 2 * 3 * 40 * 4 + 2 * 2 * 7 * 16 + 2 * (1 + 2) * 8 + 2 * 8 * (2 + 1)
     assert down["symmetric"] == 3 * 32 * 4 + 8 + 2 * 8 + 8 * 8
 
 

@@ -13,7 +13,7 @@ from moe_reference import rows_of, scales
 
 from tandem.ops import RouteIds, route_parts, route_words, shard_rows
 
-FILES = [f"device/{name}.py" for name in ("arrivals", "calls", "findings", "product", "routes", "signals", "slots")]
+FILES = [f"device/{name}.py" for name in ("calls", "findings", "gathering", "product", "routes", "signals", "slots")]
 FILES += [
     "grouped_gemm/grouped_gemm.py",
     "moe_rs/moe_rs.py",
@@ -43,8 +43,7 @@ class Layer:
         self.ordered = ordered
         self.shard, slots, ranks = shard_rows(m, team.size), m * top_k, team.size
         self.gathered = team.zeros((ranks * self.shard, hidden), case.dtype, name="gathered")
-        self.ready, self.done = team.zeros(ranks, "int64", name="ready"), team.zeros(ranks, "int64", name="done")
-        self.ended, self.epoch = self._local((1,), "int32"), self._local((1,), "int64")
+        self.ready = team.zeros(2 * ranks + 2, "int64", name="ready")[ranks + 2 :]
         self.in_order = team.local_empty((slots, hidden), case.dtype, name="rows in order")
         width = -(-hidden // 32) * 32
         self.rows = team.local_from_array(np.zeros((slots, width), np.float32), name="rows")
@@ -114,7 +113,7 @@ class Layer:
         a, rows = self.gathered, m
         apart = (x.address - self.gathered.address) // x.itemsize - rank * self.shard * hidden
         if self.ordered:
-            given = (a, self.route, self.in_order, self.route, self.route, self.ready, self.done, self.ended, self.epoch, self.findings)
+            given = (a, self.route, self.in_order, self.route, self.route, self.ready, self.findings)
             constants = {"PROGRAMS": PROGRAMS, "E": experts, "TOP_K": top_k, "BLOCK_M": BLOCK, "ROWS": 8, "COLUMNS": 32}
             constants |= {"SCALED": False, "AWAITED": True}
             self.kernels["order_rows"][(PROGRAMS,)](*given, m, hidden, self.shard, apart, 0, **constants, num_warps=1)
@@ -122,7 +121,7 @@ class Layer:
             self._push(x, x_scales)
             if "loads the product" in self.host:  # for which a device may finish what it runs
                 team.stream.synchronize()
-        arguments = (a, w, self.h, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
+        arguments = (a, w, self.h, self.route, self.ready, self.brought)
         arguments += (self.route, self.gathered_scales, w_scales, self.h_scales) if self.scaled else (self.route,) * 4
         ways = {
             "GATHER": not self.ordered,
@@ -144,7 +143,7 @@ class Layer:
         """moe_rs: w [experts, hidden, inner], out [own rows, hidden]. A part has one column of tiles."""
         team, (m, hidden, inner, experts, top_k) = self.team, self.case.sizes
         self.beside.wait_event(team.stream.record_event())
-        arguments = (self.h, w, self.rows, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
+        arguments = (self.h, w, self.rows, self.route, self.ready, self.brought)
         arguments += (self.route, self.h_scales, w_scales, self.route) if self.scaled else (self.route,) * 4
         ways = {"GATHER": False, "SCATTER": False, "WEIGH": False, "AWAITED": False, "COUNTED": True, "PACKED": True, "QUANTISE": False}
         constants = self._constants()
@@ -162,7 +161,7 @@ class Layer:
         """moe_ar: w [experts, hidden, inner], out [m, hidden]."""
         team, (m, hidden, inner, experts, top_k), stream = self.team, self.case.sizes, self.team.stream
         self.beside.wait_event(stream.record_event())
-        arguments = (self.h, w, self.rows, self.route, self.ready, self.done, self.ended, self.epoch, self.brought)
+        arguments = (self.h, w, self.rows, self.route, self.ready, self.brought)
         ways = {"GATHER": False, "SCATTER": False, "WEIGH": False, "AWAITED": False, "COUNTED": False, "QUANTISE": False, "PACKED": True}
         sizes = (*(self.route,) * 4, self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0, hidden, 0, 1)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)

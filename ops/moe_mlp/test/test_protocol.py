@@ -16,8 +16,8 @@ from test_moe import Case, rows_on
 
 import tandem
 
-GEMM, RS, CALLS, ROUTE = "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py", "device/calls.py", "route/blocks.py"
-ARRIVALS, ORDER = "device/arrivals.py", "ag_moe/ag_moe.py"
+GEMM, RS, CHANNEL, ROUTE = "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py", "device/gathering.py", "route/blocks.py"
+ORDER = "ag_moe/ag_moe.py"
 AR, TELL = "all_reduce/two_shot.py", "device/signals.py"
 TAKEN_ITEM = "item = take(taken_ptr)\n"
 TO = "                to = dl.symm_at(parts_ptr, owner) + slot * shard\n"
@@ -34,6 +34,7 @@ BLOCKS = "tl.where(here == total, all_blocks, here // BLOCK)"
 RESET = "                shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)\n"
 MEETING = "            shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)\n"
 CALL = "    call = tl.load(epoch_ptr) + 1\n"
+ENDING = "    call = tl.load(ready_ptr + EPOCH) + 1\n"
 BEGUN = '        token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=call, compare="ge")\n'
 RESET_ITEMS = "        tl.store(taken_ptr, 0)\n"
 OWN = '                token = dl.wait(signal, RANKS - 1, "sys", "acquire", waitValue=call, compare="ge")\n'
@@ -51,20 +52,20 @@ GATHER = {
     "wait dropped": ((GEMM, SOURCE, "            source = a_ptr\n"), "race", ROWS),
     "one shard too few": ((GEMM, SOURCE, SOURCE.replace("turn)", "turn - 1)")), "race", ROWS),
     "first instead of last shard": ((ROUTE, BLOCKS, "tl.cdiv(here, BLOCK)"), "race", ROWS),
-    "relaxed wait": ((ARRIVALS, ARRIVED, ARRIVED.replace("acquire", "relaxed")), "race", ROWS),
+    "relaxed wait": ((CHANNEL, ARRIVED, ARRIVED.replace("acquire", "relaxed")), "race", ROWS),
     "narrow wait": (
-        (ARRIVALS, ARRIVED, ARRIVED.replace("sys", "gpu")),
+        (CHANNEL, ARRIVED, ARRIVED.replace("sys", "gpu")),
         "scope",
         ["tl.minimum(turn, rank)", "self.beside.signal_write(signal, 1)"],
     ),
-    "stale wait": ((ARRIVALS, ARRIVED, ARRIVED.replace("waitValue=1", "waitValue=0")), "race", ROWS),
-    "reset omitted": ((CALLS, RESET, ""), "race", ROWS),
-    "meeting left out": ((CALLS, MEETING, ""), "race", ROWS),
-    "stale epoch": ((CALLS, CALL, CALL.replace(" + 1", "")), "race", ROWS),
+    "stale wait": ((CHANNEL, ARRIVED, ARRIVED.replace("waitValue=1", "waitValue=0")), "race", ROWS),
+    "reset omitted": ((CHANNEL, RESET, ""), "race", ROWS),
+    "meeting left out": ((CHANNEL, MEETING, ""), "race", ROWS),
+    "stale epoch": ((CHANNEL, ENDING, ENDING.replace(" + 1", "")), "race", ROWS),
     "ended by the last but one": (
-        (GEMM, "is_last(ended_ptr, PROGRAMS)", "is_last(ended_ptr, PROGRAMS - 1)"),
+        (GEMM, "ends_call(ready_ptr, PROGRAMS)", "ends_call(ready_ptr, PROGRAMS - 1)"),
         "race|signal-misuse",
-        [("tl.store(ended_ptr, 0)", "signal_op(ready_ptr + band, 0"), ("is_last(ended_ptr", "dl.wait(ready_ptr")],
+        [("tl.store(ready_ptr + ENDED, 0)", "signal_op(ready_ptr + band, 0"), ("tl.atomic_add(count_ptr", "dl.wait(ready_ptr")],
     ),
     "signal before copy": ("signal first", "race", ROWS),
     "wrong slot": ("wrong slot", "race", ROWS),
@@ -75,9 +76,9 @@ ORDERED = {
     "wait dropped": ((ORDER, IN_ORDER, "            source = x_ptr\n"), "race", ORDERED_ROWS),
     "one shard too few": ((ORDER, IN_ORDER, IN_ORDER.replace("words + 3)", "words + 3) - 1")), "race", ORDERED_ROWS),
     "ended by the last but one": (
-        (ORDER, "is_last(ended_ptr, PROGRAMS)", "is_last(ended_ptr, PROGRAMS - 1)"),
+        (ORDER, "ends_call(ready_ptr, PROGRAMS)", "ends_call(ready_ptr, PROGRAMS - 1)"),
         "race|signal-misuse",
-        [("tl.store(ended_ptr, 0)", "signal_op(ready_ptr + band, 0"), ("is_last(ended_ptr", "dl.wait(ready_ptr")],
+        [("tl.store(ready_ptr + ENDED, 0)", "signal_op(ready_ptr + band, 0"), ("tl.atomic_add(count_ptr", "dl.wait(ready_ptr")],
     ),
     **{
         name: (change, kinds, ORDERED_ROWS if lines is ROWS else lines)

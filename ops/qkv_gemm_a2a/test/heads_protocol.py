@@ -12,8 +12,8 @@ from changed_kernels import imported
 
 from tandem.ops import heads_of_rank, rows_of_rank
 
-BEFORE, BEHIND, CALLS, PRODUCT = "qkv_gemm_a2a/qkv_gemm_a2a.py", "a2a_o_gemm/a2a_o_gemm.py", "device/calls.py", "device/product.py"
-FILES = [BEFORE, BEHIND, CALLS, PRODUCT, "device/heads.py", "device/tiles.py"]
+BEFORE, BEHIND, CHANNEL = "qkv_gemm_a2a/qkv_gemm_a2a.py", "a2a_o_gemm/a2a_o_gemm.py", "device/gathering.py"
+FILES = [BEFORE, BEHIND, CHANNEL, *(f"device/{name}.py" for name in ("calls", "heads", "product", "tiles"))]
 BLOCK, PROGRAMS = 16, 3
 
 
@@ -135,7 +135,7 @@ class BehindLaunches(Launches):
         team, ranks = self.team, self.team.size
         self.pitch = -(-self.shard // BLOCK) * BLOCK
         self.gathered = team.zeros((ranks * self.pitch, self.q_width), self.case.dtype, name="gathered")
-        self.ready, self.done = self.zeros(ranks, "ready"), self.zeros(ranks, "done")
+        self.ready = self.zeros(2 * ranks + 2, "ready")[ranks + 2 :]
 
     def push(self, x):
         rank, ranks, host = self.team.rank, self.team.size, self.host
@@ -167,7 +167,7 @@ class BehindLaunches(Launches):
         out = team.local_empty((rows, case.n), case.dtype, name="out")
         self.begin()
         own = x[min(team.rank * shard, case.m - 1) :] if width else self.gathered
-        pointers = (own, self.gathered, w, out, self.ready, self.done, self.ended, self.epoch)
+        pointers = (own, self.gathered, w, out, self.ready)
         numbers = (case.n, rows, width or self.q_width, self.pitch, team.size * self.pitch, -(-shard // BLOCK), BLOCK)
         blocks = {"BLOCKS": rows > 0, "OUT_BLOCKS": rows > 0}
         self.kernel[(PROGRAMS,)](*pointers, *numbers, **self.constants(WIDTH=self.q_width, **blocks), num_warps=2)

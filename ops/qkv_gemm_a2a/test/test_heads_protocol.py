@@ -2,7 +2,7 @@
 its lines; as they are, they are right, of small instances under every schedule."""
 
 import pytest
-from heads_protocol import BEFORE, BEHIND, CALLS, calls, kernels
+from heads_protocol import BEFORE, BEHIND, CHANNEL, calls, kernels
 from heads_reference import Before, Behind
 
 import tandem
@@ -18,15 +18,16 @@ EARLY = "        if owner != rank:\n            " + TOLD.replace("brought,", "br
 AWAY = "part, owner, row, at, rows, Q_WIDTH"
 PART = "value * part_count + part_of(owner, ranks, HKV)"
 TURN = "tl.where((first_rank <= rank) & (rank + 1 < end_rank), rank + 1, first_rank)"
-AWAITED = 'dl.wait(ready_ptr + source, 1, "sys", "acquire", waitValue=row // band_rows + 1'
+AWAITED = "await_band(ready_ptr, source, row // band_rows + 1)"
+AWAIT = 'dl.wait(ready_ptr + band, 1, "sys", "acquire"'
 PUT_BACK = "                shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)\n"
 MET = "            shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)\n"
-LAST = "is_last(ended_ptr, PROGRAMS)"
+LAST = "ends_call(ready_ptr, PROGRAMS)"
 
 # What reports show.
 STORE, STORE_KEYS, LOAD = "to.store([matrix, row, column]", "store_part(away_kv, ", "acc = add_product(a.load([at, step * BLOCK_K])"
 TELL, TAKEN, PUT = "dl.notify(brought", "self.beside.copy(to, x)", "self.beside.signal_write(signal, 0)"
-COPY, WAIT, AHEAD = "self.beside.copy(to", "token = dl.wait(ready_ptr", "self.beside.signal_wait(signal, "
+COPY, WAIT, AHEAD = "self.beside.copy(to", "dl.wait(ready_ptr", "self.beside.signal_wait(signal, "
 LOOK, BEGIN, PUSHED, RESET = "dl.wait(begun_ptr", "dl.notify(begun_ptr", "signal_write(signal, band + 1)", "shmem.signal_op(ready_ptr"
 WRONG = "wrong result"
 
@@ -48,13 +49,13 @@ PLANTED = {
     "shared keys: only one is told": ("Before", (BEFORE, TOLD_ALL, TOLD_ALL.replace("peer", "owner")), "signal-misuse", [TELL, PUT]),
     "shared keys: in no peer's turn": ("Before", (BEFORE, TURN, "first_rank"), "deadlock", [AHEAD]),
     "wait dropped": ("Behind", (BEHIND, "if nth > 0:", "if nth > ranks:"), "race", [LOAD, TAKEN]),
-    "one band too few": ("Behind", (BEHIND, AWAITED, AWAITED[:-4]), "race", [LOAD, TAKEN]),
-    "relaxed wait": ("Behind", (BEHIND, AWAITED, AWAITED.replace("acquire", "relaxed")), "race", [LOAD, TAKEN]),
-    "narrow wait": ("Behind", (BEHIND, AWAITED, AWAITED.replace("sys", "cta")), "race", [WAIT, PUSHED]),
-    "signal of the next rank": ("Behind", (BEHIND, "ready_ptr + source, 1", "ready_ptr + (source + 1) % ranks, 1"), "deadlock", [WAIT]),
+    "one band too few": ("Behind", (BEHIND, AWAITED, AWAITED[:-5] + ")"), "race", [LOAD, TAKEN]),
+    "relaxed wait": ("Behind", (CHANNEL, AWAIT, AWAIT.replace("acquire", "relaxed")), "race", [LOAD, TAKEN]),
+    "narrow wait": ("Behind", (CHANNEL, AWAIT, AWAIT.replace("sys", "cta")), "race", [WAIT, PUSHED]),
+    "signal of the next rank": ("Behind", (BEHIND, AWAITED, AWAITED.replace("source", "(source + 1) % ranks")), "deadlock", [WAIT]),
     "heads of the next rank": ("Behind", (BEHIND, "source * pitch)", "(source + 1) % ranks * pitch)"), WRONG, []),
-    "not put back": ("Behind", (CALLS, PUT_BACK, ""), "signal-misuse", [WAIT, PUSHED]),
-    "ranks do not meet": ("Behind", (CALLS, MET, ""), "race", [LOAD, TAKEN]),
+    "not put back": ("Behind", (CHANNEL, PUT_BACK, ""), "signal-misuse", [WAIT, PUSHED]),
+    "ranks do not meet": ("Behind", (CHANNEL, MET, ""), "race", [LOAD, TAKEN]),
     "ended by the last but one": ("Behind", (BEHIND, LAST, LAST.replace("PROGRAMS", "PROGRAMS - 1")), "signal-misuse", [WAIT, RESET]),
     "host: not waited for": ("Before", None, "race", [STORE, TAKEN]),
     "host: one tile too few": ("Before", None, "signal-misuse", [TELL, PUT]),

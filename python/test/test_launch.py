@@ -129,6 +129,18 @@ TEAM = {
     "peer outside": (lambda t: t.zeros(4).peer(2), IndexError, "rank 2 is not one of the team's 2 ranks"),
     "peer of local memory": (lambda t: t.local_empty(4).peer(1), ValueError, "only symmetric tensors have peers"),
     "peer freed": (lambda t: t.zeros(4).peer(1 - t.rank).free(), ValueError, "a view cannot be freed"),
+    "columns of an array": (lambda t: t.stream.copy_columns(t.zeros(8), zeros(8), 0, 1), TypeError, "not `ndarray`"),
+    "columns of other shapes": (
+        lambda t: t.stream.copy_columns(t.zeros((2, 4)), t.zeros((2, 5)), 0, 1),
+        ValueError,
+        r"\[2, 5\] are copied into",
+    ),
+    "columns behind the last": (
+        lambda t: t.stream.copy_columns(t.zeros((2, 4)), t.zeros((2, 4)), 2, 3),
+        ValueError,
+        "3 columns from column 2 of 4",
+    ),
+    "columns of a view": (lambda t: t.stream.copy_columns(t.zeros((4, 4)), t.zeros((4, 8))[:, :4], 0, 1), ValueError, "contiguous"),
     "copy of an array": (lambda t: t.stream.copy(t.zeros(8), zeros(8)), TypeError, "not `ndarray`"),
     "unknown event": (lambda t: t.stream.wait_event(77), RuntimeError, "event 77 was never recorded"),
     "team without its maker": (lambda t: t.split([1 - t.rank]), RuntimeError, "is not a member of the team"),

@@ -44,6 +44,18 @@ def test_more_chunks_where_the_way_is_long_and_programs_are_short():
     assert best(many, H200).microseconds < best(many, H200, bands=1).microseconds
 
 
+def test_slices_where_programs_would_wait_for_the_last_chunk():
+    """Few columns: each program of the peers' rows needs nearly all the time that the copy takes. Else none."""
+    plans = [
+        best(product("all_gather", 8192, n, k), H200, slices=None) for n, k in [(1024, 12288), (896, 14336), (7168, 8192), (2048, 28672)]
+    ]
+    assert [plan.slices > 1 for plan in plans] == [True, True, False, False]
+    few = product("all_gather", 8192, 1024, 12288)
+    assert plans[0].microseconds < 0.9 * best(few, H200).microseconds
+    assert best(few, H200, slices=2).slices == 2
+    assert best(dataclasses.replace(few, operations=0), H200, slices=None).slices == 1
+
+
 def test_what_is_given_is_kept():
     call = product("reduce_scatter", 8192, 8192, 7168)
     assert [best(call, H200, bands=4).bands, best(call, H200, bands=4).path] == [4, "copies"]

@@ -68,12 +68,12 @@ def grid_of(kernel, m, n):
     return (3,) if kernel in (persistent, clamped) else (-(-m // 16) * -(-n // 16),)
 
 
-def run(kernel, ranks, rows, n, k, seed, overlapped=True, bands=4, calls=2):
+def run(kernel, ranks, rows, n, k, seed, overlapped=True, bands=4, calls=2, slices=None):
     m = ranks * rows
     random = np.random.default_rng(seed)
     lefts = [random.standard_normal((m, k)).astype(np.float16) for _ in range(calls)]
     right = random.standard_normal((k, n)).astype(np.float16)
-    derived = tandem.overlap(collective="all_gather", consumer=kernel, over="a_ptr", bands=bands)
+    derived = tandem.overlap(collective="all_gather", consumer=kernel, over="a_ptr", bands=bands, slices=slices)
 
     def main(team):
         a, b, c = team.empty((m, k), "float16", name="a"), team.local_from_array(right), team.local_empty((m, n), "float16")
@@ -101,7 +101,7 @@ def test_equal_to_the_run_after_the_gathering(kernel, ranks, seed):
             assert (value == want).all()
 
 
-def run_plain(kernel, grid, ranks, rows, n, k, seed, overlapped):
+def run_plain(kernel, grid, ranks, rows, n, k, seed, overlapped, slices=None):
     m = ranks * rows
     random = np.random.default_rng(seed)
     left, right = random.integers(-2, 3, (m, k)).astype(np.float32), random.integers(-2, 3, (k, n)).astype(np.float32)
@@ -111,7 +111,8 @@ def run_plain(kernel, grid, ranks, rows, n, k, seed, overlapped):
         c, d = team.zeros((m, n), "float32"), team.zeros(m, "float32")
         own = slice(team.rank * rows, (team.rank + 1) * rows) if overlapped else slice(0, m)
         a[own] = left[own]
-        launched = tandem.overlap(collective="all_gather", consumer=kernel, over="a_ptr", bands=3) if overlapped else kernel
+        plan = dict(bands=3, slices=slices)
+        launched = tandem.overlap(collective="all_gather", consumer=kernel, over="a_ptr", **plan) if overlapped else kernel
         launched[grid(-(-m // 16), -(-n // 16))](a, b, c, d, m, n, k, B=16)
         return np.array(c), np.array(d)
 

@@ -82,11 +82,14 @@ def Dist_ConsumeTokenOp : Dist_PureOp<"consume_token", [Tile_DerivesPointer, All
 def Dist_ArrivingOp : Dist_PureOp<"arriving", [Tile_DerivesPointer, AllTypesMatch<["value", "result"]>]> {
   let summary =
     "a pointer to memory that arrives in chunks of `chunk` elements: the i-th is there when the i-th of the `chunks` words is at least "
-    "`epoch`; the compiler puts waits before the loads";
-  let arguments = (ins Tile_Ptr:$value, Tile_Ptr:$words, I64:$chunk, I64:$chunks, AnyInteger:$epoch);
+    "`epoch`; the compiler puts waits before the loads. `slices`, the elements of a row and of a slice of it: a chunk arrives slice by "
+    "slice, and the j-th is there when its word is at least `epoch` + j";
+  let arguments = (ins Tile_Ptr:$value, Tile_Ptr:$words, I64:$chunk, I64:$chunks, AnyInteger:$epoch, Variadic<I64>:$slices);
   let results = (outs Tile_Ptr:$result);
   let assemblyFormat =
-    "$value `by` $words `[` $chunk `x` $chunks `]` `at` $epoch attr-dict `:` type($value) `,` type($words) `,` type($epoch)";
+    "$value `by` $words `[` $chunk `x` $chunks `]` (`in` $slices^)? `at` $epoch attr-dict `:` type($value) `,` type($words) `,` "
+    "type($epoch)";
+  let hasVerifier = 1;
 }
 def Dist_LeavingOp : Dist_PureOp<"leaving", [Tile_DerivesPointer, AllTypesMatch<["value", "result"]>]> {
   let summary =

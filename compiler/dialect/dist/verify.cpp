@@ -28,6 +28,12 @@ LogicalResult WaitOp::verify() {
   return success();
 }
 
+LogicalResult ArrivingOp::verify() {
+  if (getSlices().empty() || getSlices().size() == 2) return success();
+  return fault(*this) << "has " << getSlices().size()
+                      << " numbers of slices: the elements of a row and those of a slice are needed";
+}
+
 LogicalResult NotifyOp::verify() { return verifySignal(*this, getPointer().getType()); }
 LogicalResult PutSignalOp::verify() { return verifySignal(*this, getSignalPointer().getType()); }
 LogicalResult SignalOp::verify() { return verifySignal(*this, getPointer().getType()); }

@@ -111,9 +111,13 @@ static Value arrivingRow(Context& c, const Arguments& a) {
               chunks = integer(c, a["chunks"], Scalar::Int64, "chunks"),
               epoch = integer(c, a["epoch"], element.scalar, "epoch");
   if (a["value"].isTensor()) pointer(c, a["value"], "value");
+  llvm::SmallVector<mlir::Value> slices;
+  if (a["row"].isNone() != a["slice"].isNone()) c.fail("type", "`row` and `slice` go together");
+  for (const char* name : {"row", "slice"})
+    if (!a[name].isNone()) slices.push_back(integer(c, a[name], Scalar::Int64, name));
   auto arriving = [&](mlir::Value value) -> mlir::Value {
     if (!mlir::isa<tile::PtrType>(value.getType())) return value;  // where a block pointer is
-    return dist::ArrivingOp::create(c.builder, c.loc(), value, words.value, chunk, chunks, epoch);
+    return dist::ArrivingOp::create(c.builder, c.loc(), value, words.value, chunk, chunks, epoch, slices);
   };
   return eachPointer(c, a["value"], arriving, "arriving");
 }
@@ -162,9 +166,11 @@ void addDistributedRows(Rows& rows) {
                   consumeTokenRow});
   rows.push_back(
       {"dl.arriving",
-       "value, words, chunk, chunks, epoch",
+       "value, words, chunk, chunks, epoch, row=None, slice=None",
        {"`value`, a pointer or a descriptor to memory that arrives while the kernel runs, in `chunks` pieces of `chunk` "
-        "elements: the i-th is there when `words[i]` is at least `epoch`. Each load waits for what it reads.",
+        "elements: the i-th is there when `words[i]` is at least `epoch`. Each load waits for what it reads. With `row` and "
+        "`slice` a piece has rows of `row` elements, of which `slice` columns come after the others: the j-th slice is there when "
+        "`words[i]` is at least `epoch` + j.",
         Caller::Block, "M6"},
        arrivingRow});
   rows.push_back(

@@ -1,6 +1,7 @@
 // Waits for what loads read of memory that arrives, and an order of programs in which they wait little.
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/remark/remark.h"
+#include "compiler/transform/gpu/arriving_slices.h"
 #include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/program_order.h"
 #include "compiler/transform/gpu/travelling.h"
@@ -30,6 +31,12 @@ void tellOfWait(const Load& load, Operation* place) {
   std::string before = place == load.op ? "it" : "the loop in " + remark::lineOf(place);
   remark::passed(load.op, kRemarks,
                  "what this load reads arrives while the kernel runs: the wait for its chunks is before " + before);
+}
+
+void tellOfSlices(const Load& load) {
+  remark::passed(load.op, kRemarks,
+                 "what this load reads arrives while the kernel runs: the loop in " +
+                     remark::lineOf(load.op->getParentOp()) + " waits for each slice of its columns");
 }
 
 bool isPointer(Type type) { return isa<tile::PtrType>(getElementTypeOrSelf(type)); }
@@ -112,6 +119,12 @@ class Arrival {
  public:
   Arrival(dist::ArrivingOp op, llvm::SetVector<Value>& decided) : op_(op), decided_(decided) {}
 
+  // What a load of slices reads in all iterations decides the order of programs, as without.
+  void awaitSlices(ArrivingSlices& slices, Operation* place, const Load& load) {
+    for (const ElementRange& range : Footprint(place, load.op->getLoc()).of(load.access)) decided_.insert(range.first);
+    slices.add(op_, load, place);
+  }
+
   void await(Operation* place, ArrayRef<const Load*> loads) {
     OpBuilder builder(place);
     Location where = loads.front()->op->getLoc();
@@ -129,9 +142,17 @@ class Arrival {
 
  private:
   Value awaitWord(OpBuilder& builder, Location where, Value word) {
-    Value once = arith::ConstantIntOp::create(builder, where, 1, 32);
-    return dist::WaitOp::create(builder, where, word, once, op_.getEpoch(), tile::Scope::Sys, tile::Semantic::Acquire,
+    Value once = arith::ConstantIntOp::create(builder, where, 1, 32), epoch = op_.getEpoch();
+    if (!op_.getSlices().empty()) epoch = lastSlice(builder, where);
+    return dist::WaitOp::create(builder, where, word, once, epoch, tile::Scope::Sys, tile::Semantic::Acquire,
                                 dist::Compare::Ge);
+  }
+
+  // What a word is at least when all slices of its chunk are there.
+  Value lastSlice(OpBuilder& builder, Location where) {
+    Value one = arith::ConstantIntOp::create(builder, where, 1, 64), epoch = op_.getEpoch();
+    Value last = arith::SubIOp::create(builder, where, op_.getSlices()[0], one);
+    return reachedSlice(builder, where, op_, last);
   }
 
   dist::ArrivingOp op_;
@@ -148,6 +169,7 @@ struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
       cleanUp(true);
       arrivals = opsOf<dist::ArrivingOp>(kernel);
     }
+    ArrivingSlices slices;
     SmallVector<llvm::MapVector<Operation*, std::vector<Load>>> places;
     for (dist::ArrivingOp arrival : arrivals) {
       auto isLoad = [](Operation* op) { return isa<tile::LoadOp, tile::BlockLoadOp>(op); };
@@ -163,11 +185,20 @@ struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
       for (auto& [place, loads] : at) {
         SmallVector<const Load*> pointers;
         for (Load& load : loads) {
-          tellOfWait(load, place);
-          pointers.push_back(&load);
+          bool isSliced = place != load.op && !arrival.getSlices().empty();
+          if (isSliced) {
+            tellOfSlices(load);
+            Arrival(arrival, decided).awaitSlices(slices, place, load);
+          } else {
+            tellOfWait(load, place);
+            pointers.push_back(&load);
+          }
         }
-        Arrival(arrival, decided).await(place, pointers);
+        if (!pointers.empty()) Arrival(arrival, decided).await(place, pointers);
       }
+    }
+    slices.await();
+    for (dist::ArrivingOp arrival : arrivals) {
       arrival.getResult().replaceAllUsesWith(arrival.getValue());
       arrival.erase();
     }

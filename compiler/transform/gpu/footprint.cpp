@@ -173,4 +173,19 @@ SmallVector<ElementRange, 2> Footprint::of(const StridedAccess& access) {
   return ranges;
 }
 
+// What steps by whole rows stays in its column. With columns before the first, which are the last ones of the row before, all are.
+Value Footprint::lastColumn(const StridedAccess& access, Value row) {
+  Interval columns = ofSum(access.baseOffset), all{constant(0), row};
+  for (const DimAccess& dim : access.dims) {
+    Interval stride = ofSum(dim.stride), reach = dim.wrap ? all : multiplied(stride, ofPlaces(dim));
+    Value isRow = arith::CmpIOp::create(builder_, where_, arith::CmpIPredicate::eq, stride.low, row);
+    auto inRow = [&](Value end) {
+      return arith::SelectOp::create(builder_, where_, isRow, constant(0), end).getResult();
+    };
+    columns = added(columns, {inRow(reach.low), inRow(reach.high)});
+  }
+  Value isBefore = arith::CmpIOp::create(builder_, where_, arith::CmpIPredicate::slt, columns.low, constant(0));
+  return arith::SelectOp::create(builder_, where_, isBefore, row, columns.high);
+}
+
 }  // namespace tandem::transform::gpu

@@ -23,6 +23,9 @@ class Footprint {
 
   // The ranges together hold all elements that the access may touch. A dimension that wraps around or is clamped makes two of one.
   llvm::SmallVector<ElementRange, 2> of(const analysis::StridedAccess& access);
+  // The last column, or one behind it, that the access touches in rows of `row` elements. Only of one that no loop inside of the place
+  // moves.
+  mlir::Value lastColumn(const analysis::StridedAccess& access, mlir::Value row);
 
  private:
   struct Interval {

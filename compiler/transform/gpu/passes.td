@@ -57,7 +57,8 @@ def AwaitArrivals : KernelPass<"await-arrivals"> {
     1. Reads each load through a `dist.arriving` pointer as a strided access, or as bounds of its addresses; fails at a load that is
        neither, and at a store there. A `while` that counts is a `for` before.
     2. Finds the outermost loop that only reads, whose iterations do not go through rows, and before which the access is known; the wait
-       goes there, for the chunks that the access touches in all iterations, and its token to the pointers of the load.
+       goes there, for the chunks that the access touches in all iterations, and its token to the pointers of the load. Where chunks
+       arrive in slices, the wait stays in the loop around the load: an iteration waits when its last column is not known to be there.
     3. Lets a rank's own share of the memory come first, then those of the ranks behind it: axes of the launch that decide what a program
        waits for, and loops that deal tiles out to the programs, begin at `rank / ranks` of their length.
   }];

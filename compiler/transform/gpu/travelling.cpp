@@ -47,8 +47,7 @@ std::optional<std::vector<TravellingAccess>> accessesOf(Operation* memory, const
   return accesses;
 }
 
-static std::pair<Value, Value> chunksIn(OpBuilder& builder, Location where, const ElementRange& range,
-                                        const Chunks& chunks) {
+std::pair<Value, Value> chunksIn(OpBuilder& builder, Location where, const ElementRange& range, const Chunks& chunks) {
   Value zero = arith::ConstantIntOp::create(builder, where, 0, 64),
         one = arith::ConstantIntOp::create(builder, where, 1, 64);
   auto chunkOf = [&](Value element) {

@@ -32,6 +32,10 @@ struct Chunks {
   mlir::Value words, chunk, count;
 };
 
+// The first chunk that the range touches, and the one behind its last.
+std::pair<mlir::Value, mlir::Value> chunksIn(mlir::OpBuilder& builder, mlir::Location where, const ElementRange& range,
+                                             const Chunks& chunks);
+
 // A loop over the words of the chunks that the range touches. `body` makes what is done for each, from the word and the value that the
 // loop carries, and returns its next value; `first` and both of these may be null: it carries nothing. Returns the last.
 mlir::Value eachChunk(mlir::OpBuilder& builder, mlir::Location where, const ElementRange& range, const Chunks& chunks,

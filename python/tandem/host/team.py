@@ -49,6 +49,22 @@ class Stream:
             raise ValueError("the copy engine copies contiguous tensors only")
         self._queue(_tandem.copy, dest.address, source.address, source.nbytes)
 
+    def copy_columns(self, dest: Tensor, source: Tensor, first: int, count: int) -> None:
+        """Copy engine: copies `count` columns from `first` on into the same ones of a tensor of this shape (either may be a peer's).
+        Columns are the elements of all axes but the first."""
+        for tensor in (dest, source):
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"the copy engine copies tensors of the team, not `{type(tensor).__name__}`")
+            if not (tensor.ndim and tensor.is_contiguous()):
+                raise ValueError("the copy engine copies contiguous tensors only")
+        if (dest.shape, dest.dtype) != (source.shape, source.dtype):
+            raise ValueError(f"columns of {source.dtype}{list(source.shape)} are copied into {dest.dtype}{list(dest.shape)}")
+        columns = Tensor.size_of(dest.shape[1:])
+        if not 0 <= first <= first + count <= columns:
+            raise ValueError(f"{count} columns from column {first} of {columns}")
+        pitch, at = columns * dest.itemsize, first * dest.itemsize
+        self._queue(_tandem.copy_rows, dest.address + at, pitch, source.address + at, pitch, count * dest.itemsize, dest.shape[0])
+
     def memset(self, dest: Tensor, value: int = 0) -> None:
         """Sets every byte of a contiguous tensor, which may be a peer's, to `value`, in stream order."""
         self._queue(_tandem.set, dest.address, value, dest.nbytes)

@@ -33,6 +33,7 @@ class _End:
     def __init__(self, kernel, over, is_consumer):
         self.kernel, self.over, self.is_consumer = kernel, over, is_consumer
         self.derived = derived(kernel, over, "arriving" if is_consumer else "leaving")
+        self.sliced = derived(kernel, over, "sliced") if is_consumer else None
         self.counting = derived(kernel, over, "leaving", "True")
 
     def arguments(self, args, kwargs):
@@ -81,15 +82,17 @@ class _End:
         """With the derived kernel's own arguments, or None: as the kernel is."""
         if own is None:
             return self.kernel.run(grid=grid, **given)
-        return self.derived.run(grid=grid, **own, **(given | dict(zip(self.over, matrices))))
+        made = self.sliced if "arriving_slice" in own else self.derived
+        return made.run(grid=grid, **own, **(given | dict(zip(self.over, matrices))))
 
 
 class Overlap(KernelInterface):
     """`overlap[grid](...)` launches like the kernel. A producer and a consumer are launched by `overlap[grid, grid](arguments, arguments)`,
     two dictionaries. All ranks call it, in the same order, with the matrix `over` in symmetric memory."""
 
-    def __init__(self, producer, consumer, collective, bands, path):
+    def __init__(self, producer, consumer, collective, bands, path, slices):
         self.producer, self.consumer, self.collective, self.bands, self.path = producer, consumer, collective, bands, path
+        self.slices = slices
         self._exchanges = {}
         self._takes_stream = any("stream" in end.kernel.arg_names for end in (producer, consumer) if end)
         end = consumer or producer
@@ -140,7 +143,7 @@ class Overlap(KernelInterface):
         return team, *((of.address, tuple(of.shape)) for of in travelling)
 
     def _made(self, team, travelling, plan):
-        (matrix, shares), *others = divided = [(of, Shares(of, team.size, plan.bands)) for of in travelling]
+        (matrix, shares), *others = divided = [(of, Shares(of, team.size, plan.bands, plan.slices)) for of in travelling]
         if self.collective not in COLLECTIVES["consumer"]:
             exchange = (Summing if plan.path == "copies" else Adding)(team, matrix, shares, self.collective == "all_reduce")
         elif plan.path == "loads":
@@ -157,9 +160,11 @@ class Overlap(KernelInterface):
         mine = [end.work(team, *call) for end, call in ends if end]
         work = map(max, zip(*(of_end for of_rank in team.gather(mine) for of_end in of_rank)))
         call = Call(self.collective, self.consumer is not None, team.size, nbytes, matrix.itemsize, *work, self.producer is not None)
-        plans = ranked(call, machine_of(team), self.bands, self.path, lambda wanted: Shares(matrix, team.size, wanted).bands)
-        first = team.gather([[plan.bands, plan.path] for plan in plans])[0]
-        return [best(call, machine_of(team), *of_first) for of_first in first]
+        possible = lambda bands, slices: Shares(matrix, team.size, bands, slices)
+        sliced = self.producer is None and self.collective == "all_gather" and len(travelling) == 1
+        plans = ranked(call, machine_of(team), self.bands, self.path, possible, self.slices if sliced else 1)
+        first = team.gather([[plan.bands, plan.path, plan.slices] for plan in plans])[0]
+        return [best(call, machine_of(team), bands, path, possible, slices) for bands, path, slices in first]
 
     def run(self, *args, grid, warmup=False, **kwargs):
         if not warmup:
@@ -246,7 +251,7 @@ class Alone:
         return results[-1]
 
 
-def overlap(*, collective, over, consumer=None, producer=None, bands=None, path=None):
+def overlap(*, collective, over, consumer=None, producer=None, bands=None, path=None, slices=None):
     """Kernels that compute while a collective exchanges the rows of their argument `over`, derived from unchanged plain kernels.
     all_gather or all_to_all brings what `consumer` reads: waits stand before its loads. reduce_scatter and all_reduce sum what
     `producer` writes, all_to_all exchanges it: signals stand behind its stores. Programs are in the order in which rows arrive, or
@@ -254,13 +259,14 @@ def overlap(*, collective, over, consumer=None, producer=None, bands=None, path=
     consumer alone it may name several, like the keys and values of attention.
     `bands`: at most so many chunks of a rank's rows travel on their own. `path`: sums are made of what copy engines bring
     while the kernel runs ("copies"), or of what one kernel behind it loads from the peers ("loads"); rows that a consumer reads are copied
-    while it runs, too, or loaded by one kernel ahead of it. Where one is not given, the machine's model chooses in the first call for a
-    matrix. A kernel of which the compiler cannot tell what it accesses there is an error at the line. One under `autotune` or `heuristics`
-    stays under them: among ranks on GPUs, configurations are timed as overlapped calls."""
+    while it runs, too, or loaded by one kernel ahead of it. `slices`: rows that all_gather brings to a consumer alone travel in at most so
+    many slices of their columns, for which it waits one by one as its loop comes to them. Where one is not given, the machine's model
+    chooses in the first call for a matrix. A kernel of which the compiler cannot tell what it accesses there is an error at the line. One
+    under `autotune` or `heuristics` stays under it: among ranks on GPUs, configurations are timed as overlapped calls."""
     ends = {side: kernel for side, kernel in (("producer", producer), ("consumer", consumer)) if kernel is not None}
     sides = " and ".join(ends)
     if len(ends) == 1 and isinstance(ends.get(sides), (Autotuner, Heuristics)):
-        inside = overlap(collective=collective, over=over, bands=bands, path=path, **{sides: ends[sides].fn})
+        inside = overlap(collective=collective, over=over, bands=bands, path=path, slices=slices, **{sides: ends[sides].fn})
         return ends[sides].around(inside)
     if not ends:
         raise ValueError("a kernel is overlapped: a `consumer`, a `producer` or both")
@@ -271,6 +277,8 @@ def overlap(*, collective, over, consumer=None, producer=None, bands=None, path=
     paths = ["copies", "loads"] if loads else ["copies"]
     if path not in (None, *paths):
         raise ValueError(f"`path` is {path!r}; with {collective} it is one of {', '.join(map(repr, paths))}")
+    if slices is not None and (collective, sides) != ("all_gather", "consumer"):
+        raise ValueError("only rows that all_gather brings to a `consumer` alone travel in `slices`")
     names = (over,) * len(ends) if isinstance(over, str) else tuple(over)
     if len(names) != len(ends) and sides != "consumer":
         raise ValueError(f"`over` names {len(names)} arguments of {len(ends)} kernels")
@@ -282,4 +290,4 @@ def overlap(*, collective, over, consumer=None, producer=None, bands=None, path=
             if name not in kernel.arg_names:
                 raise ValueError(f"`{kernel.__name__}` has no argument `{name}`")
         made[side] = _End(kernel, of_kernel, side == "consumer")
-    return Overlap(made.get("producer"), made.get("consumer"), collective, bands, path)
+    return Overlap(made.get("producer"), made.get("consumer"), collective, bands, path, slices)

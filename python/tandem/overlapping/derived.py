@@ -6,6 +6,7 @@ from ..kernel.names import constexpr
 
 _OWN = {
     "arriving": ["arriving_words", "arriving_chunk", "arriving_chunks", "arriving_epoch"],
+    "sliced": ["arriving_words", "arriving_chunk", "arriving_chunks", "arriving_epoch", "arriving_row", "arriving_slice"],
     "leaving": ["leaving_words", "leaving_chunk", "leaving_chunks"],
 }
 
@@ -24,7 +25,8 @@ def derived(kernel, over, function, *more):
         return p.name + (": constexpr" if kernel.is_constexpr(p) else "") + default
 
     names_of = {name: [named(own, nth) for own in _OWN[function]] for nth, name in enumerate(over)}
-    passed = [f"dl.{function}({', '.join([name, *names_of[name], *more])})" if name in over else name for name in kernel.arg_names]
+    said = "arriving" if function == "sliced" else function
+    passed = [f"dl.{said}({', '.join([name, *names_of[name], *more])})" if name in over else name for name in kernel.arg_names]
     own = [name for of_one in names_of.values() for name in of_one]
     parameters = ", ".join([*own, *map(parameter, kernel.parameters)])
     text = f"def {kernel.__name__}({parameters}):\n    kernel({', '.join(passed)})\n"

@@ -33,10 +33,10 @@ class Gathering(Telling):
                     self.sends.append((peer, source, rows, words.peer(peer)[chunk : chunk + 1]))
         arrived = [shares.telling_of(peer) for peer in receivers]
         arrived = [words[chunks.start : chunks.stop] for words in self.words for chunks in arrived]
-        self.ending = [(chunk, 1, "eq") for chunk in arrived] + [(chunk, 0) for chunk in arrived]
+        self.ending = [(chunk, shares.slices, "eq") for chunk in arrived] + [(chunk, 0) for chunk in arrived]
         if not apart:
             for words in self.words:
-                words[own.start : own.stop] = 1  # own rows are always there
+                words[own.start : own.stop] = shares.slices  # own rows are always there
 
     @property
     def reading(self):
@@ -75,12 +75,21 @@ class Gathering(Telling):
             if rows and counts and chunk not in left:
                 steps = steps + self.all_told([chunk], counts)
                 left.add(chunk)
-            if rows:
+            if not rows:
+                steps = [*steps, (word, self.shares.slices)]
+                continue
+            for nth in range(self.shares.slices):
                 beside.signals(steps)
-                beside.copy(*rows)
-                steps = []
-            steps = [*steps, (word, 1)]
+                self._copy(beside, nth, *rows)
+                steps = [(word, nth + 1)]
         beside.signals(steps)
+
+    def _copy(self, beside, nth, there, here):
+        """A slice of rows; all of them, if there is one."""
+        if self.shares.slices == 1:
+            return beside.copy(there, here)
+        first, row = nth * self.shares.columns, self.shares.row_elements
+        beside.copy_columns(there, here, first, min(self.shares.columns, row - first))
 
 
 class Loading:

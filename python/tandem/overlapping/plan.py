@@ -8,6 +8,7 @@ from ..tune import machine_profile
 STREAM_US = 1  # from the end of one stream's work to the begin of another's that waits for it
 # Of a call with copies that a graph replays, beside what it moves and multiplies: what calls on two H100s took longer than that, 26 to 54.
 CALL_US = 30
+SLICED = 1.01  # how much quicker a plan with slices must be: its loop asks in each step whether it must wait
 MOST_PROGRAMS = 4096  # of a launch that are placed one by one; more are taken as so many larger ones
 
 
@@ -34,6 +35,7 @@ class Plan:
     bands: int
     path: str
     spans: tuple
+    slices: int = 1
 
     @property
     def microseconds(self):
@@ -57,9 +59,9 @@ def rate(call, machine):
     return machine.gemm_fp8_tflops if call.itemsize == 1 else machine.gemm_bf16_tflops if call.itemsize == 2 else machine.gemm_fp32_tflops
 
 
-def programs(call, machine, begin=0.0, ready=lambda share: 0.0):
-    """When the kernel's programs end, one after the other: each begins when a multiprocessor is free and what it reads is there: at `ready`
-    of the share of the launch that is before it. In a round of few programs each is faster."""
+def programs(call, machine, begin=0.0, ready=lambda share: [0.0]):
+    """When the kernel's programs end, one after the other: each begins when a multiprocessor is free, and goes through slices of what it
+    reads when each is there: at `ready` of the share of the launch that is before it. In a round of few programs each is faster."""
     count = max(min(call.programs, MOST_PROGRAMS), 1)
     places = int(machine.multiprocessors)
     operations, moved = call.operations / count / (rate(call, machine) * 1e6), call.moved / count * 1e-3
@@ -70,26 +72,34 @@ def programs(call, machine, begin=0.0, ready=lambda share: 0.0):
         active = min(places, count - i // places * places)
         multiplies = operations * max(active, places / machine.gemm_alone_ratio)
         loads = moved * max(active / machine.memory_gbps, 1 / machine.program_gbps)
-        ends.append(max(heapq.heappop(free), ready(i / count)) + max(multiplies, loads) + between)
+        slices, now = ready(i / count), heapq.heappop(free)
+        for there in slices:
+            now = max(now, there) + max(multiplies, loads) / len(slices)
+        ends.append(now + between)
         heapq.heappush(free, ends[-1])
     return ends
 
 
-def _copies(call, machine, bands, begin, written):
-    """When each chunk is at its receiver: `written(i)` says when the i-th may leave."""
-    part = call.bytes / call.ranks / bands / (machine.copy_gbps * 1e3)
+def _copies(call, machine, bands, begin, written, slices=1, rate=1.0):
+    """When each slice of each chunk is at its receiver: `written(i)` says when the i-th chunk may leave. `rate`: of a copy of columns."""
+    part = call.bytes / call.ranks / bands / slices / (machine.copy_gbps * 1e3 * rate)
     now, there = begin, []
     for chunk in range((call.ranks - 1) * bands):
-        now = max(now, written(chunk)) + machine.copy_us + part
-        there.append(now)
+        now, of_chunk = max(now, written(chunk)), []
+        for _ in range(slices):
+            now += machine.copy_us + part
+            of_chunk.append(now)
+        there.append(of_chunk)
     return there
 
 
-def ahead(call, machine, bands):
-    """Rows arrive while a kernel reads them, which begins with its own."""
+def ahead(call, machine, bands, slices=1, width=0):
+    """Rows arrive while a kernel reads them, which begins with its own. `width`: the bytes of a row of a slice."""
     begin = machine.launch_us + STREAM_US
-    there = _copies(call, machine, bands, STREAM_US + machine.signal_write_us + machine.signal_round_trip_us, lambda _: 0)
-    ready = lambda share: 0 if share * call.ranks < 1 else there[int((share * call.ranks - 1) * bands)]
+    rate = min(max(0.5 + width / 10e3, 0.6), 0.97) if slices > 1 else 1
+    of_chunks = _copies(call, machine, bands, STREAM_US + machine.signal_write_us + machine.signal_round_trip_us, lambda _: 0, slices, rate)
+    ready = lambda share: [0] if share * call.ranks < 1 else of_chunks[int((share * call.ranks - 1) * bands)]
+    there = [slices_there[-1] for slices_there in of_chunks]
     ends = programs(call, machine, begin, ready)
     own = max(ends[: -(-len(ends) // call.ranks)])
     spans = [("the kernel's own rows", begin, own)]
@@ -98,7 +108,7 @@ def ahead(call, machine, bands):
     last = max(ends)
     spans.append(("the kernel's other rows", min(own, last), last))
     end = max([last, *there]) + STREAM_US + 2 * machine.signal_write_us + CALL_US
-    return Plan(bands, "copies", (*spans, ("signals are put back", max([last, *there]), end)))
+    return Plan(bands, "copies", (*spans, ("signals are put back", max([last, *there]), end)), slices)
 
 
 def loads_ahead(call, machine):
@@ -119,7 +129,7 @@ def behind(call, machine, bands):
     begin, chunks = machine.launch_us, call.ranks * bands
     ends = programs(call, machine, begin)
     written = [max(ends[: -(-len(ends) * (i + 1) // chunks)]) + machine.copy_turn_us for i in range(chunks)]
-    there = _copies(call, machine, bands, begin, written.__getitem__)
+    there = [time for (time,) in _copies(call, machine, bands, begin, written.__getitem__)]
     last = max(ends)
     spans = [("the kernel", begin, last)]
     for i, time in enumerate(there):
@@ -159,18 +169,32 @@ def loads(call, machine):
     return Plan(1, "loads", (("the kernel", begin, last), ("peers' parts are loaded and added", last, end)))
 
 
-def ranked(call, machine, bands=None, path=None, possible=lambda bands: bands):
-    """The plans with the given number of chunks and path, the quickest by the model first. `possible`: how many chunks a share really has
-    of so many wanted."""
+def ranked(call, machine, bands=None, path=None, possible=None, slices=1):
+    """The plans with the given number of chunks, path and slices, the quickest by the model first. None: it may be any. `possible`: how a
+    matrix is really divided in so many chunks and slices."""
+    possible = possible or Division
     make = ahead if call.collective in ("all_gather", "all_to_all") and call.consumed else behind
-    counts = sorted({possible(count) for count in ([bands] if bands else [1, 2, 4, 8])})
-    plans = [make(call, machine, count) for count in counts] if path != "loads" else []
-    if path == "loads" or not (path or bands):
+    ways = {(count, 1) for count in ([bands] if bands else [1, 2, 4, 8])} if slices in (None, 1) else set()
+    if slices != 1 and (slices or call.operations):
+        ways |= {(count, pieces) for count in ([bands] if bands else [1, 2]) for pieces in ([slices] if slices else [4, 8])}
+    divided = {(of.bands, of.slices): of for of in (possible(*way) for way in sorted(ways))} if path != "loads" else {}
+    more = lambda of: (of.slices, of.columns * call.itemsize) if of.slices > 1 else ()
+    plans = [make(call, machine, of.bands, *more(of)) for of in divided.values()]
+    if path == "loads" or not (path or bands or slices not in (None, 1)):
         if call.collective in ("reduce_scatter", "all_reduce"):
             plans.append(loads(call, machine))
         elif call.collective == "all_gather" and not call.produced:
             plans.append(loads_ahead(call, machine))
-    return sorted(plans, key=lambda plan: plan.microseconds)
+    return sorted(plans, key=lambda plan: plan.microseconds * (SLICED if plan.slices > 1 else 1))
+
+
+@dataclasses.dataclass(frozen=True)
+class Division:
+    """Chunks of a share, and slices of so many columns."""
+
+    bands: int
+    slices: int
+    columns: int = 4096
 
 
 def best(*given, **more):

@@ -1,17 +1,23 @@
 """How the rows of a matrix are divided: a share for each rank, and chunks of a share, which travel one by one."""
 
+LEAST_BYTES = 2048  # of a row of a slice: copies of narrower columns are much slower
+
 
 class Shares:
     """`matrix` has `share` rows for each rank; the last ranks may have fewer. A share has `bands` chunks of `rows` rows: at most as many
-    as are wanted, and so many that they divide the share."""
+    as are wanted, and so many that they divide the share. A chunk travels in `slices` slices of its columns, as wide as each other but for
+    the last: at most as many as are wanted, and of a matrix with rows of LEAST_BYTES or more."""
 
-    def __init__(self, matrix, ranks, bands):
+    def __init__(self, matrix, ranks, bands, slices=1):
         self.height, self.ranks = matrix.shape[0], ranks
         self.share = -(-self.height // ranks)
         self.bands = max(b for b in range(1, max(min(bands, self.share), 1) + 1) if self.share % b == 0)
         self.rows = self.share // self.bands
         self.row_elements = matrix.numel() // max(self.height, 1)
         self.elements = max(self.rows * self.row_elements, 1)  # of a chunk
+        columns = -(-self.row_elements // slices)
+        self.columns = -(-columns * matrix.itemsize // LEAST_BYTES) * LEAST_BYTES // matrix.itemsize if slices > 1 else self.row_elements
+        self.slices = -(-self.row_elements // max(self.columns, 1)) or 1
         self.words = ranks * self.bands
         self.chunks = -(-self.height // max(self.rows, 1))  # with rows in them
 
@@ -27,8 +33,9 @@ class Shares:
 
     @property
     def arriving(self):
-        """What a consumer is told of them: a chunk's elements, and how many chunks have rows."""
-        return {"arriving_chunk": self.elements, "arriving_chunks": self.chunks}
+        """What a consumer is told of them: a chunk's elements, how many chunks have rows, and the slices, if there are some."""
+        slices = {"arriving_row": self.row_elements, "arriving_slice": self.columns} if self.slices > 1 else {}
+        return {"arriving_chunk": self.elements, "arriving_chunks": self.chunks, **slices}
 
     def part(self, matrix, chunk):
         """A chunk of a matrix of these rows."""

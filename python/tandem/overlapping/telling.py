@@ -44,6 +44,8 @@ class Telling:
         """What goes where, a line for each chunk."""
         shares, size = self.shares, self.shares.elements * self.matrix.itemsize
         lines = [f"the {shares.height} rows of `{over}` in chunks of {shares.rows}, {size} bytes"]
+        if shares.slices > 1:
+            lines[0] += f", in {shares.slices} slices of {shares.columns} columns"
         for peer, chunk, rows, _ in self.sends:
             if rows:
                 behind = "" if counts is None else f", behind {counts[chunk]} signals of programs"

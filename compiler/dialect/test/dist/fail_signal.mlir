@@ -46,3 +46,11 @@ func.func @f(%f: !tile.ptr<i64>, %g: !tile.ptr<i32>, %h: !tile.ptr<i16>, %n: i64
   %0 = dist.signal_wait_until %h eq %n : !tile.ptr<i16>
   return
 }
+
+// -----
+
+func.func @slices(%p: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64) {
+  // expected-error @+1 {{`dist.arriving` has 1 numbers of slices: the elements of a row and those of a slice are needed}}
+  %0 = dist.arriving %p by %words[%n x %n] in %n at %n : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  return
+}

@@ -11,6 +11,8 @@ func.func @signal(%f: !tile.ptr<i64>, %g: !tile.ptr<i32>, %n: i64, %i: i32, %r: 
   %2 = dist.consume_token %p, %0 : tensor<8x!tile.ptr<f32>>
   // CHECK: dist.arriving %{{[a-z0-9]+}} by %{{[a-z0-9]+}}[%{{[a-z0-9]+}} x %{{[a-z0-9]+}}] at %{{[a-z0-9]+}} : !tile.ptr<i32>, !tile.ptr<i64>, i64
   %4 = dist.arriving %g by %f[%n x %n] at %n : !tile.ptr<i32>, !tile.ptr<i64>, i64
+  // CHECK: dist.arriving %{{[a-z0-9]+}} by %{{[a-z0-9]+}}[%{{[a-z0-9]+}} x %{{[a-z0-9]+}}] in %{{[a-z0-9]+}}, %{{[a-z0-9]+}} at %{{[a-z0-9]+}} :
+  %slices = dist.arriving %g by %f[%n x %n] in %n, %n at %n : !tile.ptr<i32>, !tile.ptr<i64>, i64
   // CHECK: dist.leaving %{{[a-z0-9]+}} by %{{[a-z0-9]+}}[%{{[a-z0-9]+}} x %{{[a-z0-9]+}}] counted : !tile.ptr<i32>, !tile.ptr<i64>
   %5 = dist.leaving %g by %f[%n x %n] counted : !tile.ptr<i32>, !tile.ptr<i64>
   // CHECK: dist.call_number %{{[a-z0-9]+}} : i64

@@ -43,6 +43,49 @@ func.func @rows(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks
 
 // -----
 
+// Slices of columns: the loop knows up to which column all is there, and waits in front of a load that reads beyond. The program begins at
+// this rank's share as before.
+// CHECK-LABEL: func.func @slices
+// CHECK-DAG:   %[[NO_TOKEN:.*]] = arith.constant 0 : i32
+// CHECK-DAG:   %[[NOTHING:.*]] = arith.constant 0 : i64
+// CHECK-DAG:   tile.num_programs 0
+// CHECK-NOT:   dist.wait
+// CHECK:       scf.for %{{.*}} iter_args(%{{.*}} = %{{.*}}, %[[TOKEN:.*]] = %[[NO_TOKEN]], %[[THERE:.*]] = %[[NOTHING]])
+// CHECK:         %[[BEYOND:.*]] = arith.cmpi sge, %{{.*}}, %[[THERE]]
+// CHECK:         %[[WAITED:.*]]:2 = scf.if %[[BEYOND]]
+// CHECK:           arith.divsi %{{.*}}, %[[SLICE:.*]] : i64
+// CHECK:           dist.wait acquire sys %{{.*}}[%{{.*}}] ge
+// CHECK:         } else {
+// CHECK-NEXT:      scf.yield %[[TOKEN]], %[[THERE]]
+// CHECK:         %[[NONE:.*]] = dist.consume_token %{{.*}}, %[[WAITED]]#0
+// CHECK:         arith.muli %[[NONE]]
+// CHECK:         tile.load
+// CHECK:         scf.yield %{{.*}}, %[[WAITED]]#0, %[[WAITED]]#1
+func.func @slices(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks: i64, %row: i64, %slice: i64, %stride: i32, %k: i32, %out: !tile.ptr<f32>) {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 16 : i32
+  %a = dist.arriving %x by %words[%chunk x %chunks] in %row, %slice at %chunk : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  %id = tile.program_id 0
+  %start = arith.muli %id, %stride : i32
+  %range = tile.make_range 0 to 16 : tensor<16xi32>
+  %base = tile.splat %a : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  %none = arith.constant dense<0.0> : tensor<16xf32>
+  %sum = scf.for %i = %zero to %k step %step iter_args(%acc = %none) -> tensor<16xf32> : i32 {
+    %at = arith.addi %start, %i : i32
+    %tile = tile.splat %at : i32 -> tensor<16xi32>
+    %offsets = arith.addi %tile, %range : tensor<16xi32>
+    %p = tile.addptr %base, %offsets : tensor<16x!tile.ptr<f32>>, tensor<16xi32>
+    %v = tile.load %p : tensor<16x!tile.ptr<f32>> -> tensor<16xf32>
+    %next = arith.addf %acc, %v : tensor<16xf32>
+    scf.yield %next : tensor<16xf32>
+  }
+  %places = tile.splat %out : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  tile.store %places, %sum : tensor<16x!tile.ptr<f32>>, tensor<16xf32>
+  return
+}
+
+// -----
+
 // Rows that a loop goes through, like the keys of attention, arrive one after the other: each iteration waits for its own.
 // CHECK-LABEL: func.func @keys
 // CHECK:       scf.for %{{.*}} iter_args

@@ -267,10 +267,10 @@ def product(a_ptr, b_ptr, c_ptr, M, N, K, BLOCK: tl.constexpr):
 
 def overlapped(team):
     """Derived overlaps, each called four times with other inputs: on GPUs queued, captured and replayed."""
-    rows, n, k, calls = 96, 64, 80, 4
+    rows, n, most, calls = 96, 64, 1100, 4
     m = rows * team.size
-    whole = [np.random.default_rng(call).integers(-2, 3, (team.size, m, k)).astype(np.float16) for call in range(calls)]
-    weights = np.random.default_rng(9).integers(-2, 3, (k, n)).astype(np.float16)
+    whole = [np.random.default_rng(call).integers(-2, 3, (team.size, m, most)).astype(np.float16) for call in range(calls)]
+    deep = np.random.default_rng(9).integers(-2, 3, (most, n)).astype(np.float16)
     own = slice(rows * team.rank, rows * team.rank + rows)
     share = lambda x: x[own]
     expected = {
@@ -280,19 +280,22 @@ def overlapped(team):
         "all_to_all": lambda each: np.concatenate(list(map(share, each))),
     }
     results = []
-    for collective, plan in [
-        ("all_gather", dict(bands=3)),
-        ("reduce_scatter", dict(bands=2)),
-        ("reduce_scatter", dict(path="loads")),
-        ("all_reduce", dict(bands=2)),
-        ("all_reduce", dict(path="loads")),
-        ("all_to_all", dict(bands=2)),
+    for collective, plan, k in [
+        ("all_gather", dict(bands=3, slices=1), 80),
+        ("all_gather", dict(bands=2, slices=2), most),
+        ("reduce_scatter", dict(bands=2), 80),
+        ("reduce_scatter", dict(path="loads"), 80),
+        ("all_reduce", dict(bands=2), 80),
+        ("all_reduce", dict(path="loads"), 80),
+        ("all_to_all", dict(bands=2), 80),
     ]:
+        weights = deep[:k]
         gathers = collective == "all_gather"
         ends = dict(consumer=product, over="a_ptr") if gathers else dict(producer=product, over="c_ptr")
         derived = tandem.overlap(collective=collective, **ends, **plan)
         a, b, c = team.zeros((m, k), "float16"), team.local_from_array(weights), team.zeros((m, n), "float16")
         for of_ranks in whole:
+            of_ranks = of_ranks[:, :, :k]
             left = of_ranks[0 if gathers else team.rank]
             a[own if gathers else slice(0, m)] = left[own] if gathers else left
             derived[(m // 32 * (n // 32),)](a, b, c, m, n, k, BLOCK=32)

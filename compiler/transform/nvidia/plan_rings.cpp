@@ -44,7 +44,10 @@ bool inLoopsBehind(tile::BlockLoadOp load, ArrayRef<tile::DotOp> dots) {
     while (isa<scf::ForOp>(parent) && parent->getBlock() != load->getBlock()) parent = parent->getParentOp();
     return isa<scf::ForOp>(parent);
   };
-  return isa<func::FuncOp, scf::ForOp>(load->getParentOp()) && llvm::all_of(dots, isInLoop);
+  auto rounds = dyn_cast<scf::WhileOp>(load->getParentOp());
+  bool isRun =
+      isa<func::FuncOp, scf::ForOp>(load->getParentOp()) || (rounds && load->getBlock() == rounds.getAfterBody());
+  return isRun && llvm::all_of(dots, isInLoop);
 }
 
 // Loads of one block that the same products read share a ring.

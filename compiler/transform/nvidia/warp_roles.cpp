@@ -1,6 +1,7 @@
 // The producer is a slice of the kernel. It waits for signals itself; at other ops that its copies must come after it
 // passes a gate, which the consumers open behind them. Numbers that take all threads, such as a tile's sum, or that are
-// taken from memory once, such as a ticket, it is told through shared memory, in a gate.
+// taken from memory once, such as a ticket, it is told through shared memory, in a gate: several at one, where nothing
+// but more numbers comes between them.
 #include "compiler/transform/nvidia/warp_roles.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
@@ -94,6 +95,7 @@ class ProducerSplit {
       for (Value number : op->getResults())
         places[number] = simt::SmemAllocOp::create(
             builder, op->getLoc(), tile::SmemType::get(builder.getContext(), {1}, number.getType()), Value());
+    auto groups = groupsOf(needed.told);
     auto roles = tgpu::WarpSpecializeOp::create(builder, kernel_.getLoc());
     Block& consumer = roles.getConsumer().emplaceBlock();
     Block& producer = roles.getProducer().emplaceBlock();
@@ -103,12 +105,13 @@ class ProducerSplit {
     OpBuilder inProducer = OpBuilder::atBlockEnd(&producer);
     IRMapping mapping;
     cloneNeeded(consumer, needed, inProducer, mapping, [&](Operation* op, OpBuilder& b, IRMapping& map) {
-      if (needed.told.contains(op)) return learn(op, gate, places, b, map);
+      if (auto group = groups.find(op); group != groups.end()) return learn(group->second, gate, places, b, map);
+      if (needed.told.contains(op)) return true;  // learned before
       if (llvm::is_contained(gates_, op)) return passGate(op, gate, b);
       return copyLoad(op, b, map);
     });
     for (Operation* op : gates_) openGate(op, gate);
-    for (Operation* op : needed.told) tell(op, gate, places);
+    for (auto& [first, group] : groups) tell(group, gate, places);
     dropWaits(needed);
     return roles;
   }
@@ -146,22 +149,52 @@ class ProducerSplit {
     return true;
   }
 
-  // All threads have the same number. They go on when the producer has read it, so the next one may take its place.
-  static void tell(Operation* op, Value gate, const llvm::DenseMap<Value, Value>& places) {
-    openGate(op, gate);
-    OpBuilder builder(op->getNextNode());
-    Value zero = arith::ConstantIntOp::create(builder, op->getLoc(), 0, 32);
-    for (Value number : op->getResults())
-      simt::SmemStoreOp::create(builder, op->getLoc(), places.lookup(number), number, zero);
+  // The ops that are told at one gate, in their order, by the first of them.
+  using Groups = llvm::MapVector<Operation*, SmallVector<Operation*>>;
+  Groups groupsOf(const llvm::SetVector<Operation*>& told) const {
+    Groups groups;
+    llvm::DenseSet<Operation*> grouped;
+    kernel_->walk([&](Operation* first) {
+      if (!told.contains(first) || grouped.contains(first)) return;
+      auto& group = groups[first];
+      for (Operation* op = first; op && (told.contains(op) || isMemoryEffectFree(op)); op = op->getNextNode()) {
+        if (op->getNumRegions() && hasAny(op, told)) break;
+        if (!told.contains(op)) continue;
+        group.push_back(op);
+        grouped.insert(op);
+      }
+    });
+    return groups;
   }
 
-  static bool learn(Operation* op, Value gate, const llvm::DenseMap<Value, Value>& places, OpBuilder& builder,
-                    IRMapping& mapping) {
-    Location loc = op->getLoc();
-    return passGate(op, gate, builder, [&] {
-      Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  static bool hasAny(Operation* op, const llvm::SetVector<Operation*>& told) {
+    return op
+        ->walk([&](Operation* inner) {
+          return inner != op && told.contains(inner) ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  // All threads have the same numbers. They go on when the producer has read them, so the next may take their places.
+  static void tell(ArrayRef<Operation*> group, Value gate, const llvm::DenseMap<Value, Value>& places) {
+    openGate(group.back(), gate);
+    for (Operation* op : group) {
+      OpBuilder builder(op->getNextNode());
+      Value zero = arith::ConstantIntOp::create(builder, op->getLoc(), 0, 32);
       for (Value number : op->getResults())
-        mapping.map(number, simt::SmemLoadOp::create(builder, loc, number.getType(), places.lookup(number), zero));
+        simt::SmemStoreOp::create(builder, op->getLoc(), places.lookup(number), number, zero);
+    }
+  }
+
+  static bool learn(ArrayRef<Operation*> group, Value gate, const llvm::DenseMap<Value, Value>& places,
+                    OpBuilder& builder, IRMapping& mapping) {
+    return passGate(group.front(), gate, builder, [&] {
+      for (Operation* op : group) {
+        Value zero = arith::ConstantIntOp::create(builder, op->getLoc(), 0, 32);
+        for (Value number : op->getResults())
+          mapping.map(number,
+                      simt::SmemLoadOp::create(builder, op->getLoc(), number.getType(), places.lookup(number), zero));
+      }
     });
   }
 

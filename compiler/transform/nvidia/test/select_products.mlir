@@ -120,6 +120,45 @@ func.func @once(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
   return
 }
 
+// So does a tile that comes before a loop in the body of another, of a kind that nobody counts.
+// CHECK-LABEL: func.func @once_a_round
+// CHECK-DAG: tgpu.ring 1 bytes 8192
+// CHECK-DAG: tgpu.ring 4 bytes 8192
+// CHECK: tgpu.warp_specialize
+// CHECK: scf.while
+// CHECK: tgpu.await %[[A:.*]]
+// CHECK: scf.for
+// CHECK: tgpu.release %[[A]]
+// CHECK: producer
+// CHECK: scf.while
+// CHECK: tgpu.acquire %[[A]]
+// CHECK: scf.for
+// WHY: Function=once_a_round | {{.*}}copied by TMA, by a producer warp, once for the loops behind it
+func.func @once_a_round(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
+    %y: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %m: i64 {tile.multiple_of = 16 : i32}, %n: i32, %o: !tile.ptr<f32>)
+    attributes {tile.num_warps = 4 : i32, tile.num_stages = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %one = arith.constant 1 : i64
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %end = scf.while (%at = %c0) : (i32) -> i32 {
+    %more = arith.cmpi slt, %at, %n : i32
+    scf.condition(%more) %at : i32
+  } do {
+  ^bb0(%at: i32):
+    %a = tile.block_load %x shape(%m, %m) strides(%m, %one) at(%at, %c0) check [0, 1] : !tile.ptr<f16> -> tensor<64x64xf16>
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) : i32 {
+      %b = tile.block_load %y shape(%m, %m) strides(%m, %one) at(%i, %c0) check [0, 1] : !tile.ptr<f16> -> tensor<64x64xf16>
+      %s = tile.dot %a, %b, %sum : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+      scf.yield %s : tensor<64x64xf32>
+    }
+    tile.block_store %r, %o shape(%m, %m) strides(%m, %one) at(%at, %c0) check [0, 1] : tensor<64x64xf32>, !tile.ptr<f32>
+    %next = arith.addi %at, %c1 : i32
+    scf.yield %next : i32
+  }
+  return
+}
+
 // A tile that others than products read, too, is loaded as ever, and wgmma reads it from a buffer of its own.
 // CHECK-LABEL: func.func @read
 // CHECK-NOT: tgpu.warp_specialize

@@ -1,5 +1,6 @@
 # A producer is told the numbers that all threads make of a tile, and those that only one may take from memory: the consumers store
-# each, let the producer pass, and go on when it has read the number. In each iteration of a loop with copies it is not told.
+# each, let the producer pass, and go on when it has read the number. Numbers with nothing between them that others could see are told at
+# one meeting. In each iteration of a loop with copies it is not told.
 # RUN: tandemc %s:tiles --emit=gpu --num-warps 4 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *i32:16, i32, i32:16' \
 # RUN:   --constexpr 'EACH=False' | FileCheck %s
 # RUN: tandemc %s:tiles --emit=ptx --num-warps 4 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *i32:16, i32, i32:16' \
@@ -20,18 +21,20 @@ import triton.language as tl
 # CHECK: tgpu.warp_specialize consumer
 # CHECK: %[[TOTAL:.*]] = tile.reduce
 # CHECK: simt.smem_store %[[TOTAL]], %[[A:.*]][
+# CHECK-NOT: tgpu.release
+# CHECK: tile.reduce
+# CHECK: simt.smem_store %{{.*}}, %[[B:.*]][
 # CHECK-NEXT: tgpu.release %[[GATE]]
 # CHECK-NEXT: tgpu.await %[[GATE]]
 # CHECK-NEXT: tgpu.advance %[[GATE]]
-# CHECK: tile.reduce
-# CHECK: simt.smem_store %{{.*}}, %[[B:.*]][
+# CHECK-NOT: tgpu.release %[[GATE]]
 # CHECK: producer
 # CHECK-NOT: tile.reduce
 # CHECK: tgpu.acquire %[[GATE]]
 # CHECK: simt.smem_load %[[A]][
-# CHECK: tgpu.commit %[[GATE]]
-# CHECK: tgpu.acquire %[[GATE]]
 # CHECK: simt.smem_load %[[B]][
+# CHECK-NEXT: tgpu.commit %[[GATE]]
+# CHECK-NOT: tgpu.acquire %[[GATE]]
 # CHECK: tgpu.tma_load
 # PTX: setmaxnreg.inc
 # PTX: st.shared.b32 [[A:.tandem_shared.*]], %r

@@ -4,8 +4,8 @@
 
 JSON lines; times in microseconds of a call in a CUDA graph of calls over caches that together are larger than L2. `of_stream`: bytes of
 keys and values by time, over the speed of a kernel that reads as many and does nothing else. Triton's kernel is sglang's, where it can be
-imported (bench/corpus/fetch.py). `--part 3/8` only compiles each eighth shape, from the third on, into the cache of kernels: eight such
-processes at once make the run that comes after them short.
+imported (bench/corpus/fetch.py), as are FlashInfer's. `--part 3/8` only compiles each eighth shape, from the third on, into the cache of
+kernels: eight such processes at once make the run that comes after them short.
 """
 
 import json
@@ -281,6 +281,34 @@ def triton_call(cache):
     return call, ""
 
 
+def flashinfer_calls(cache):
+    """FlashInfer's kernels of such a cache, by name; they are planned once, for these lengths."""
+    try:
+        import flashinfer
+    except Exception as missing:
+        return {}, repr(missing)[:120]
+    counts = (cache.lengths.cpu() + cache.page - 1) // cache.page
+    starts = torch.cat((torch.zeros(1), counts.cumsum(0))).int()
+    pages = torch.cat([row[:n] for row, n in zip(cache.table, counts.tolist())]).int()
+    calls, q, q_turned, out = {}, cache.q[:, 0], cache.q_turned[:, 0], cache.out[:, 0]
+    for kind in ("fa3", "fa2") if cache.turned else ("tensor cores", "without tensor cores"):
+        space = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
+        if cache.turned:
+            plan = flashinfer.mla.BatchMLAPagedAttentionWrapper(space, backend=kind)
+            scale, rows = (cache.dim + cache.turned) ** -0.5, torch.arange(cache.m + 1, dtype=torch.int32, device="cuda")
+            sizes = (cache.heads, cache.dim, cache.turned, cache.page, False, scale, cache.dtype, cache.dtype)
+            plan.plan(rows, starts.cuda(), pages, cache.lengths, *sizes)
+            parts = [(c[0][..., : cache.dim], c[0][..., cache.dim :]) for c in cache.kept]
+            calls[kind] = lambda i, plan=plan, parts=parts: plan.run(q, q_turned, *parts[i], out=out)
+        else:
+            plan = flashinfer.BatchDecodeWithPagedKVCacheWrapper(space, "NHD", use_tensor_cores=kind == "tensor cores")
+            last = (cache.lengths.cpu() - (counts - 1) * cache.page).int()
+            types = {"q_data_type": cache.dtype, "kv_data_type": cache.dtype}
+            plan.plan(starts, pages, last, cache.heads, cache.kv_heads, cache.dim, cache.page, **types)
+            calls[kind] = lambda i, plan=plan: plan.run(q, tuple(cache.kept[i]), out=out)
+    return calls, ""
+
+
 def time_shape(name, cache, pool, variants, dense):
     speed = pool.speed(cache.bytes)
     row = {"shape": name, "mb": round(cache.bytes / 1e6, 1), "stream_tb_s": round(speed, 3)}
@@ -305,6 +333,13 @@ def time_shape(name, cache, pool, variants, dense):
             others["triton"] = round(in_graph([lambda i=i: call(i) for i in range(len(cache.kept))]), 2)
         except Exception as failed:
             why = repr(failed)[:160]
+    try:
+        theirs, missing = flashinfer_calls(cache) if cache.q_len == 1 and not cache.fp8 else ({}, "")
+        why += missing
+        for kind, run in theirs.items():
+            others[f"flashinfer, {kind}"] = round(in_graph([lambda i=i: run(i) for i in range(len(cache.kept))]), 2)
+    except Exception as failed:
+        why += repr(failed)[:160]
     if dense:
         q = cache.q.transpose(1, 2)
         n = cache.page * cache.width

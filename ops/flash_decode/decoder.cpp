@@ -26,7 +26,8 @@ constexpr Tile kSimulated = {16, 1, 2, 1};
 Tile tileFor(int64_t dim, bool isFp8) {
   if (dim > 256) return {64, 8, 2, 1};
   if (dim > 128) return {32, 4, 3, 2};
-  return {dim > 64 && !isFp8 ? 64 : 128, 4, 3, 2};
+  if (dim > 64) return {isFp8 ? 128 : 64, 4, 2, 2};
+  return isFp8 ? Tile{128, 4, 3, 2} : Tile{64, 4, 4, 2};
 }
 
 int64_t padded(int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); }

@@ -363,6 +363,9 @@ def flash_decode(
     if TURNED:
         turned = tl.arange(0, TURNED)
     if BLOCKS:
+        q_rows = m * (Q_LEN * HEADS)
+        q_blocks = tl.make_tensor_descriptor(q_ptr, [q_rows, D], [D, 1], [ROWS, D])
+        q_turned_blocks = tl.make_tensor_descriptor(q_turned_ptr, [q_rows, TURNED], [TURNED, 1], [ROWS, TURNED])
         k_blocks = tl.make_tensor_descriptor(k_ptr, [pages, PAGE, WIDTH], [PAGE * WIDTH, WIDTH, 1], [1, BLOCK, D])
         turned_blocks = tl.make_tensor_descriptor(k_ptr, [pages, PAGE, WIDTH], [PAGE * WIDTH, WIDTH, 1], [1, BLOCK, TURNED])
     MATH: tl.constexpr = tl.float16 if SCALED else q_ptr.dtype.element_ty
@@ -383,8 +386,12 @@ def flash_decode(
         at_seq = seq.to(tl.int64) * (Q_LEN * HEADS)
         table_row = table_ptr + seq.to(tl.int64) * table_width
         q_row = (at_seq + row // GROUP * HEADS + kv_head * GROUP + row % GROUP)[:, None]
-        q = tl.load(q_ptr + q_row * D + d[None, :], mask=real[:, None], other=0.0).to(MATH)
-        if TURNED:
+        if BLOCKS:  # ahead of the keys, from the same queue
+            q = q_blocks.load([seq * (Q_LEN * HEADS) + first_row, 0])
+            q_turned = q_turned_blocks.load([seq * (Q_LEN * HEADS) + first_row, 0])
+        else:
+            q = tl.load(q_ptr + q_row * D + d[None, :], mask=real[:, None], other=0.0).to(MATH)
+        if TURNED and not BLOCKS:
             q_turned = tl.load(q_turned_ptr + q_row * TURNED + turned[None, :], mask=real[:, None], other=0.0).to(MATH)
         of_scores = scale
         if SCALED:

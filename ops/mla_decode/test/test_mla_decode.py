@@ -35,6 +35,7 @@ def run(case, seed=0, calls=1, **options):
         {},
         {"head_dim": 512, "turned": 64, "heads": 16, "m": 2, "width": 2, "dtype": "bf16"},
         {"heads": 24, "q_len": 5, "page": 1, "width": 40, "m": 2},
+        {"heads": 40, "q_len": 3, "page": 16},  # the last tile's rows end behind the sequence's
         {"fp8": True, "page": 64, "width": 1},
         {"sinks": True, "soft_cap": 2.0, "window": 9},
     ],

@@ -66,11 +66,11 @@ Parts partsOf(int64_t elements) {
 // Tiles for wgmma: what keeps a consumer's sums, weights and products in registers, and two blocks of keys in shared memory.
 // Few keys leave a block that is alone on its multiprocessor waiting at its ends.
 AttentionTile attentionTile(const std::string& target, int64_t d, int64_t keys, bool causal, DType dtype) {
-  constexpr int64_t kFewCausalKeys = 4096;
+  const int64_t fewCausalKeys = isFp8(dtype) ? 2048 : 4096;
   if (target == "sim") return {32, 16, 4, 2};
   if (!target.starts_with("sm_90")) return {64, 64, 4, 2};
   if (isFp8(dtype) && d != 64) return d <= 128 ? AttentionTile{128, 128, 8, 2} : AttentionTile{128, 64, 8, 2};
-  if (d == 64) return causal && keys <= kFewCausalKeys ? AttentionTile{64, 64, 4, 3} : AttentionTile{256, 64, 16, 6};
+  if (d == 64) return causal && keys <= fewCausalKeys ? AttentionTile{64, 64, 4, 3} : AttentionTile{256, 64, 16, 6};
   if (d <= 128) return {128, 128, 8, 2};
   return {128, 64, 8, 2};
 }

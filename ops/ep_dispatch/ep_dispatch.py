@@ -44,7 +44,7 @@ from ops.route.route import deal
 from tandem.simt import __syncthreads, expect, laneid, ld, ld_vector, num_warps, st, st_vector, tid
 
 
-AT_ONCE = tl.constexpr(4)  # slots of a thread whose words are under way together
+AT_ONCE = tl.constexpr(2)  # slots of a thread whose words are under way together
 
 
 @tandem.jit

@@ -250,3 +250,15 @@ def test_every_schedule(tmp_path, monkeypatch, half):
     case = Case(2, 2, 16, 16, 1, 1)
     proof = tandem.explore(lambda team: protocol.calls(team, [case], kernels, (), half), ranks=2, exhaustive=True, limit=200_000)
     assert proof.proven, str(proof)
+
+
+def test_sums_by_atomics_are_said_to_depend_on_the_schedule(tmp_path):
+    """Of slots in whichever order tiles end, where the operator has them in their own: what is sent differs."""
+    place = "out_ptr + (to % 4)[:, None] * row_columns + n_range[None, :]"
+    added = STORED.replace("tl.store(c_ptrs, result", f"tl.atomic_add({place}, result * 0.1")
+    case = Case(2, 24, 16, 16, 3, 2)
+    for changes in ((), ((GEMM, STORED, added),)):
+        kernels = protocol.kernels(tmp_path / str(len(changes)), *changes)
+        found = tandem.explore(lambda team, kernels=kernels: protocol.calls(team, [case], kernels, (), "scatter"), ranks=2)
+        assert found.deterministic == (not changes)
+    assert "schedule-dependent" in found.difference and "tl.store(to + at" in found.difference

@@ -39,9 +39,8 @@ class Without:
 
 
 def spare(exchange, rank):
-    """Says of a step whether a call of this kernel is right without it: the wait for a chunk for which its programs have waited, the
-    signal of a slice with the next one's behind it, and what counts the programs that write this rank's own rows, which are ahead on
-    the stream."""
+    """Says of a step whether a call of this kernel is right without it: the wait for a chunk for which its programs have waited, the signal
+    of a slice with the next one's behind it, and what counts the programs that write this rank's own rows, which the stream is behind."""
     told = [exchange.told.address + 8 * chunk for chunk in exchange.shares.chunks_of(rank)]
     words = getattr(exchange, "words", [])
     slices = exchange.shares.slices

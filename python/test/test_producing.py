@@ -199,3 +199,24 @@ def test_wrong_arguments():
         tandem.overlap(collective="reduce_scatter", consumer=split_k, over="c_ptr")
     with pytest.raises(TypeError, match="`producer` must be a kernel"):
         tandem.overlap(collective="all_reduce", producer=len, over="c_ptr")
+
+
+@tandem.jit
+def own_numbers(c_ptr, rank):
+    places = tl.program_id(0) * 16 + tl.arange(0, 16)
+    tl.store(c_ptr + places, places * (rank + 1))
+
+
+@pytest.mark.parametrize("dtype, how", [("float32", "AllReduce behind it"), ("int32", "one kernel behind it")])
+def test_few_rows_of_any_type_are_added_behind(dtype, how):
+    derived = tandem.overlap(collective="all_reduce", producer=own_numbers, over="c_ptr", path="loads")
+
+    def main(team):
+        c = team.zeros((6, 16), dtype, name="c")
+        for _ in range(2):
+            derived[(6,)](c, team.rank)
+        assert derived.explain(c, team.rank, grid=(6,)).splitlines()[0].startswith(f"all_reduce behind `own_numbers`: {how}")
+        return np.array_equal(np.array(c).reshape(-1), np.arange(96) * 6)
+
+    result = tandem.launch(main, ranks=3, check=True)
+    assert all(result.values) and result.reports == []

@@ -159,13 +159,15 @@ def _meeting(machine):
 
 
 def loads(call, machine):
-    """One kernel behind the other loads the peers' parts of its rows and adds them."""
+    """One kernel behind the other loads the peers' parts of its rows and adds them, or it is AllReduce, in one flight without meetings."""
     begin = machine.launch_us
     last = max(programs(call, machine, begin))
     share = call.bytes / call.ranks * (call.ranks - 1)
-    end = last + machine.launch_us + _meeting(machine) + share / _load(machine)
+    end = last + machine.launch_us + share / _load(machine)
     if call.collective == "all_reduce":
-        end += share / _store(machine)
+        end += machine.signal_round_trip_us + share / _store(machine)
+    else:
+        end += _meeting(machine)
     return Plan(1, "loads", (("the kernel", begin, last), ("peers' parts are loaded and added", last, end)))
 
 

@@ -1,8 +1,11 @@
 """Rows of which the ranks have parts to add: reduce_scatter and all_reduce behind a producer."""
 
+from ..ops import AllReduce
 from .meeting import Meeting, blocks
 from .sums import add_parts, add_peers
 from .telling import Telling
+
+OF_ALL_REDUCE = ("float16", "bfloat16", "float32")
 
 
 class Summing(Telling):
@@ -72,14 +75,18 @@ class Summing(Telling):
 
 
 class Adding(Meeting):
-    """One kernel behind the producer, for few rows: it loads the peers' parts where they are."""
+    """What adds stands behind the producer, for few rows: AllReduce where it has the type, else one kernel that loads the peers' parts
+    where they are."""
 
     def __init__(self, team, matrix, shares, everywhere):
         super().__init__(team, matrix, shares)
         self.everywhere = everywhere
+        self.reduce = AllReduce(team, matrix.numel(), matrix.dtype) if everywhere and matrix.dtype.name in OF_ALL_REDUCE else None
 
     def text(self, over, counts):
         """What is added where."""
+        if self.reduce:
+            return f"AllReduce behind it adds the ranks' parts of the {self.shares.height} rows of `{over}`"
         return f"one kernel behind it adds the ranks' parts of a rank's {self.shares.share} rows of `{over}`"
 
     def count(self, *_):
@@ -88,5 +95,8 @@ class Adding(Meeting):
     def call(self, main, produce, consume, counts):
         """Queues a call, after which all is as after one of Summing."""
         compiled = produce(None, None)
-        self.launch(add_peers, main, EVERYWHERE=self.everywhere)
+        if self.reduce:
+            self.reduce(self.matrix, out=self.matrix, stream=main)
+        else:
+            self.launch(add_peers, main, EVERYWHERE=self.everywhere)
         return consume(None, None) if consume else compiled

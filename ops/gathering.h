@@ -1,5 +1,5 @@
 // The hosts' end of a channel of rows: each rank's come to all others by copy engines while one kernel multiplies those
-// that are there (ops/device/gathering.py).
+// that are there (tandem.tilelink.StreamChannel).
 //
 // Behind each copy its stream tells the peer how many slices of a band are there now; where a band has no rows all are.
 // The kernel's last program waits until all of the call has arrived, puts these words back to 0 and meets its like on the

@@ -11,6 +11,9 @@
 #include <sstream>
 
 namespace tandem::compiler {
+
+extern const char* const kTilelinkText;  // python/tandem/tilelink.py, by CMakeLists.txt
+
 namespace {
 using namespace tandem::frontend;
 using nlohmann::json;
@@ -258,6 +261,7 @@ void addImports(const ast::Module& importing, const FindModule& find, json& impo
     for (const std::string& name : modules) {
       if (imports.contains(name) || canonicalModule(name)) continue;
       std::optional<ImportedText> found = find(name);
+      if (!found && name == "tandem.tilelink") found = ImportedText{"tandem/tilelink.py", kTilelinkText};
       std::optional<ast::Module> module = found ? parsedModule(*found) : std::nullopt;
       if (!module) continue;
       imports[name] = {{"file", found->file}, {"source", found->text}};

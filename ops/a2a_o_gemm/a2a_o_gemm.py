@@ -8,7 +8,7 @@ lower rank first. The channel counts the bands of rows of a rank's heads that ar
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.gathering import await_band, end_gathering, ends_call
+import tandem.tilelink as link
 from ops.device.heads import heads_of_rank
 from ops.device.product import add_product, columns_of, product_by_pointers, store_tile
 from ops.device.tiles import place_in_shard
@@ -43,6 +43,7 @@ def a2a_o_gemm(
     """own: this rank's rows of its heads, own_width columns; WIDTH: the most columns of a rank, which `gathered` has. BLOCKS: operands are
     read as blocks, for which rows must be whole numbers of 16 bytes and BLOCK_K a divisor of D."""
     rank = dl.rank()
+    channel = link.StreamChannel(ready_ptr, 1, 1)
     ranks = dl.num_ranks()
     blocks = tl.cdiv(own_rows, BLOCK_M)
     columns = tl.cdiv(n, BLOCK_N)
@@ -65,7 +66,7 @@ def a2a_o_gemm(
             inner, width = first * D, (end - first) * D
             at = row + tl.where(nth == 0, 0, source * pitch)
             if nth > 0:
-                at = dl.consume_token(at, await_band(ready_ptr, source, row // band_rows + 1))
+                at = dl.consume_token(at, link.slices_wait(channel, source, 0, row // band_rows + 1))
             if BLOCKS:
                 a = own if nth == 0 else gathered
                 for step in range(width // BLOCK_K):
@@ -77,5 +78,5 @@ def a2a_o_gemm(
         store_tile(out, out_ptr, acc, row, column, rows, n, OUT_BLOCKS)
 
     if ranks > 1:
-        if ends_call(ready_ptr, PROGRAMS):
-            end_gathering(ready_ptr, 1, bands)
+        if link.call_ends(channel, PROGRAMS):
+            link.end_call(channel, bands)

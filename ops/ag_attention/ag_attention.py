@@ -10,9 +10,9 @@ those of the first peer, and each other peer has one of its own; between launche
 
 import tandem
 import tandem.language as tl
+import tandem.tilelink as link
 from ops.device.attention import LOG2E, NEVER, blocks_of, keys_of, load_parts
 from ops.device.attention_forward import along_keys, lse_of, no_sums, store_means, with_sink
-from ops.device.gathering import await_band, end_gathering, ends_call
 
 
 @tandem.jit
@@ -280,9 +280,10 @@ def ag_attention(
     else:
         store_sums(state_ptr, in_state, queries < limit, sums, OV)
     if ARRIVES:
-        if ends_call(ready_ptr, tl.num_programs(0) * tl.num_programs(1) * tl.num_programs(2)):
+        channel = link.StreamChannel(ready_ptr, 1, 1)
+        if link.call_ends(channel, tl.num_programs(0) * tl.num_programs(1) * tl.num_programs(2)):
             if not ENDS:  # also rows that nobody here sees have come when this slot is free
                 for nth in range(first_nth, end_nth):
-                    await_band(ready_ptr, (rank - nth + ranks) % ranks, bands)
+                    link.slices_wait(channel, (rank - nth + ranks) % ranks, 0, bands)
             else:
-                end_gathering(ready_ptr, 1, GROUPS * bands)
+                link.end_call(channel, GROUPS * bands)

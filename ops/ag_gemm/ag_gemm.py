@@ -15,8 +15,8 @@ the first pieces of all, which share what they read. Who brings the last piece o
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+import tandem.tilelink as link
 from ops.device.calls import is_last
-from ops.device.gathering import await_band, end_gathering, ends_call
 from ops.device.product import add_product, columns_of, product_by_pointers, store_tile
 from ops.device.tiles import gathered_tile, piece_of
 
@@ -56,6 +56,7 @@ def ag_gemm(
     BLOCK_N wide. WHOLE_BLOCKS: no row block reaches into the next shard, so C is stored as blocks too. `pieces`: room for the
     pieces of all tiles left over; `brought`: a zero for each of these tiles, which is a zero again in the end."""
     rank = dl.rank()
+    channel = link.StreamChannel(ready_ptr, bands, band_rows)
     shards = tl.cdiv(m, shard_rows)
     blocks = tl.cdiv(shard_rows, BLOCK_M)
     WIDTH: tl.constexpr = BLOCK_N + BLOCK_N1 + BLOCK_N2
@@ -96,12 +97,11 @@ def ag_gemm(
         if BLOCK_N2:
             acc2 = tl.zeros((BLOCK_M, BLOCK_N2), dtype=tl.float32)
         rows = tl.minimum(m - shard * shard_rows, shard_rows) - block * BLOCK_M
-        band = shard * bands + block * BLOCK_M // band_rows
         if BLOCKS:
             a = own if shard == rank else gathered
             for step in range(begin, end):
                 if (shard != rank) & ((step == begin) | (step % SLICE_STEPS == 0)):
-                    row = dl.consume_token(row, await_band(ready_ptr, band, step // SLICE_STEPS + 1))
+                    row = dl.consume_token(row, link.slices_wait(channel, shard, block * BLOCK_M, step // SLICE_STEPS + 1))
                 x = a.load([row, step * BLOCK_K])
                 acc = add_product(x, b, column, step * BLOCK_K, acc, B_TRANSPOSED)
                 if BLOCK_N1:
@@ -111,7 +111,7 @@ def ag_gemm(
         else:
             source = a_ptr if shard == rank else gathered_ptr
             if shard != rank:
-                source = dl.consume_token(source, await_band(ready_ptr, band, tl.cdiv(steps, SLICE_STEPS)))
+                source = dl.consume_token(source, link.slices_wait(channel, shard, block * BLOCK_M, tl.cdiv(steps, SLICE_STEPS)))
             b_pitch = k if B_TRANSPOSED else n
             acc = product_by_pointers(acc, source, row, rows, k, b_ptr, column, n, b_pitch, k, begin, end, BLOCK_K, B_TRANSPOSED)
         first = shard * shard_rows + block * BLOCK_M
@@ -137,5 +137,5 @@ def ag_gemm(
                 store_tile(c2, c_ptr, acc2, first, column + BLOCK_N + BLOCK_N1, rows, n, BLOCKS and WHOLE_BLOCKS)
 
     if dl.num_ranks() > 1:
-        if ends_call(ready_ptr, PROGRAMS):
-            end_gathering(ready_ptr, bands, tl.cdiv(steps, SLICE_STEPS))
+        if link.call_ends(channel, PROGRAMS):
+            link.end_call(channel, tl.cdiv(steps, SLICE_STEPS))

@@ -6,7 +6,8 @@ A block's rows are needed once for each tile of columns; where these are many, a
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.gathering import arrived, end_gathering, ends_call, is_of_shard
+import tandem.tilelink as link
+from ops.device.gathering import arrived, is_of_shard
 from ops.device.routes import BLOCK_WORDS, BLOCKS, blocks_of, is_of_call, order_of
 
 SCALED_ELEMENTS = tl.constexpr(128)
@@ -73,5 +74,6 @@ def order_rows(
                 for step in range(0, steps, 32):
                     copy_rows(scales + at_scale, to_scales, steps, step, is_row, 32)
     if AWAITED:
-        if ends_call(ready_ptr, PROGRAMS):
-            end_gathering(ready_ptr, 1, 1)
+        channel = link.StreamChannel(ready_ptr, 1, 1)
+        if link.call_ends(channel, PROGRAMS):
+            link.end_call(channel, 1)

@@ -17,7 +17,8 @@ summed. QUANTISE: so has the result.
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.gathering import arrived, end_gathering, ends_call, is_of_shard
+import tandem.tilelink as link
+from ops.device.gathering import arrived, is_of_shard
 from ops.device.product import add_product, packed, packed_width
 from ops.device.routes import BLOCK_WORDS, BLOCKS, ROWS, blocks_of, is_of_call, order_of, over, place_of, weights_of
 from tandem.libdevice import fast_dividef
@@ -307,5 +308,6 @@ def grouped_gemm(
         if QUANTISE:
             clear_rows(out_scales_ptr, rows, until, tl.cdiv(n, SCALED_ELEMENTS), BLOCK_N)
     if AWAITED:
-        if ends_call(ready_ptr, PROGRAMS):
-            end_gathering(ready_ptr, 1, 1)
+        channel = link.StreamChannel(ready_ptr, 1, 1)
+        if link.call_ends(channel, PROGRAMS):
+            link.end_call(channel, 1)

@@ -5,12 +5,14 @@ import pathlib
 import sys
 
 OPS = pathlib.Path(__file__).parents[1]
+LINK = "tilelink.py"  # the channels of tandem.tilelink, which are copied with the kernels
 
 
 def imported(folder, files, names, *changes):
     """The modules ops.<name> of `names`, imported from copies of `files` in `folder`. Each change: a file, its text, the text in its
     place."""
-    texts = {name: (OPS / name).read_text() for name in files}
+    folders = {LINK: OPS.parent / "python/tandem"}
+    texts = {name: (folders.get(name, OPS) / name).read_text().replace("import tandem.tilelink", "import ops.tilelink") for name in files}
     for name, old, new in changes:
         assert texts[name].count(old) == 1, f"{name} has this {texts[name].count(old)} times: {old}"
         texts[name] = texts[name].replace(old, new)
@@ -18,12 +20,14 @@ def imported(folder, files, names, *changes):
         path = folder / "ops" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    sys.modules.pop("ops.tilelink", None)
     kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name == "ops" or name.startswith("ops.")}
     sys.path.insert(0, str(folder))
     try:
         return [importlib.import_module(f"ops.{name}") for name in names]
     finally:
         sys.path.remove(str(folder))
-        for name in [name for name in sys.modules if name == "ops" or name.startswith("ops.")]:
+        # A class, as channels are, is read when a kernel with it is compiled, and by its module.
+        for name in [name for name in sys.modules if (name == "ops" or name.startswith("ops.")) and name != "ops.tilelink"]:
             del sys.modules[name]
         sys.modules.update(kept)

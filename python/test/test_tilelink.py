@@ -379,3 +379,57 @@ def test_orders_of_tiles():
     assert orders == {"ring": [2, 3, 4, 5, 0, 1], "own_first": [2, 3, 0, 1, 4, 5], "all": [0, 1, 2, 3, 4, 5]}
     with pytest.raises(tandem.CompileError, match="the order must be"):
         tandem.launch(main, ranks=3, args=("by_chance",))
+
+
+@tandem.jit
+def sum_slices(x_ptr, sums_ptr, words_ptr, shard_rows, bands, band_rows, COLUMNS: tl.constexpr, SLICES: tl.constexpr, EARLY: tl.constexpr):
+    """A program adds up the rows of a band of any rank, slice after slice, beginning with its own rank's."""
+    channel = link.StreamChannel(words_ptr, bands, band_rows)
+    rank, ranks = dl.rank(), dl.num_ranks()
+    item = (tl.program_id(0) + rank * bands) % (ranks * bands)
+    shard, row = item // bands, item % bands * band_rows
+    count = tl.minimum(shard_rows - row, band_rows)
+    total = 0.0
+    at = shard * shard_rows + row
+    for nth in range(SLICES):
+        if shard != rank:
+            at = dl.consume_token(at, link.slices_wait(channel, shard, row, nth + 1 - EARLY))
+        rows = tl.arange(0, 16)[:, None]
+        columns = nth * (COLUMNS // SLICES) + tl.arange(0, COLUMNS // SLICES)[None, :]
+        total += tl.sum(tl.load(x_ptr + (at + rows) * COLUMNS + columns, mask=rows < count, other=0.0))
+    tl.store(sums_ptr + item, total)
+    if ranks > 1:
+        if link.call_ends(channel, tl.num_programs(0)):
+            link.end_call(channel, SLICES)
+
+
+def slices_of_streams(team, early=0):
+    """Three calls, the copies ahead of the kernel and behind it."""
+    shard, bands, band_rows, columns, slices = 20, 2, 16, 32, 4
+    x, words = team.zeros((team.size * shard, columns), name="x"), link.stream_words(team, bands)
+    sums, beside = team.local_empty(team.size * bands), team.new_stream()
+    for call in range(3):
+        whole = np.random.default_rng(call).integers(-9, 9, (team.size * shard, columns)).astype(np.float32)
+        own = slice(team.rank * shard, (team.rank + 1) * shard)
+        x[own] = whole[own]
+        beside.wait_event(team.stream.record_event())
+        launch = lambda: sum_slices[(team.size * bands,)](
+            x, sums, words, shard, bands, band_rows, COLUMNS=columns, SLICES=slices, EARLY=early, num_warps=1
+        )
+        copy = lambda: link.rank_copy_slices(team, beside, x, words, x.shape[0], shard, bands, band_rows, slices)
+        for step in (launch, copy) if call else (copy, launch):
+            step()
+        team.stream.wait_event(beside.record_event())
+        parts = [part for of_rank in np.split(whole, team.size) for part in (of_rank[:band_rows], of_rank[band_rows:])]
+        np.testing.assert_array_equal(np.array(sums), [part.sum() for part in parts])
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_rows_that_streams_bring(ranks):
+    for seed in range(3):
+        assert tandem.launch(slices_of_streams, ranks=ranks, seed=seed, check=True).reports == []
+
+
+def test_a_slice_too_early():
+    with pytest.raises(tandem.SimulationError, match="race"):
+        tandem.launch(slices_of_streams, ranks=2, check=True, args=(1,))

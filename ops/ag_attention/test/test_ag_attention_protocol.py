@@ -13,19 +13,19 @@ import pytest
 OPS = pathlib.Path(__file__).parents[2]
 sys.path += [str(OPS / "test"), str(OPS / "attention" / "test")]
 
-from changed_kernels import imported
+from changed_kernels import LINK, imported
 from gather_attention_reference import Case
 
 import tandem
 from tandem.check.explore import POLICIES
 
-FILES = [*(f"device/{name}.py" for name in ("attention", "calls", "attention_forward", "gathering")), "ag_attention/ag_attention.py"]
+FILES = [*(f"device/{name}.py" for name in ("attention", "calls", "attention_forward")), LINK, "ag_attention/ag_attention.py"]
 *_, FORWARD, CHANNEL, KERNEL = FILES
 BLOCK_M, BLOCK_N, D = 32, 16, 64
 
 AWAITED = '"sys", "acquire", waitValue=arrival[5] + band + 1'
-PUT_BACK = "                shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)\n"
-MET = "            shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)\n"
+PUT_BACK = "                shmem.signal_op(channel.words + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)\n"
+MET = "            shmem.signal_wait_until(done + peer, shmem.NVSHMEM_CMP_GE, call)\n"
 LAST = "tl.num_programs(1) * tl.num_programs(2)):"
 
 # The change; words of the kinds of reports. What was there before the call and is taken for the call's is no race: it shows in the result.
@@ -50,7 +50,7 @@ PLANTED = {
     ),
     "ring: the most of the scores not kept": ((KERNEL, "    tl.store(at + V + 1, sums[2], mask=inside)\n", ""), "wrong"),
     "ring with a window: arrivals not awaited": (
-        (KERNEL, "for nth in range(first_nth, end_nth):\n                    aw", "for nth in range(0):\n                    aw"),
+        (KERNEL, "for nth in range(first_nth, end_nth):\n                    link", "for nth in range(0):\n                    link"),
         "race",
     ),
     "ring: own keys in every launch": ((KERNEL, "    elif BEGINS:", "    else:"), "wrong"),

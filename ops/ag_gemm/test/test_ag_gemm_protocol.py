@@ -10,28 +10,28 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
 
-from changed_kernels import imported
+from changed_kernels import LINK, imported
 
 import tandem
 from tandem.ops import rows_of_rank, shard_rows
 
-KERNEL, CHANNEL = "ag_gemm/ag_gemm.py", "device/gathering.py"
+KERNEL, CHANNEL = "ag_gemm/ag_gemm.py", LINK
 FILES = [KERNEL, CHANNEL, "device/calls.py", "device/product.py", "device/tiles.py"]
 BLOCK, N, K, SLICE = 16, 32, 64, 32  # a slice is two steps of K
 
-AWAIT = "await_band(ready_ptr, band, step // SLICE_STEPS + 1)"
-WAIT = 'dl.wait(ready_ptr + band, 1, "sys", "acquire", waitValue=slices, compare="ge")'
+AWAIT = "link.slices_wait(channel, shard, block * BLOCK_M, step // SLICE_STEPS + 1)"
+WAIT = 'dl.wait(word, 1, "sys", "acquire", waitValue=slices, compare="ge")'
 WHEN = "(step == begin) | (step % SLICE_STEPS == 0)"
-BAND = "band = shard * bands + block * BLOCK_M // band_rows"
-BACK = "shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)"
-ALL_HERE = "shmem.signal_wait_until(ready_ptr + band, shmem.NVSHMEM_CMP_EQ, slices)"
-DONE = "shmem.signal_op(done_ptr + rank, call, shmem.NVSHMEM_SIGNAL_SET, peer)"
-MEET = "shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)"
-EPOCH = "    tl.store(ready_ptr + EPOCH, call)"
-LAST, LAST_PIECE = "ends_call(ready_ptr, PROGRAMS)", "is_last(brought_ptr + (tile - whole), PIECES)"
-ENDED, PIECE = "tl.store(ready_ptr + ENDED, 0)", "tl.store(parts + piece * stride, acc)"
+BAND = "channel.words + shard * channel.bands + row // channel.band_rows"
+BACK = "shmem.signal_op(channel.words + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)"
+ALL_HERE = "shmem.signal_wait_until(channel.words + band, shmem.NVSHMEM_CMP_EQ, slices)"
+DONE = "shmem.signal_op(done + rank, call, shmem.NVSHMEM_SIGNAL_SET, peer)"
+MEET = "shmem.signal_wait_until(done + peer, shmem.NVSHMEM_CMP_GE, call)"
+EPOCH = "    tl.store(channel.words - 2, call)"
+LAST, LAST_PIECE = "link.call_ends(channel, PROGRAMS)", "is_last(brought_ptr + (tile - whole), PIECES)"
+ENDED, PIECE = "tl.store(channel.words - 1, 0)", "tl.store(parts + piece * stride, acc)"
 COUNTED = "tl.store(brought_ptr + (tile - whole), 0)"
-LOAD, COPY, TOLD, WAITING = "x = a.load([row", "stream.copy(there", "stream.signal_write(", "dl.wait(ready_ptr + band"
+LOAD, COPY, TOLD, WAITING = "x = a.load([row", "stream.copy(there", "stream.signal_write(", "dl.wait(word"
 ADDED = "total += tl.load(parts"
 
 # The name; the file, its text and what stands in its place; words of the kinds of reports; parts of lines that the report names.
@@ -42,10 +42,10 @@ PLANTED = {
     "rows awaited on the GPU alone": ((CHANNEL, WAIT, WAIT.replace('"sys"', '"gpu"')), "scope|race", [WAITING, TOLD]),
     "a wait that acquires nothing": ((CHANNEL, WAIT, WAIT.replace("acquire", "relaxed")), "race", [LOAD, COPY]),
     "a wait for the first slice alone": ((KERNEL, WHEN, "(step == begin)"), "race", [LOAD, COPY]),
-    "another band's signal": ((KERNEL, BAND, "band = shard * bands"), "race", [LOAD, COPY]),
-    "another shard's signal": ((KERNEL, BAND, BAND.replace("shard *", "(shard + 1) % shards *")), "race|deadlock", []),
+    "another band's signal": ((CHANNEL, BAND, "channel.words + shard * channel.bands"), "race", [LOAD, COPY]),
+    "another shard's signal": ((KERNEL, AWAIT, AWAIT.replace("shard,", "(shard + 1) % shards,")), "race|deadlock", []),
     "signals that are not put back": ((CHANNEL, BACK, "pass"), "race|signal-misuse|deadlock", []),
-    "an end before all is there": ((CHANNEL, ALL_HERE, "pass"), "signal-misuse|race", ["shmem.signal_op(ready_ptr"]),
+    "an end before all is there": ((CHANNEL, ALL_HERE, "pass"), "signal-misuse|race", ["shmem.signal_op(channel.words"]),
     "ranks that do not meet": ((CHANNEL, MEET, "pass"), "race|signal-misuse", []),
     "a rank that is not told": ((CHANNEL, DONE, DONE.replace("SIGNAL_SET, peer", "SIGNAL_SET, rank")), "deadlock", [MEET]),
     "calls with one number": ((CHANNEL, EPOCH, "    pass"), "race|signal-misuse", []),

@@ -16,7 +16,8 @@ from test_moe import Case, rows_on
 
 import tandem
 
-GEMM, RS, CHANNEL, ROUTE = "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py", "device/gathering.py", "route/blocks.py"
+GEMM, RS, ARRIVALS, ROUTE = "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py", "device/gathering.py", "route/blocks.py"
+LINK = protocol.LINK
 ORDER = "ag_moe/ag_moe.py"
 AR, TELL = "all_reduce/two_shot.py", "device/signals.py"
 TAKEN_ITEM = "item = take(taken_ptr)\n"
@@ -31,10 +32,10 @@ TOLD = '                dl.notify(signal + slot, owner, signal=call, sig_op="set
 ARRIVED = 'tl.minimum(turn, rank), "sys", "acquire", waitValue=1, compare="ge")'
 SOURCE = "            source = arrived(a_ptr, ready_ptr, rank, ranks, turn)\n"
 BLOCKS = "tl.where(here == total, all_blocks, here // BLOCK)"
-RESET = "                shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)\n"
-MEETING = "            shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)\n"
+RESET = "                shmem.signal_op(channel.words + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)\n"
+MEETING = "            shmem.signal_wait_until(done + peer, shmem.NVSHMEM_CMP_GE, call)\n"
 CALL = "    call = tl.load(epoch_ptr) + 1\n"
-ENDING = "    call = tl.load(ready_ptr + EPOCH) + 1\n"
+ENDING = "    call = tl.load(channel.words - 2) + 1\n"
 BEGUN = '        token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=call, compare="ge")\n'
 RESET_ITEMS = "        tl.store(taken_ptr, 0)\n"
 OWN = '                token = dl.wait(signal, RANKS - 1, "sys", "acquire", waitValue=call, compare="ge")\n'
@@ -52,20 +53,20 @@ GATHER = {
     "wait dropped": ((GEMM, SOURCE, "            source = a_ptr\n"), "race", ROWS),
     "one shard too few": ((GEMM, SOURCE, SOURCE.replace("turn)", "turn - 1)")), "race", ROWS),
     "first instead of last shard": ((ROUTE, BLOCKS, "tl.cdiv(here, BLOCK)"), "race", ROWS),
-    "relaxed wait": ((CHANNEL, ARRIVED, ARRIVED.replace("acquire", "relaxed")), "race", ROWS),
+    "relaxed wait": ((ARRIVALS, ARRIVED, ARRIVED.replace("acquire", "relaxed")), "race", ROWS),
     "narrow wait": (
-        (CHANNEL, ARRIVED, ARRIVED.replace("sys", "gpu")),
+        (ARRIVALS, ARRIVED, ARRIVED.replace("sys", "gpu")),
         "scope",
         ["tl.minimum(turn, rank)", "self.beside.signal_write(signal, 1)"],
     ),
-    "stale wait": ((CHANNEL, ARRIVED, ARRIVED.replace("waitValue=1", "waitValue=0")), "race", ROWS),
-    "reset omitted": ((CHANNEL, RESET, ""), "race", ROWS),
-    "meeting left out": ((CHANNEL, MEETING, ""), "race", ROWS),
-    "stale epoch": ((CHANNEL, ENDING, ENDING.replace(" + 1", "")), "race", ROWS),
+    "stale wait": ((ARRIVALS, ARRIVED, ARRIVED.replace("waitValue=1", "waitValue=0")), "race", ROWS),
+    "reset omitted": ((LINK, RESET, ""), "race", ROWS),
+    "meeting left out": ((LINK, MEETING, ""), "race", ROWS),
+    "stale epoch": ((LINK, ENDING, ENDING.replace(" + 1", "")), "race", ROWS),
     "ended by the last but one": (
-        (GEMM, "ends_call(ready_ptr, PROGRAMS)", "ends_call(ready_ptr, PROGRAMS - 1)"),
+        (GEMM, "link.call_ends(channel, PROGRAMS)", "link.call_ends(channel, PROGRAMS - 1)"),
         "race|signal-misuse",
-        [("tl.store(ready_ptr + ENDED, 0)", "signal_op(ready_ptr + band, 0"), ("tl.atomic_add(count_ptr", "dl.wait(ready_ptr")],
+        [("tl.store(channel.words - 1, 0)", "signal_op(channel.words + band, 0"), ("tl.atomic_add(channel.words", "dl.wait(words_ptr")],
     ),
     "signal before copy": ("signal first", "race", ROWS),
     "wrong slot": ("wrong slot", "race", ROWS),
@@ -76,9 +77,9 @@ ORDERED = {
     "wait dropped": ((ORDER, IN_ORDER, "            source = x_ptr\n"), "race", ORDERED_ROWS),
     "one shard too few": ((ORDER, IN_ORDER, IN_ORDER.replace("words + 3)", "words + 3) - 1")), "race", ORDERED_ROWS),
     "ended by the last but one": (
-        (ORDER, "ends_call(ready_ptr, PROGRAMS)", "ends_call(ready_ptr, PROGRAMS - 1)"),
+        (ORDER, "link.call_ends(channel, PROGRAMS)", "link.call_ends(channel, PROGRAMS - 1)"),
         "race|signal-misuse",
-        [("tl.store(ready_ptr + ENDED, 0)", "signal_op(ready_ptr + band, 0"), ("tl.atomic_add(count_ptr", "dl.wait(ready_ptr")],
+        [("tl.store(channel.words - 1, 0)", "signal_op(channel.words + band, 0"), ("tl.atomic_add(channel.words", "dl.wait(words_ptr")],
     ),
     **{
         name: (change, kinds, ORDERED_ROWS if lines is ROWS else lines)

@@ -18,17 +18,17 @@ EARLY = "        if owner != rank:\n            " + TOLD.replace("brought,", "br
 AWAY = "part, owner, row, at, rows, Q_WIDTH"
 PART = "value * part_count + part_of(owner, ranks, HKV)"
 TURN = "tl.where((first_rank <= rank) & (rank + 1 < end_rank), rank + 1, first_rank)"
-AWAITED = "await_band(ready_ptr, source, row // band_rows + 1)"
-AWAIT = 'dl.wait(ready_ptr + band, 1, "sys", "acquire"'
-PUT_BACK = "                shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)\n"
-MET = "            shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)\n"
-LAST = "ends_call(ready_ptr, PROGRAMS)"
+AWAITED = "link.slices_wait(channel, source, 0, row // band_rows + 1)"
+AWAIT = 'dl.wait(word, 1, "sys", "acquire"'
+PUT_BACK = "                shmem.signal_op(channel.words + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)\n"
+MET = "            shmem.signal_wait_until(done + peer, shmem.NVSHMEM_CMP_GE, call)\n"
+LAST = "link.call_ends(channel, PROGRAMS)"
 
 # What reports show.
 STORE, STORE_KEYS, LOAD = "to.store([matrix, row, column]", "store_part(away_kv, ", "acc = add_product(a.load([at, step * BLOCK_K])"
 TELL, TAKEN, PUT = "dl.notify(brought", "self.beside.copy(to, x)", "self.beside.signal_write(signal, 0)"
-COPY, WAIT, AHEAD = "self.beside.copy(to", "dl.wait(ready_ptr", "self.beside.signal_wait(signal, "
-LOOK, BEGIN, PUSHED, RESET = "dl.wait(begun_ptr", "dl.notify(begun_ptr", "signal_write(signal, band + 1)", "shmem.signal_op(ready_ptr"
+COPY, WAIT, AHEAD = "self.beside.copy(to", "dl.wait(word", "self.beside.signal_wait(signal, "
+LOOK, BEGIN, PUSHED, RESET = "dl.wait(begun_ptr", "dl.notify(begun_ptr", "signal_write(signal, band + 1)", "shmem.signal_op(channel.words"
 WRONG = "wrong result"
 
 # The class of cases; the change; the kind of report, or that the result is wrong; lines that the report shows.

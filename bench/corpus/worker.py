@@ -35,7 +35,7 @@ def prepare(backend, folder):
     return case
 
 
-TUNING = {"warmup": 10, "rep": 40}  # milliseconds for each configuration, at most
+TUNING = {"warmup": 5, "rep": 20}  # milliseconds for each configuration, at most
 
 
 def untimed(call, *args, quantiles=None, **kwargs):

@@ -63,8 +63,7 @@ constexpr int64_t kMostWarps = 32;
 struct Parts {
   int64_t programs, leastPackets;
 };
-constexpr Parts kParts[] = {{8, 512}, {4, 1024}};
-constexpr int kFewWarps = 4;  // as in the kernel: all of so many tell each other
+constexpr Parts kParts[] = {{8, 512}, {4, 1024}, {2, 1024}};
 constexpr int64_t kScaledElements = 128;
 
 }  // namespace
@@ -113,8 +112,8 @@ void AllReduceNorm::divideRows(int64_t maxM, int64_t mostElements) {
     used.numWarps = int(std::min<int64_t>(int64_t(std::bit_ceil(uint64_t(cdiv(packets, 32)))), config_.numWarps));
     auto slots =
         std::make_unique<Packets>(team_, memory_, packets * used.programs, used, Packets::Kind::OneFlight, "parted ");
-    int64_t tellers = programs * (used.numWarps <= kFewWarps ? used.numWarps : 1);
-    Tensor told = markedSlots(team_, memory_, {used.programs, 2, used.numWarps, tellers, 2}, "sums of parts");
+    Tensor told =
+        markedSlots(team_, memory_, {used.programs, 2, used.numWarps, programs * used.numWarps, 2}, "sums of parts");
     parted_.push_back({programs, packets, std::move(slots), told});
   }
 }

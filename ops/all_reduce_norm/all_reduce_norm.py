@@ -14,7 +14,7 @@ import tandem.dist as dl
 import tandem.language as tl
 from ops.device.marks import take
 from ops.device.packets import end_call, load_elements, store_elements
-from ops.device.scales import LARGEST, SCALED_ELEMENTS, joined_lanes, largest_of
+from ops.device.scales import LARGEST, SCALED_ELEMENTS, joined, joined_lanes, largest_of
 from ops.packets.packets import fly, sum_of_slot
 from tandem.simt import __syncthreads, num_warps, st, st_vector, tid
 
@@ -32,30 +32,24 @@ def of_program(value, buffer, turn, MOST: tl.constexpr):
 
 @tandem.jit
 def of_row(value, buffer, told_ptr, turn, PARTS: tl.constexpr, POLLS: tl.constexpr, MOST: tl.constexpr):
-    """The same over the PARTS programs of a row, up to eight, joined in one order. All warps of few tell each other, so no barrier and no
-    shared memory stands between; of more warps each tells that of its number in every program what its own one has. `told`: slots
-    [programs, 2 turns, warps, those who tell]."""
+    """The same over the PARTS programs of a row. All their warps tell each other, each in slots of its own, and join what they are told in
+    one order, so no barrier and no shared memory stands between. `told`: slots [programs, 2 turns, warps, PARTS * warps]."""
     if PARTS == 1:
         return of_program(value, buffer, turn, MOST)
     WARPS: tl.constexpr = num_warps()
-    ALL: tl.constexpr = WARPS <= 4
-    EACH: tl.constexpr = WARPS if ALL else 1  # of a program, those who tell a warp
-    TELLERS: tl.constexpr = PARTS * EACH
-    if ALL:
-        value = joined_lanes(value, 32, MOST)
-    else:
-        value = of_program(value, buffer, turn, MOST)
+    TELLERS: tl.constexpr = PARTS * WARPS
+    value = joined_lanes(value, 32, MOST)
+    data = dl.make_vector([value.to(tl.int32, bitcast=True).to(tl.int64) & 0xFFFFFFFF, tl.cast(0, tl.int64)])
     part = tl.program_id(0) % PARTS
     warp = tid(0) // 32
-    other = tid(0) % 32
+    for other in range(tid(0) % 32, TELLERS, 32):
+        program = tl.program_id(0) - part + other // WARPS
+        slots_of_other = told_ptr + 2 * ((program * 2 + turn) * WARPS + other % WARPS) * TELLERS
+        st_vector(slots_of_other + 2 * (part * WARPS + warp), data, "gpu", "relaxed")
+    mine_ptr = told_ptr + 2 * ((tl.program_id(0) * 2 + turn) * WARPS + warp) * TELLERS
     told = 0.0
-    if other < TELLERS:
-        data = dl.make_vector([value.to(tl.int32, bitcast=True).to(tl.int64) & 0xFFFFFFFF, tl.cast(0, tl.int64)])
-        program = tl.program_id(0) - part + other // EACH
-        slots_of_other = told_ptr + 2 * ((program * 2 + turn) * WARPS + (other % EACH if ALL else warp)) * TELLERS
-        st_vector(slots_of_other + 2 * (part * EACH + (warp if ALL else 0)), data, "gpu", "relaxed")
-        mine_ptr = told_ptr + 2 * ((tl.program_id(0) * 2 + turn) * WARPS + warp) * TELLERS
-        told = take((mine_ptr + 2 * other,), POLLS)[0][0].to(tl.int32).to(tl.float32, bitcast=True)
+    for other in range(tid(0) % 32, TELLERS, 32):
+        told = joined(told, take((mine_ptr + 2 * other,), POLLS)[0][0].to(tl.int32).to(tl.float32, bitcast=True), MOST)
     return joined_lanes(told, 32, MOST)
 
 

@@ -14,7 +14,7 @@ import tandem
 from tandem.kernel.element_types import as_dtype
 from tandem.ops import AllReduceNorm
 
-SIZES = [(1, 1), (1, 8192), (6, 8192), (33, 1000), (128, 4096), (7, 65), (300, 2048), (17, 8192), (33, 8200)]
+SIZES = [(1, 1), (1, 8192), (6, 8192), (33, 1000), (128, 4096), (7, 65), (300, 2048), (17, 8192), (48, 8200)]
 FORMS = [{}, {"quantised": True}, {"quantised": True, "row_scales": True}]
 
 

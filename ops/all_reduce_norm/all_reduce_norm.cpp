@@ -58,13 +58,8 @@ namespace {
 constexpr double kEps = 1e-6;
 constexpr int kSimulatedPrograms = 4;
 constexpr int64_t kMostWarps = 32;
-// Rows of at least so many packets have so many programs, where there are enough for all rows. Each crossing of a
-// multiprocessor that is divided gains by the packets, and the programs tell each other for two thirds of a microsecond.
-struct Parts {
-  int64_t programs, leastPackets;
-};
-constexpr Parts kParts[] = {{8, 512}, {4, 1024}, {2, 1024}};
-constexpr int64_t kScaledElements = 128;
+// A row of so many packets, or more, has several programs where there are enough for all rows.
+constexpr int64_t kPartedPackets = 512, kParts = 8, kScaledElements = 128;
 
 }  // namespace
 
@@ -101,21 +96,18 @@ AllReduceNorm::AllReduceNorm(Team& team, int64_t maxM, int64_t columns, DType dt
 AllReduceNorm::~AllReduceNorm() = default;
 
 void AllReduceNorm::divideRows(int64_t maxM, int64_t mostElements) {
-  int64_t elements = elementsOfPacket(dtype_), scaled = kScaledElements / elements, most = 0;
-  for (auto [parts, leastPackets] : kParts) {
-    int64_t rows = std::min({maxM, mostElements / columns_, config_.programs / parts});
-    if (rowPackets_ < leastPackets || rows <= most) continue;
-    most = rows;
-    int64_t packets = cdiv(cdiv(rowPackets_, parts), scaled) * scaled, programs = cdiv(rowPackets_, packets);
-    CollectiveConfig used = config_;
-    used.programs = int(rows * programs);
-    used.numWarps = int(std::min<int64_t>(int64_t(std::bit_ceil(uint64_t(cdiv(packets, 32)))), config_.numWarps));
-    auto slots =
-        std::make_unique<Packets>(team_, memory_, packets * used.programs, used, Packets::Kind::OneFlight, "parted ");
-    Tensor told =
-        markedSlots(team_, memory_, {used.programs, 2, used.numWarps, programs * used.numWarps, 2}, "sums of parts");
-    parted_.push_back({programs, packets, std::move(slots), told});
-  }
+  int64_t rows = std::min({maxM, mostElements / columns_, config_.programs / kParts}),
+          elements = elementsOfPacket(dtype_);
+  if (rowPackets_ < kPartedPackets || !rows) return;
+  int64_t scaled = kScaledElements / elements;
+  partPackets_ = cdiv(cdiv(rowPackets_, kParts), scaled) * scaled;
+  parts_ = cdiv(rowPackets_, partPackets_);
+  CollectiveConfig used = config_;
+  used.programs = int(rows * parts_);
+  used.numWarps = int(std::min<int64_t>(int64_t(std::bit_ceil(uint64_t(cdiv(partPackets_, 32)))), config_.numWarps));
+  parted_ = std::make_unique<Packets>(team_, memory_, partPackets_ * used.programs, used, Packets::Kind::OneFlight,
+                                      "parted ");
+  told_ = markedSlots(team_, memory_, {used.programs, 2, parts_, 2}, "sums of parts");
 }
 
 std::vector<Operator*> AllReduceNorm::parts() const {
@@ -134,15 +126,14 @@ void AllReduceNorm::queue(const Call& call) {
       {"ALIGNED", isAligned}, {"QUANTISED", config_.quantised}, {"ROW_SCALES", config_.rowScales}};
   const Kernel& kernel = kernelOf("ops/all_reduce_norm/all_reduce_norm.py", "all_reduce_norm");
   if (way != AllReduceWay::TwoShot) {
-    auto parted = std::ranges::find_if(parted_, [&](const Parted& p) { return m * p.programs <= p.slots->programs(); });
-    bool isParted = way == AllReduceWay::OneShot && parted != parted_.end();
-    Packets& packets = isParted ? *parted->slots : *packets_.at(way);
-    int64_t rows = isParted ? 1 : cdiv(m, packets.programs()), ofRow = isParted ? parted->programs : 1;
-    int64_t each = isParted ? parted->packets : rows * rowPackets_;
+    bool isParted = way == AllReduceWay::OneShot && parted_ && m * parts_ <= parted_->programs();
+    Packets& packets = isParted ? *parted_ : *packets_.at(way);
+    int64_t rows = isParted ? 1 : cdiv(m, packets.programs()), ofRow = isParted ? parts_ : 1;
+    int64_t each = isParted ? partPackets_ : rows * rowPackets_;
     constants["PARTS"] = ofRow;
     return packets.launch(kernel, x, residual, {m, rows}, Packets::Deal{cdiv(m, rows) * ofRow, each}, call.stream,
-                          {weight, out, scales, isParted ? parted->told : weight, columns_,
-                           isParted ? parted->packets * elements : columns_, config_.eps},
+                          {weight, out, scales, isParted ? told_ : weight, columns_,
+                           isParted ? partPackets_ * elements : columns_, config_.eps},
                           constants);
   }
   Tensor sums = x;

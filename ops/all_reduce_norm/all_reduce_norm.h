@@ -40,13 +40,10 @@ class TANDEM_API AllReduceNorm : public Operator {
   std::map<AllReduceWay, std::unique_ptr<Packets>> packets_;  // of each way in packets that may be taken
   std::unique_ptr<AllReduce> reduce_;
   Tensor sums_;
-  // Of few long rows, where each has several programs: how many, and the packets of each. Most programs first.
-  struct Parted {
-    int64_t programs, packets;
-    std::unique_ptr<Packets> slots;
-    Tensor told;  // slots in which the warps of a row tell each other their sums
-  };
-  std::vector<Parted> parted_;
+  // Of few long rows, where each has several programs: how many, and the packets of each.
+  int64_t parts_ = 1, partPackets_ = 0;
+  std::unique_ptr<Packets> parted_;
+  Tensor told_;  // slots in which the programs of a row tell each other their sums
 };
 
 }  // namespace tandem::ops

@@ -1,7 +1,7 @@
 """All-reduce, the addition to a residual and RMSNorm in one kernel, in slots with marks (ops/packets/packets.py); or behind an all-reduce.
 
 A program has whole rows and touches no others. Of few long rows it has a part of one, as a row crosses its multiprocessor eight times, in
-and out, which takes longer than the flight; the warps of a row tell each other their sums in slots with marks, too. Each thread adds
+and out, which takes longer than the flight; the programs of a row tell each other their sums in slots with marks, too. Each thread adds
 what arrives for its elements to the residual, and scales them behind the sum of the squares over the row. Those of its first slot in a row
 stay in registers between, and their weights are read while data flies; of longer rows it reads its other elements again.
 
@@ -32,25 +32,26 @@ def of_program(value, buffer, turn, MOST: tl.constexpr):
 
 @tandem.jit
 def of_row(value, buffer, told_ptr, turn, PARTS: tl.constexpr, POLLS: tl.constexpr, MOST: tl.constexpr):
-    """The same over the PARTS programs of a row. All their warps tell each other, each in slots of its own, and join what they are told in
-    one order, so no barrier and no shared memory stands between. `told`: slots [programs, 2 turns, warps, PARTS * warps]."""
-    if PARTS == 1:
-        return of_program(value, buffer, turn, MOST)
-    WARPS: tl.constexpr = num_warps()
-    TELLERS: tl.constexpr = PARTS * WARPS
-    value = joined_lanes(value, 32, MOST)
-    data = dl.make_vector([value.to(tl.int32, bitcast=True).to(tl.int64) & 0xFFFFFFFF, tl.cast(0, tl.int64)])
-    part = tl.program_id(0) % PARTS
-    warp = tid(0) // 32
-    for other in range(tid(0) % 32, TELLERS, 32):
-        program = tl.program_id(0) - part + other // WARPS
-        slots_of_other = told_ptr + 2 * ((program * 2 + turn) * WARPS + other % WARPS) * TELLERS
-        st_vector(slots_of_other + 2 * (part * WARPS + warp), data, "gpu", "relaxed")
-    mine_ptr = told_ptr + 2 * ((tl.program_id(0) * 2 + turn) * WARPS + warp) * TELLERS
-    told = 0.0
-    for other in range(tid(0) % 32, TELLERS, 32):
-        told = joined(told, take((mine_ptr + 2 * other,), POLLS)[0][0].to(tl.int32).to(tl.float32, bitcast=True), MOST)
-    return joined_lanes(told, 32, MOST)
+    """The same over the PARTS programs of a row, joined in their order. `told`: slots [programs, 2 turns, PARTS]."""
+    value = of_program(value, buffer, turn, MOST)
+    if PARTS > 1:
+        values = dl.allocate_smem(tl.float32, [PARTS])
+        part = tl.program_id(0) % PARTS
+        other = tid(0)
+        if other < PARTS:
+            of_other = value
+            if other != part:
+                data = dl.make_vector([value.to(tl.int32, bitcast=True).to(tl.int64) & 0xFFFFFFFF, tl.cast(0, tl.int64)])
+                program = tl.program_id(0) - part + other
+                st_vector(told_ptr + 2 * ((program * 2 + turn) * PARTS + part), data, "gpu", "relaxed")
+                slot_ptr = told_ptr + 2 * ((tl.program_id(0) * 2 + turn) * PARTS + other)
+                of_other = take((slot_ptr,), POLLS)[0][0].to(tl.int32).to(tl.float32, bitcast=True)
+            dl.smem_store(values, of_other, other)
+        __syncthreads()
+        value = dl.smem_load(values, 0)
+        for i in tl.static_range(1, PARTS):
+            value = joined(value, dl.smem_load(values, i), MOST)
+    return value
 
 
 @tandem.jit
@@ -114,7 +115,7 @@ def all_reduce_norm(
     if FLIGHTS:
         strides = (source_stride, program_stride)
         epoch, sums_ptr = fly(
-            x_ptr, slots_ptr, epoch_ptr, rows * slots, columns, slots, *strides, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS, PARTS == 1
+            x_ptr, slots_ptr, epoch_ptr, rows * slots, columns, slots, *strides, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS, True
         )
     weight = load_elements(weight_ptr, tid(0) * ELEMENTS, columns, ELEMENTS, ALIGNED)
     buffer = dl.allocate_smem(tl.float32, [2 * num_warps()])

@@ -33,9 +33,9 @@ SUM = 'st_vector(dl.symm_at(sums_ptr + 2 * slot, (rank + step) % RANKS), without
 TO_ALL = "            for step in tl.static_range(RANKS):\n"
 BARRIER = "    __syncthreads()\n    return joined_lanes"
 ROWS = "begin = tl.program_id(0) // PARTS * rows_each\n    rows = tl.minimum(m - begin, rows_each)"
-TELL = 'st_vector(slots_of_other + 2 * (part * WARPS + warp), data, "gpu", "relaxed")'
-TELLING = "st_vector(slots_of_other"
-TAKEN = "range(tid(0) % 32, TELLERS, 32):\n        told = joined(told, take"
+TELL = 'st_vector(told_ptr + 2 * ((program * 2 + turn) * PARTS + part), data, "gpu", "relaxed")'
+TELLING = "st_vector(told_ptr"
+KEEP = "            dl.smem_store(values, of_other, other)\n"
 COLUMNS = "row_columns - first_column, part_columns)"
 SENDING, TAKING, WAITING = "st_vector(dl.symm_at(slot_ptr", "part = ld_vector(slots[i]", "signal_wait_until(slots[i] + half"
 SENDING_PART, SENDING_SUM, MARKING = "st_vector(dl.symm_at(mine_ptr", "st_vector(dl.symm_at(sums_ptr", "st_vector(slot_ptr"
@@ -74,12 +74,10 @@ REPORTED = {
 OF_PARTS = {
     "plain sums of programs": ((NORM, TELL, TELL.replace("relaxed", "weak")), "race", [TELLING, TAKING]),
     "narrow sums of programs": ((NORM, TELL, TELL.replace("gpu", "cta")), "race|scope", [TELLING, TAKING]),
-    "sums to the own program alone": ((NORM, " - part + other // WARPS", ""), "deadlock|race", []),
-    "sums to one warp of a program": ((NORM, "WARPS + other % WARPS)", "WARPS)"), "deadlock|race", []),
-    "sums not told to the last program": ((NORM, TELL, "if other // WARPS < PARTS - 1:\n            " + TELL), "deadlock", [WAITING]),
-    "sums of warps in one place": ((NORM, "slots_of_other + 2 * (part * WARPS + warp)", "slots_of_other"), "deadlock|race", []),
-    "sums of one turn": ((NORM, "tl.program_id(0) * 2 + turn", "tl.program_id(0) * 2 + 1 - turn"), "deadlock", [WAITING]),
-    "sums of the first warp not taken": ((NORM, TAKEN, TAKEN.replace("32, T", "32 + 1, T")), "", []),
+    "sums to the wrong program": ((NORM, "- part + other\n", "- part + (other + 1) % PARTS\n"), "deadlock|race", []),
+    "sums not told to the last program": ((NORM, TELL, "if other < PARTS - 1:\n                    " + TELL), "deadlock", [WAITING]),
+    "sums of programs in one place": ((NORM, "(program * 2 + turn) * PARTS + part)", "(program * 2 + turn) * PARTS)"), "deadlock|race", []),
+    "sums of programs not behind all warps": ((NORM, KEEP + "        __syncthreads()\n", KEEP), "race", ["smem_store", "smem_load"]),
     "sums of programs looked at as they are": ((MARKS, HERE, "all_here = True"), "", []),
     "columns of the next part": ((NORM, COLUMNS, COLUMNS.replace("part_columns)", "part_columns + 16)")), "", []),
     "mean of a part": ((NORM, " / row_columns + eps)", " / columns + eps)"), "", []),
@@ -101,7 +99,7 @@ def calls(team, given, kernel, flights, programs=2, warps=1, parts=1):
     part_columns = -(-first.columns // parts // in_packet) * in_packet if parts > 1 else first.columns
     of_row = -(-part_columns // in_packet)
     programs = first.m * parts if parts > 1 else programs
-    told = team.full((programs, 2, warps, parts * warps, 2), -1, "int64", name="sums of parts")
+    told = team.full((programs, 2, parts, 2), -1, "int64", name="sums of parts")
     most = max(-(-first.m // programs) * of_row, 32 * warps)
     most = -(-most // ranks) if flights == 2 else most
     slots = team.full((2 * flights, ranks, programs, most, 2), -1, "int64", name="packets")

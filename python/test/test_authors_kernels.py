@@ -153,7 +153,7 @@ def nobody(words_ptr, call):
     return call.to(tl.int32)
 
 
-@pytest.mark.parametrize("end, collective, memory", [("consumer", "all_gather", "a"), ("producer", "all_reduce", "c")])
+@pytest.mark.parametrize("end, collective, memory", [("consumer", "all_gather", "a"), ("producer", "reduce_scatter", "c")])
 def test_loads_wait_for_the_peers(end, collective, memory, monkeypatch):
     monkeypatch.setattr(tandem.overlapping.sums, "await_peers", nobody)
     with pytest.raises(tandem.SimulationError, match=f"(?s)race: .*`{memory}`"):

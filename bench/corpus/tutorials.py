@@ -1,6 +1,7 @@
 """Triton's tutorials 01 to 11, run whole as they are (their own checks with them), their functions timed. Their benchmarks are left out:
 they would time again, for minutes, what is timed here."""
 
+import contextlib
 import functools
 import importlib.util
 import pathlib
@@ -21,9 +22,10 @@ def tutorial(number):
     (path,) = folder.glob(f"python/tutorials/{number:02}-*.py")
     libraries = pathlib.Path(getattr(triton, "__file__", None) or "/nowhere").parent / "backends/nvidia/lib"
     place = folder / "third_party/nvidia/backend/lib"  # where Triton's repository has what its wheel has there
-    if libraries.is_dir() and not place.exists():
+    if libraries.is_dir():
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.symlink_to(libraries)
+        with contextlib.suppress(FileExistsError):  # of another process, too
+            place.symlink_to(libraries)
     spec = importlib.util.spec_from_file_location(f"tutorial_{number:02}", path)
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     run, arguments = triton.testing.Mark.run, sys.argv

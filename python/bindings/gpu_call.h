@@ -42,7 +42,8 @@ class Call {
 
   Outcome bind(PyObject* const* given, Py_ssize_t count, PyObject* keywordNames);
   Outcome classify();
-  PyObject* makeKey();  // new reference; null: Failed
+  Outcome ask(PyObject* kernel) { return extra(Py_NewRef(kernel)); }  // the key is for this compiled kernel alone
+  PyObject* makeKey();                                                // new reference; null: Failed
   Outcome findStream();
 
   int device() const { return device_; }

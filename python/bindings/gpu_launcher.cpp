@@ -165,6 +165,7 @@ Outcome findGrid(const LauncherState& state, const Call& call, const Entry& entr
 }
 
 Outcome launch(const LauncherState& state, Call& call, const Entry& entry, PyObject* grid) {
+  if (entry.flags < 0) return Outcome::Done;
   uint64_t words[kMaxWords];
   int count = 0, sizes[3];
   for (size_t i = 0; i < entry.packs.size(); ++i)
@@ -238,6 +239,32 @@ PyObject* run(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject
   Py_XDECREF(capsule);
   Py_DECREF(key);
   return result;
+}
+
+PyObject* runAs(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject* keywordNames) {
+  LauncherState& state = stateOf(self);
+  if (count < 2) {
+    PyErr_SetString(PyExc_TypeError, "a launch needs a kernel and a grid");
+    return nullptr;
+  }
+  Call call(state);
+  Outcome o = call.bind(given + 1, count - 1, keywordNames);
+  if (o == Outcome::Done) o = call.classify();
+  if (o == Outcome::Done) o = call.findStream();
+  if (o == Outcome::Done) o = call.ask(given[0]);
+  PyObject* key = o == Outcome::Done ? call.makeKey() : nullptr;
+  if (o == Outcome::Slow) return Py_NewRef(Py_None);
+  if (!key) return nullptr;
+  PyObject* capsule = entryFor(state, call, key);
+  if (!capsule && !PyErr_Occurred()) return key;
+  Py_DECREF(key);
+  if (!capsule) {  // a constant that cannot be hashed
+    PyErr_Clear();
+    return Py_NewRef(Py_None);
+  }
+  o = launch(state, call, entryOf(capsule), given[1]);
+  Py_DECREF(capsule);
+  return o == Outcome::Failed ? nullptr : Py_NewRef(o == Outcome::Done ? Py_True : Py_None);
 }
 
 bool readPairs(PyObject* given, size_t parameters, std::vector<Entry::Pair>& out) {
@@ -392,6 +419,7 @@ void dealloc(PyObject* self) {
 PyObject* makeGpuLauncherType() {
   static PyMethodDef methods[] = {
       {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(run)), METH_FASTCALL | METH_KEYWORDS, nullptr},
+      {"run_as", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(runAs)), METH_FASTCALL | METH_KEYWORDS, nullptr},
       {"add", add, METH_VARARGS, nullptr},
       {nullptr, nullptr, 0, nullptr}};
   static PyGetSetDef properties[] = {{"stream_of", getStreamOf, setStreamOf, nullptr, nullptr},

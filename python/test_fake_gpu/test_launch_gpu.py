@@ -1,6 +1,8 @@
 """`kernel[grid](...)` with CUDA arrays, on the fake driver: the compiler's requests, the driver's calls, and refused launches."""
 
+import functools
 import gc
+import re
 import struct
 import time
 import types
@@ -297,6 +299,26 @@ def test_warmup_and_the_compiled_kernel(gpu):
     assert len(gpu.requests) == 1 and " grid 4,1,1 block 64,1,1 " in gpu.launches[0]
 
 
+def test_a_compiled_kernel_is_launched_again_and_again(gpu):
+    kernel, x, y = fresh(add_kernel), FakeTensor(16), FakeTensor(32)
+    compiled = kernel.warmup(x, y, 64, BLOCK=32, num_warps=2, grid=(1,))
+    for _ in range(3):
+        kernel[(1,)](x, y, 64, 32)
+        compiled[lambda meta: (meta["n"] // meta["BLOCK"],)](x, y, 64, 32)
+        compiled[(3,)](x, y, 64, BLOCK=16)  # no launch looks at the constants
+        compiled[(5,)](FakeTensor(24), y, 128, 32)
+    places = [re.search(r" grid (\d+),1,1 block (\d+),", line).groups() for line in gpu.launches]
+    assert places == 3 * [("1", "128"), ("2", "64"), ("3", "64"), ("5", "64")] and len(gpu.requests) == 2
+    assert words(gpu.launches[-1]) == [hexed("<Q", 24), hexed("<Q", 32), hexed("<i", 128)]
+    for _ in range(2):
+        with pytest.raises(OverflowError, match="n"):
+            compiled[(1,)](x, y, 1 << 40, 32)
+        with pytest.raises(TypeError, match="num_stages"):
+            compiled[(1,)](x, y, 64, 32, num_stages=2)
+        assert kernel.warmup(x, y, 64, BLOCK=32, num_warps=2, grid=(1,)) is compiled
+    assert len(gpu.launches) == 12
+
+
 def test_host_arrays_still_run_on_the_simulator(gpu):
     x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
     kernel = fresh(add_kernel)
@@ -388,11 +410,12 @@ def test_parts_of_tuples_are_looked_at(gpu):
 
 def test_launch_overhead(gpu):
     kernel = fresh(add_kernel)
-    arguments = (FakeTensor(16), FakeTensor(16), 64, 32)
-    kernel[(1,)](*arguments)
-    grid, count = (1,), 2000
-    start = time.perf_counter()
-    for _ in range(count):
-        kernel[grid](*arguments)
-    microseconds = (time.perf_counter() - start) / count * 1e6
-    assert microseconds < 100, f"{microseconds:.1f} us a launch"
+    arguments, grid, count = (FakeTensor(16), FakeTensor(16), 64, 32), (1,), 2000
+    compiled = kernel[grid](*arguments)
+    for call in (kernel[grid], compiled[grid], functools.partial(kernel.warmup, grid=grid)):
+        call(*arguments)
+        start = time.perf_counter()
+        for _ in range(count):
+            call(*arguments)
+        microseconds = (time.perf_counter() - start) / count * 1e6
+        assert microseconds < 100, f"{microseconds:.1f} us a call"

@@ -14,7 +14,7 @@ from ..errors import CompileError, OutOfResources
 from ..host.call import grid_sizes
 from ..host.current import rank_team
 from .ahead import capsule_of
-from .arguments import words_of
+from .arguments import Arguments, words_of
 from .streams import stream_handle
 
 
@@ -135,7 +135,19 @@ class CompiledKernel:
         other, reads = self._for_overlapping(common)
         return other.serving(values, reads)
 
-    def _launch(self, grid, *args, stream=None, **kwargs):
+    @functools.cached_property
+    def pairs(self):
+        """Which parameters' memory must be apart in a call, and which must not: another kernel is for those calls."""
+        number = self.function.arg_names.index
+        pairs = [(pair, True) for pair in self.apart] + [(pair, False) for pair in self.overlapping]
+        return tuple((number(a), number(b), apart) for (a, b), apart in pairs)
+
+    def _launch(self, grid, *args, **kwargs):
+        key = self.function.gpu_launcher.run_as(self, grid, *args, **kwargs)
+        if key is not True:
+            self._launch_first(key, grid, *args, **kwargs)
+
+    def _launch_first(self, key, grid, *args, stream=None, **kwargs):
         bound = self.function.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         serving, _ = self.serving(bound.arguments)
@@ -145,9 +157,26 @@ class CompiledKernel:
         words = words_of(self.function, self.specs, bound.arguments)
         prepare(self.handle, self.device)
         _tandem.gpu_launch(self.handle, self.device, stream_handle(stream, self.device), *sizes, words, len(words), self.flags)
+        if key is not None:
+            self._keep(key, bound.arguments)
+
+    def _keep(self, key, values):
+        """Calls like the one with these values are the launcher's from now on, where they are of the types compiled for."""
+        arguments = Arguments(self.function)
+        for parameter in self.function.parameters:
+            arguments.add(parameter, values[parameter.name])
+        same = [_passed(own) == _passed(spec) for own, spec in zip(arguments.specs, self.specs)]
+        if all(same) and "?" not in arguments.packs:
+            packs = arguments.packs.encode()
+            self.function.gpu_launcher.add(key, self.handle, packs, self.flags, self.options, (), self.pairs, self)
 
     def __repr__(self):
         return f"<{self.name} for {self.info['target']}: {self.info['threads']} threads, {self.shared} bytes of shared memory>"
+
+
+def _passed(spec):
+    """What of an ARGUMENT says how a launch passes it."""
+    return spec.get("type"), spec.get("descriptor"), "constexpr" in spec
 
 
 def _part(values, name):

@@ -44,11 +44,7 @@ def _compiled(kernel, arguments, options, device, is_warmup, overlapping):
         )
 
 
-def _pairs(kernel, compiled):
-    """Which parameters' memory must be apart in a call of the compiled kernel, and which must not: another one is for those calls."""
-    number = kernel.arg_names.index
-    pairs = [(pair, True) for pair in compiled.apart] + [(pair, False) for pair in compiled.overlapping]
-    return tuple((number(a), number(b), apart) for (a, b), apart in pairs)
+_NO_LAUNCH = -1
 
 
 def _call(kernel, key, device, stream, grid, args, kwargs):
@@ -65,17 +61,15 @@ def _call(kernel, key, device, stream, grid, args, kwargs):
     compiled, reads = _compiled(kernel, arguments, options, device, is_warmup, [] if promises else None)
     if not is_warmup:
         compiled, reads = compiled.serving(values, reads)
-    compiled.flags = launch_flags(kwargs)
-    if is_warmup:
-        return compiled
-    prepare(compiled.handle, device)
-    stream = stream if key is not None else stream_handle(given_stream, device)
-    sizes = grid_sizes(grid, values, options)
-    _tandem.gpu_launch(compiled.handle, device, stream, *sizes, arguments.words, len(arguments.words), compiled.flags)
+    flags = compiled.flags = launch_flags(kwargs)
+    if not is_warmup:
+        prepare(compiled.handle, device)
+        stream = stream if key is not None else stream_handle(given_stream, device)
+        sizes = grid_sizes(grid, values, options)
+        _tandem.gpu_launch(compiled.handle, device, stream, *sizes, arguments.words, len(arguments.words), flags)
     if key is not None and "?" not in arguments.packs:
-        kernel.gpu_launcher.add(
-            key, compiled.handle, arguments.packs.encode(), compiled.flags, options, tuple(reads), _pairs(kernel, compiled), compiled
-        )
+        flags, pairs = (_NO_LAUNCH, ()) if is_warmup else (flags, compiled.pairs)
+        kernel.gpu_launcher.add(key, compiled.handle, arguments.packs.encode(), flags, options, tuple(reads), pairs, compiled)
     return compiled
 
 

@@ -1,6 +1,6 @@
-// tandem_host_functions FILE NAMESPACE: writes the functions of a kernel file as C++, so that models on the host reckon
-// with what kernels do. The functions are arithmetic on integers: names get a value once, and the last statement
-// returns one or several. What has no such form is an error at its place.
+// tandem_host_functions FILE NAMESPACE [FUNCTION...]: writes the functions of a kernel file, or these of them, as C++, so
+// that models on the host reckon with what kernels do. The functions are arithmetic on integers: names get a value once,
+// and the last statement returns one or several. What has no such form is an error at its place.
 #include "compiler/frontend/parse/parse.h"
 #include <algorithm>
 #include <cstdio>
@@ -117,14 +117,15 @@ class Writer {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return std::fputs("usage: tandem_host_functions FILE NAMESPACE\n", stderr), 2;
+  if (argc < 3) return std::fputs("usage: tandem_host_functions FILE NAMESPACE [FUNCTION...]\n", stderr), 2;
   try {
     std::ifstream in(argv[1], std::ios::binary);
     if (!in) return std::fprintf(stderr, "tandem_host_functions: %s cannot be read\n", argv[1]), 1;
     file = std::make_shared<SourceFile>(SourceFile{argv[1], {std::istreambuf_iterator<char>(in), {}}});
     Writer out;
     for (const StmtPtr& s : frontend::parse(file).body)
-      if (s->kind == StmtKind::Function) out.function(*s);
+      if (s->kind == StmtKind::Function && (argc == 3 || std::find(argv + 3, argv + argc, s->text) != argv + argc))
+        out.function(*s);
     std::string name = argv[2];
     std::cout << "// Made from a kernel file by tandem_host_functions.\n"
               << kBegin << "namespace " << name << " {\n"

@@ -33,19 +33,3 @@ def piece_of(item, whole, left):
     pieces, and so on."""
     piece = tl.where(item < whole, 0, (item - whole) // tl.maximum(left, 1))
     return item - piece * left, piece
-
-
-@tandem.jit
-def scattered_tile(tile, ranks, shard_tiles, turn):
-    """The owner of the tile-th tile, as the nth rank after this one, and the tile's number in its shard. Peers take turns by `turn`
-    tiles; this rank is the last one."""
-    peers = ranks - 1
-    own = tile - peers * shard_tiles
-    whole = shard_tiles // turn * turn  # of a shard, in whole turns
-    is_whole = tile < peers * whole
-    size = tl.where(is_whole, turn, tl.maximum(shard_tiles - whole, 1))
-    first = tl.where(is_whole, 0, whole)
-    other = tile - peers * first
-    round_tiles = tl.maximum(peers * size, 1)
-    nth = tl.where(own < 0, other % round_tiles // size, peers)
-    return nth, tl.where(own < 0, first + other // round_tiles * size + other % size, own)

@@ -1,6 +1,6 @@
 // Tiles in the kernel's own order, and parts that cross the link one after the other.
 #include "ops/gemm_rs/model.h"
-#include "ops/device/tiles.h"
+#include "ops/device/channels.h"
 #include "ops/gemm_ar/model.h"
 #include "ops/product/library_time.h"
 #include "ops/product_time.h"
@@ -36,7 +36,7 @@ double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const Prod
   std::vector<double> there(size_t(tiles.ofShard), 0.0);
   for (int64_t tile = 0; tile < tiles.count(); ++tile) {
     size_t program = size_t(tile % tiles.programs);
-    auto [nth, local] = kernels::scattered_tile(tile, tiles.shards, tiles.ofShard, turn);
+    auto [nth, local] = channels::scattered_tile(tile, tiles.shards, tiles.ofShard, turn);
     double multiplied = tiles.microseconds(tile), now = free[program];
     now += multiplied / (copied ? machine.gemmBesideCopiesRatio : 1);
     int64_t first = local / turn * turn, count = std::min(turn, tiles.ofShard - first);

@@ -1,6 +1,6 @@
 // Tiles in the kernel's own order, and bands that peers take one after the other when all their tiles are there.
 #include "ops/qkv_gemm_a2a/model.h"
-#include "ops/device/tiles.h"
+#include "ops/device/channels.h"
 #include "ops/heads.h"
 #include "ops/product_time.h"
 
@@ -20,7 +20,7 @@ double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const Prod
   double rowBytes = double(sizes.n) * double(byteSize(sizes.dtype));
   std::vector<double> free(size_t(tiles.programs), begin);
   for (int64_t tile = 0; tile < tiles.count(); ++tile) {
-    auto [nth, local] = kernels::scattered_tile(tile, tiles.shards, tiles.ofShard, turn);
+    auto [nth, local] = channels::scattered_tile(tile, tiles.shards, tiles.ofShard, turn);
     double& now = free[size_t(tile % tiles.programs)];
     bool isOwn = nth + 1 == tiles.shards;
     now += tiles.microseconds(tile) / (sizes.ranks > 1 ? machine.gemmBesideCopiesRatio : 1);

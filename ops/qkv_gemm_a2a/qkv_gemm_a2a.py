@@ -16,7 +16,8 @@ import tandem.language as tl
 from ops.device.calls import is_last
 from ops.device.heads import heads_of_rank, part_of
 from ops.device.product import add_product, columns_of, product_by_pointers
-from ops.device.tiles import place_in_shard, scattered_tile
+from ops.device.tiles import place_in_shard
+from tandem.tilelink import scattered_tile
 
 
 @tandem.jit

@@ -433,3 +433,67 @@ def test_rows_that_streams_bring(ranks):
 def test_a_slice_too_early():
     with pytest.raises(tandem.SimulationError, match="race"):
         tandem.launch(slices_of_streams, ranks=2, check=True, args=(1,))
+
+
+@tandem.jit
+def sum_parts(
+    x_ptr, sums_ptr, parts_ptr, made_ptr, ready_ptr, brought_ptr, begun_ptr, call, tiles, turn,
+    TILE: tl.constexpr, COPIED: tl.constexpr, EARLY: tl.constexpr,
+):  # fmt: skip
+    """Adds up, for the rank's own tiles, what all ranks have there. EARLY: a part is told of before it is stored."""
+    rank, ranks = dl.rank(), dl.num_ranks()
+    channel = link.PartsChannel(ready_ptr, brought_ptr, begun_ptr, call, tiles, turn, COPIED)
+    if tl.program_id(0) == 0:
+        link.parts_begin(channel)
+    there_ptr = dl.consume_token(parts_ptr, link.ranks_wait(channel))
+    turns, there = 0, 0
+    lanes = tl.arange(0, TILE)
+    for nth in range(tl.program_id(0), ranks * tiles, tl.num_programs(0)):
+        owner, local = link.part_at(channel, nth)
+        part = tl.load(x_ptr + (owner * tiles + local) * TILE + lanes)
+        if owner != rank:
+            if EARLY:
+                link.part_notify(channel, owner, local)
+            to = made_ptr if COPIED else dl.symm_at(there_ptr, owner)
+            tl.store(to + link.part_place(channel, owner, local) * TILE + lanes, part)
+            if not EARLY:
+                link.part_notify(channel, owner, local)
+        else:
+            if ranks > 1:
+                turns, there = link.parts_wait(channel, local, turns, there)
+            arrived = dl.consume_token(parts_ptr, there)
+            for slot in range(ranks - 1):
+                part += tl.load(arrived + (slot * tiles + local) * TILE + lanes)
+            tl.store(sums_ptr + local * TILE + lanes, part)
+
+
+def parts_of_ranks(team, copied, turn=2, early=False):
+    """Three calls."""
+    ranks, peers, tiles, tile = team.size, team.size - 1, 5, 16
+    parts = team.zeros((max(peers * tiles, 1), tile), "int64", name="parts")
+    made = team.local_from_array(np.zeros((max(peers * tiles, 1), tile), np.int64))
+    ready, brought = (team.zeros(max(peers, 1) * tiles, "int64", name=name) for name in ("ready", "brought"))
+    begun, sums, beside = team.zeros(ranks, "int64", name="begun"), team.local_empty(tiles * tile, "int64"), team.new_stream()
+    for call in range(1, 4):
+        of_ranks = np.random.default_rng(call).integers(-9, 9, (ranks, ranks, tiles * tile))
+        x = team.local_from_array(of_ranks[team.rank])
+        beside.wait_event(team.stream.record_event())
+        sum_parts[(3,)](x, sums, parts, made, ready, brought, begun, call, tiles, turn, TILE=tile, COPIED=copied, EARLY=early)
+        if copied:
+            link.rank_copy_parts(team, beside, parts, made, ready, brought, tiles, turn)
+            team.stream.wait_event(beside.record_event())
+        np.testing.assert_array_equal(np.array(sums), of_ranks[:, team.rank].sum(axis=0))
+
+
+@pytest.mark.parametrize("turn", [1, 2, 5])
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_parts_of_sums(ranks, copied, turn):
+    for seed in range(3):
+        assert tandem.launch(parts_of_ranks, ranks=ranks, seed=seed, check=True, args=(copied, turn)).reports == []
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_part_told_of_too_early(copied):
+    with pytest.raises(tandem.SimulationError, match="race"):
+        tandem.launch(parts_of_ranks, ranks=2, check=True, args=(copied, 2, True))

@@ -1,5 +1,6 @@
 // The order of tiles as kernels have it, on the simulator, against what the build has made of the same text for the
 // models.
+#include "ops/device/channels.h"
 #include "ops/device/tiles.h"
 #include "tandem/tandem.h"
 #include <fstream>
@@ -13,7 +14,8 @@ namespace {
 constexpr char kKernels[] = R"(
 import tandem
 import tandem.language as tl
-from ops.device.tiles import gathered_tile, piece_of, scattered_tile
+from ops.device.tiles import gathered_tile, piece_of
+from tandem.tilelink import scattered_tile
 
 
 @tandem.jit
@@ -113,7 +115,7 @@ TEST(OrderOfTiles, OfScatteredPartsIsTheKernels) {
           int64_t ranks = shapes.upTo(8), tiles = shapes.upTo(60), turn = shapes.upTo(tiles), count = ranks * tiles;
           std::vector<int64_t> want;
           for (int64_t tile = 0; tile < count; ++tile)
-            for (int64_t number : kernels::scattered_tile(tile, ranks, tiles, turn)) want.push_back(number);
+            for (int64_t number : channels::scattered_tile(tile, ranks, tiles, turn)) want.push_back(number);
           EXPECT_EQ(stored(team, order, count, 2, {ranks, tiles, turn}), want) << ranks << " " << tiles << " " << turn;
         }
       },
@@ -132,7 +134,7 @@ TEST(OrderOfTiles, LeavesNoTileOut) {
       EXPECT_EQ(nth, tile / tiles);
       ASSERT_TRUE(nth < ranks && block < blocks && column < columns);
       ++gathered[size_t((nth * blocks + block) * columns + column)];
-      auto [owner, local] = kernels::scattered_tile(tile, ranks, tiles, turn);
+      auto [owner, local] = channels::scattered_tile(tile, ranks, tiles, turn);
       EXPECT_EQ(owner == ranks - 1, tile >= (ranks - 1) * tiles);
       ASSERT_TRUE(owner < ranks && local < tiles);
       ++scattered[size_t(owner * tiles + local)];

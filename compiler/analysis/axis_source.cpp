@@ -34,9 +34,11 @@ static Info someNumber(Operation* op) {
   return info;
 }
 
-// Only runs that begin at a multiple of their length surely do not wrap around in the narrower type.
-static AxisInfo withRunsInside(AxisInfo info) {
-  for (DimInfo& dim : info.dims) dim = withRuns(dim, std::min(dim.contiguity, dim.divisibility), 1);
+// Only runs that begin at a multiple of their length, and have half of the values of the narrower type at most, surely do
+// not wrap around in it, signed or not.
+static AxisInfo withRunsInside(AxisInfo info, unsigned width) {
+  int64_t half = int64_t(1) << (std::min(width, 63u) - 1);
+  for (DimInfo& dim : info.dims) dim = withRuns(dim, std::min({dim.contiguity, dim.divisibility, half}), 1);
   info.nonNegative = false;
   return info;
 }
@@ -46,14 +48,14 @@ static Info truncated(Operation* op, const AxisInfo& source) {
   if (source.constant)
     return constantInfo(type,
                         APInt(64, *source.constant, true).trunc(std::min(64u, integerWidth(type))).getSExtValue());
-  return withRunsInside(source);
+  return withRunsInside(source, integerWidth(type));
 }
 
 static Info zeroExtended(arith::ExtUIOp op, const AxisInfo& source) {
   unsigned width = integerWidth(op.getIn().getType());
   if (source.constant && width <= 64)
     return constantInfo(op.getType(), APInt(64, *source.constant, true).trunc(width).zext(64).getSExtValue());
-  AxisInfo info = source.nonNegative ? source : withRunsInside(source);
+  AxisInfo info = source.nonNegative ? source : withRunsInside(source, width);
   info.nonNegative = integerWidth(op.getType()) > width;
   return info;
 }

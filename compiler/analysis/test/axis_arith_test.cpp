@@ -149,6 +149,10 @@ TEST(AxisArith, Casts) {
   EXPECT_EQ(known(R"(%shifted = arith.addi %range, %xs : tensor<128xi32>
                      %r = arith.trunci %shifted {name = "r"} : tensor<128xi32> to tensor<128xi16>)"),
             "c1 d1 k1");
+  EXPECT_EQ(known(R"(%long = tile.make_range 0 to 1024 : tensor<1024xi32>
+                     %r = arith.trunci %long {name = "r"} : tensor<1024xi32> to tensor<1024xi8>)"),
+            "c128 d128 k1")
+      << "then come values below zero";
   EXPECT_EQ(known(R"(%t = arith.constant true
                      %r = arith.extui %t {name = "r"} : i1 to i32)"),
             "c1 d1 k1 = 1");

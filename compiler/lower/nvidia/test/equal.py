@@ -3,6 +3,7 @@
 # RUN: tandemc %s:masked --emit=ptx --target sm_90a --signature '*fp16:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=ONCE
 # RUN: tandemc %s:masked --emit=ptx --target sm_90a --signature '*fp16:16, *fp32:16, i32' | FileCheck %s --check-prefix=EACH
 # RUN: tandemc %s:groups --emit=ptx --target sm_90a --signature '*i32:16, i32' | FileCheck %s --check-prefix=GROUP
+# RUN: tandemc %s:wrapped --emit=ptx --target sm_90a --num-warps 1 --signature '*i32:16' | FileCheck %s --check-prefix=WRAPPED
 import triton
 import triton.language as tl
 
@@ -29,3 +30,15 @@ def masked(x, y, n):
 def groups(y, step):
     at = tl.arange(0, 512)
     tl.store(y + at, at // 32 * step)
+
+
+# Of 1024 numbers in 8 bits the sign changes every 128, which are a run of a thread's four elements and all other threads'.
+# WRAPPED: st.global.v4.b32 {{.*}}, {[[FIRST:%r[0-9]+]],
+# WRAPPED-NOT: {[[FIRST]],
+# WRAPPED: st.global.v4.b32
+
+
+@triton.jit
+def wrapped(y):
+    at = tl.arange(0, 1024)
+    tl.store(y + at, tl.where(at.to(tl.int8) < 0, 1, 2))

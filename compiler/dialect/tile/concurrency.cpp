@@ -62,7 +62,10 @@ Concurrency InlineAsmOp::getConcurrency() {
   bool strong = llvm::any_of(
       std::initializer_list<StringRef>{".relaxed", ".acquire", ".release", ".acq_rel", ".volatile", "atom.", "red."},
       [&](StringRef word) { return getAssembly().contains(word); });
-  return accesses({.address = nullptr, .order = AccessOrder::Thread, .reads = true, .writes = true, .strong = strong});
+  Concurrency c =
+      accesses({.address = nullptr, .order = AccessOrder::Thread, .reads = true, .writes = true, .strong = strong});
+  c.waits = getAssembly().contains("griddepcontrol.wait");  // for kernels, as others for a signal
+  return c;
 }
 
 Concurrency PrintOp::getConcurrency() { return {}; }

@@ -162,7 +162,8 @@ Operation* holdsBackIn(scf::ForOp loop, Operation* load) {
 
 remark::Reason heldBackBy(Operation* op) {
   std::string line = remark::lineOf(op);
-  if (isWait(op)) return {line + " waits for a signal", ""};
+  if (isWait(op))
+    return {line + (isa<tile::InlineAsmOp>(op) ? " waits for the kernel before" : " waits for a signal"), ""};
   std::optional<Effect> effect = effectAhead(op);
   if (effect && effect->writes) return {line + " may write what it reads", "a pointer argument of its own"};
   return {line + " may meet other programs or threads (`" + op->getName().getStringRef().str() + "`)", ""};

@@ -5,7 +5,7 @@
 
 namespace tandem::transform::gpu {
 
-// Returns true if `op` ends when a signal compares true (M6).
+// Returns true if `op` ends when a signal compares true (M6), or when the kernels before this one have ended.
 bool isWait(mlir::Operation* op);
 // Returns true if everything behind `wait` comes after it, and not only the ops that its token reaches.
 bool ordersAll(mlir::Operation* wait);

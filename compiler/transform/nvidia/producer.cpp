@@ -24,6 +24,7 @@ bool mayHappenTwice(Operation* op) {
   if (isMemoryEffectFree(op) || isa<dist::WaitOp>(op)) return true;
   if (auto wait = dyn_cast<dist::SignalWaitOp>(op))
     return wait.getResult().use_empty() || wait.getCompare() == dist::Compare::Eq;
+  if (isa<tile::InlineAsmOp>(op)) return isWait(op) && op->getNumOperands() == 0;  // kernels before end once for all
   auto load = dyn_cast<tile::LoadOp>(op);
   return load && !load.getIsVolatile() && !isWritten(load);
 }

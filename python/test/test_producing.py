@@ -202,9 +202,9 @@ def test_wrong_arguments():
 
 
 @tandem.jit
-def own_numbers(c_ptr, rank):
+def own_numbers(c_ptr, rank, count):
     places = tl.program_id(0) * 16 + tl.arange(0, 16)
-    tl.store(c_ptr + places, places * (rank + 1))
+    tl.store(c_ptr + places, places * (rank + 1), mask=places < count)
 
 
 @pytest.mark.parametrize("dtype, how", [("float32", "AllReduce behind it"), ("int32", "one kernel behind it")])
@@ -214,9 +214,23 @@ def test_few_rows_of_any_type_are_added_behind(dtype, how):
     def main(team):
         c = team.zeros((6, 16), dtype, name="c")
         for _ in range(2):
-            derived[(6,)](c, team.rank)
-        assert derived.explain(c, team.rank, grid=(6,)).splitlines()[0].startswith(f"all_reduce behind `own_numbers`: {how}")
+            derived[(6,)](c, team.rank, 96)
+        assert derived.explain(c, team.rank, 96, grid=(6,)).splitlines()[0].startswith(f"all_reduce behind `own_numbers`: {how}")
         return np.array_equal(np.array(c).reshape(-1), np.arange(96) * 6)
 
     result = tandem.launch(main, ranks=3, check=True)
     assert all(result.values) and result.reports == []
+
+
+@pytest.mark.parametrize("path", ["copies", "loads"])
+@pytest.mark.parametrize("collective", ["reduce_scatter", "all_reduce"])
+def test_no_rows(collective, path):
+    derived = tandem.overlap(collective=collective, producer=own_numbers, over="c_ptr", path=path)
+
+    def main(team):
+        c = team.zeros((0, 16), "float32", name="c")
+        for _ in range(2):
+            derived[(1,)](c, team.rank, 0)
+        team.synchronize()
+
+    assert tandem.launch(main, ranks=3, check=True).reports == []

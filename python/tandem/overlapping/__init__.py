@@ -58,7 +58,7 @@ class _End:
         """Own arguments of a derived kernel for which everything is one chunk."""
         own = {}
         for nth, matrix in enumerate(self.matrices(given)):
-            values = {"words": words, "chunk": matrix.numel(), "chunks": 1} | ({"epoch": 1} if function == "arriving" else {})
+            values = {"words": words, "chunk": max(matrix.numel(), 1), "chunks": 1} | ({"epoch": 1} if function == "arriving" else {})
             own |= {named(f"{function}_{name}", nth): value for name, value in values.items()}
         return own
 

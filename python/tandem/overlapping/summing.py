@@ -81,7 +81,8 @@ class Adding(Meeting):
     def __init__(self, team, matrix, shares, everywhere):
         super().__init__(team, matrix, shares)
         self.everywhere = everywhere
-        self.reduce = AllReduce(team, matrix.numel(), matrix.dtype) if everywhere and matrix.dtype.name in OF_ALL_REDUCE else None
+        fits = everywhere and matrix.numel() and matrix.dtype.name in OF_ALL_REDUCE
+        self.reduce = AllReduce(team, matrix.numel(), matrix.dtype) if fits else None
 
     def text(self, over, counts):
         """What is added where."""

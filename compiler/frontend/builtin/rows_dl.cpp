@@ -169,8 +169,8 @@ void addDistributedRows(Rows& rows) {
        "value, words, chunk, chunks, epoch, row=None, slice=None",
        {"`value`, a pointer or a descriptor to memory that arrives while the kernel runs, in `chunks` pieces of `chunk` "
         "elements: the i-th is there when `words[i]` is at least `epoch`. Each load waits for what it reads. With `row` and "
-        "`slice` a piece has rows of `row` elements, of which `slice` columns come after the others: the j-th slice is there when "
-        "`words[i]` is at least `epoch` + j.",
+        "`slice` the rows of a piece have `row` elements and come in slices of `slice` columns: the j-th slice, from 0, is there "
+        "when `words[i]` is at least `epoch` + j.",
         Caller::Block, "M6"},
        arrivingRow});
   rows.push_back(

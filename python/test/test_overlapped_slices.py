@@ -64,3 +64,6 @@ def test_each_wait_is_needed(kernel, fault, monkeypatch):
 def test_wrong_arguments():
     with pytest.raises(ValueError, match="only rows that all_gather brings to a `consumer` alone travel in `slices`"):
         tandem.overlap(collective="reduce_scatter", producer=grouped, over="c_ptr", slices=2)
+    for name, most in (("slices", 0), ("slices", -3), ("bands", 0)):
+        with pytest.raises(ValueError, match=f"`{name}` is {most}, at least 1 is needed"):
+            tandem.overlap(collective="all_gather", consumer=grouped, over="a_ptr", **{name: most})

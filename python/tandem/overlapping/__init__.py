@@ -277,6 +277,9 @@ def overlap(*, collective, over, consumer=None, producer=None, bands=None, path=
     paths = ["copies", "loads"] if loads else ["copies"]
     if path not in (None, *paths):
         raise ValueError(f"`path` is {path!r}; with {collective} it is one of {', '.join(map(repr, paths))}")
+    for name, most in (("bands", bands), ("slices", slices)):
+        if most is not None and most < 1:
+            raise ValueError(f"`{name}` is {most}, at least 1 is needed")
     if slices is not None and (collective, sides) != ("all_gather", "consumer"):
         raise ValueError("only rows that all_gather brings to a `consumer` alone travel in `slices`")
     names = (over,) * len(ends) if isinstance(over, str) else tuple(over)

@@ -18,6 +18,7 @@ constexpr int64_t kMostRows = 64, kLeastRows = 16, kFewRows = 16;
 constexpr int64_t kLeastShared = 1, kMostShared = 8;  // rows that one who has a part puts together at once
 constexpr int64_t kLargePart = 64 << 10;  // bytes, from which on a part is put together with others by all who have one
 constexpr int64_t kMostAtOnce = 1024;     // sequences whose lengths are looked at together
+constexpr uint64_t kBlockAlignment = 16;  // bytes, of what is copied as blocks
 constexpr int64_t kLeastPlaces = 2, kCost = 2;
 constexpr int kSimulatedPrograms = 6;
 constexpr Tile kSimulated = {16, 1, 2, 1};
@@ -126,6 +127,8 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
   int64_t items = m * sizes_.kvHeads * cdiv(queries, rows_), parts = cdiv(config_.programs, items);
   int64_t few =
       together_ ? std::clamp(padded(cdiv(rows_, parts)), kLeastShared, kMostShared) : std::min(rows_, kFewRows);
+  bool copies = sizes_.turned && !config_.fp8Cache && cache_.page >= config_.blockN;
+  for (const Tensor* t : {&given.q, &given.qTurned, &given.keys}) copies &= t->address % kBlockAlignment == 0;
   const Tensor& none = given.lengths;
   auto orNone = [&](const Tensor& t) { return t.address ? t : none; };
   team_.launch(kernelOf("ops/flash_decode/flash_decode.py", "flash_decode"),
@@ -179,7 +182,7 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
                 {"SCALED", config_.fp8Cache},
                 {"TOLD", more.status.address != 0},
                 {"TOGETHER", together_},
-                {"BLOCKS", sizes_.turned && !config_.fp8Cache && cache_.page >= config_.blockN},
+                {"BLOCKS", copies},
                 {"RANKS", ranks},
                 {"POLLS", pollsOn(team_)}});
 }

@@ -1,4 +1,5 @@
-"""MlaDecode on a rank's GPU: latent keys by TMA, several items a program and several programs an item, calls in a row."""
+"""MlaDecode on a rank's GPU: latent keys by TMA, or by loads of what is not aligned; several items a program and several programs an item,
+calls in a row."""
 
 import pathlib
 import sys
@@ -6,6 +7,7 @@ import sys
 import numpy as np
 from products import on_gpus
 
+from tandem import Tensor
 from tandem.ops import MlaDecode
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "flash_decode/test"))
@@ -21,23 +23,30 @@ SHAPES = [
 ]
 
 
+def placed(team, x, first):
+    """The array, so many elements behind an aligned address."""
+    flat = team.local_from_array(np.concatenate([np.zeros(first, x.dtype), x.reshape(-1)]))
+    return Tensor(team, flat[first:].address, x.shape, x.dtype, owner=flat, symmetric=False)
+
+
 def calls(ranks, times=3):
-    cases = [Case(seed=i, **LATENT, **shape) for i, shape in enumerate(SHAPES)]
+    cases = [(Case(seed=i, **LATENT, **shape), None) for i, shape in enumerate(SHAPES)]
+    cases += [(cases[0][0], unaligned) for unaligned in range(3)]
 
     def main(team):
         found = []
-        for case in cases:
+        for case, unaligned in cases:
             sizes = (case.m, case.q_len, case.heads, case.head_dim, case.turned, case.pages, case.page, case.width)
             op = MlaDecode(team, *sizes, case.dtype)
             arrays = (case.q, case.q_turned, case.keys[0][:, :, 0], case.tables[0], case.lengths[0])
-            given = [team.local_from_array(np.ascontiguousarray(a)) for a in arrays]
+            given = [placed(team, a, int(nth == unaligned)) for nth, a in enumerate(arrays)]
             outs = [op(*given, case.m) for _ in range(times)]  # nothing is waited for between them
             found.append([np.array(out) for out in outs])
             op.close()
         return found
 
     values = on_gpus(main, ranks)
-    for i, case in enumerate(cases):
+    for i, (case, _) in enumerate(cases):
         assert error(values[0][i][0], case.result()) < 1e-2
         assert len({out.tobytes() for found in values for out in found[i]}) == 1
 

@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "flash_decode/test"))
 from decode_reference import Case, error
 
 import tandem
+from tandem import Tensor
 from tandem.ops import MlaDecode
 
 
@@ -82,6 +83,24 @@ def test_only_a_sequences_keys_count(page, width):
     result = tandem.launch(main, ranks=1, check=True)
     assert result.reports == [] and result.values[0][1] == [1, 4]
     assert error(result.values[0][0], case.result()) < 2e-3
+
+
+@pytest.mark.parametrize("which", ["q", "q_turned", "cache"])
+def test_tensors_that_are_not_aligned(which):
+    case = Case(kv_heads=1, turned=32)
+
+    def main(team):
+        def given(name, values):
+            at = int(name == which)
+            flat = team.local_from_array(np.concatenate([np.zeros(at, values.dtype), values.reshape(-1)]))
+            return Tensor(team, flat[at:].address, values.shape, values.dtype, owner=flat, symmetric=False)
+
+        sizes = (case.m, case.q_len, case.heads, case.head_dim, case.turned, case.pages, case.page, case.width)
+        tensors = given("q", case.q), given("q_turned", case.q_turned), given("cache", case.keys[0][:, :, 0])
+        return np.array(MlaDecode(team, *sizes, case.dtype)(*tensors, case.tables[0], case.lengths[0], case.m))
+
+    result = tandem.launch(main, check=True)
+    assert result.reports == [] and error(result.values[0], case.result()) < 2e-3
 
 
 @pytest.mark.parametrize(

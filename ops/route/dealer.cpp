@@ -11,8 +11,9 @@ namespace {
 // Slots of a program, and up to how many one program takes alone. Scores take longer than slots: then tokens count.
 constexpr int64_t kSlotsEach = 1024, kAlone = 2048, kTokensEach = 8, kTokensAlone = 32;
 constexpr int64_t kSimulatedSlotsEach = 64, kSimulatedAlone = 64;
-constexpr int64_t kInside = 4096;                      // slots that one program deals while others move their rows
-constexpr int64_t kGathered = 1024, kMostInside = 16;  // more are gathered by a program for so many, up to so many
+constexpr int64_t kInside = 4096;    // slots that one program deals while others move their rows
+constexpr int64_t kGathered = 1024;  // slots of a program where several gather more meanwhile
+constexpr int64_t kMostInside = 16;  // such programs
 constexpr int64_t kFewExperts = 128;
 constexpr int kWarps = 8, kWarpsAlone = 16, kSimulatedWarps = 2;
 constexpr int64_t kMostSharedWords = 56 << 10;

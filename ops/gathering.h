@@ -15,7 +15,7 @@ class Gathering : public CopyStream {
  public:
   // `bands`: the most of a rank's rows.
   Gathering(Team& team, Memory& memory, int64_t bands = 1);
-  // What the kernel is given.
+  // Returns the words that the kernel is given.
   const Tensor& ready() const { return ready_; }
   // So many slices of this rank's band, of `bands`, are there for the peer.
   void tell(int peer, int64_t slices, int64_t band = 0, int64_t bands = 1);

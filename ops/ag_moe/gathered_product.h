@@ -8,7 +8,7 @@ namespace tandem::ops {
 
 class GatheredProduct {
  public:
-  // Of `maxM` tokens of all ranks. `own` as in GroupedWay.
+  // The product is of at most `maxM` tokens of all ranks. `own` is as in GroupedWay.
   GatheredProduct(const Table& table, Team& team, Memory& memory, int64_t maxM, int64_t n, int64_t k, int64_t experts,
                   int64_t topK, DType dtype, const AgMoeConfig& config, const Tensor& findings, bool own = false);
   // Brings this rank's shard of m tokens to the others, ahead of what is queued on `stream` after it.

@@ -110,7 +110,8 @@ void AllToAll::runPackets(const Tensor& x, const Tensor& out, const Counts& coun
   packets_->exchange(isEqual ? "equal" : "places", source, dest, {all, first, own}, 0, mostRows * row, stream, places_);
 }
 
-// Of four peers a launch, whose arguments a captured call replays.
+// Each launch writes the places of four peers, which are its arguments: a captured call replays them as they are. `kWord` is
+// the kernel's `WORD`.
 void AllToAll::writePlaces(const Counts& counts, int64_t row, int stream) {
   constexpr int64_t kWord = int64_t(1) << 62, kPeers = 4;
   int ranks = team_.size(), rank = team_.rank();

@@ -17,7 +17,8 @@ void addSumsOptions(std::vector<Option>& options) {
 
 class SummedProduct {
  public:
-  // Of `maxM` tokens of all ranks. `parts`, `slotColumns`: as these options say. `own` as in GroupedWay.
+  // The sums are of at most `maxM` tokens of all ranks. `parts` and `slotColumns` are the options of these names. `own` is as
+  // in GroupedWay.
   SummedProduct(const Table& table, Team& team, Memory& memory, int64_t maxM, int64_t n, int64_t k, int64_t experts,
                 int64_t topK, DType dtype, const GroupedConfig& config, int parts, int slotColumns,
                 const Tensor& findings, bool own = false);

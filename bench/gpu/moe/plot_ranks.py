@@ -9,7 +9,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-# Of each half: what bounds it, and who does it. Names are those of ranks.py's lines.
+# Each half of a layer has what bounds it, and who carries it out. Names are those of ranks.py's lines.
 HALVES = {
     "AllGather + grouped product": (("dense_up", "nccl_gather"), ("ag_moe", "torch_up", "fused_moe_up")),
     "grouped product + ReduceScatter": (("dense_down", "slots_copied", "nccl_scatter"), ("moe_rs", "torch_down", "fused_moe_down")),

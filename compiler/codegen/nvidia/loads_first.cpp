@@ -8,7 +8,7 @@
 namespace tandem::codegen {
 namespace {
 
-// What is loaded ahead between two such instructions takes at most these registers of a thread.
+// Values that are loaded ahead between two instructions that keep their place take at most so many registers of a thread.
 constexpr uint64_t kRegistersAhead = 64;
 
 bool isLoad(const llvm::Instruction& instruction) {

@@ -119,7 +119,8 @@ class Arrival {
  public:
   Arrival(dist::ArrivingOp op, llvm::SetVector<Value>& decided) : op_(op), decided_(decided) {}
 
-  // What a load of slices reads in all iterations decides the order of programs, as without.
+  // The first chunk that a load touches in all iterations decides the order of programs, whether it arrives in slices or
+  // not.
   void awaitSlices(ArrivingSlices& slices, Operation* place, const Load& load) {
     for (const ElementRange& range : Footprint(place, load.op->getLoc()).of(load.access)) decided_.insert(range.first);
     slices.add(op_, load, place);
@@ -148,7 +149,7 @@ class Arrival {
                                 dist::Compare::Ge);
   }
 
-  // What a word is at least when all slices of its chunk are there.
+  // Returns the value that a word has reached when all slices of its chunk are there.
   Value lastSlice(OpBuilder& builder, Location where) {
     Value one = arith::ConstantIntOp::create(builder, where, 1, 64), epoch = op_.getEpoch();
     Value last = arith::SubIOp::create(builder, where, op_.getSlices()[0], one);

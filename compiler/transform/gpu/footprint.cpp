@@ -173,7 +173,8 @@ SmallVector<ElementRange, 2> Footprint::of(const StridedAccess& access) {
   return ranges;
 }
 
-// What steps by whole rows stays in its column. With columns before the first, which are the last ones of the row before, all are.
+// A dimension that steps by whole rows leaves the column as it is. An access that begins before the first column touches the last
+// ones of the row before, so any column may be its last.
 Value Footprint::lastColumn(const StridedAccess& access, Value row) {
   Interval columns = ofSum(access.baseOffset), all{constant(0), row};
   for (const DimAccess& dim : access.dims) {

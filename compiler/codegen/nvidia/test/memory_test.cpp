@@ -151,7 +151,7 @@ TEST(AsmLoad, LoadsStayBehindABarrier) {
   EXPECT_GT(ptx.rfind("ld.global.b32"), barrier) << ptx;
 }
 
-// What is computed of the first values comes behind; a store keeps its place.
+// Instructions that use the first values come behind the other loads; a store keeps its place.
 TEST(AsmLoad, LoadsBeginTogether) {
   TestKernel k("sm_80");
   auto& b = k.b;

@@ -1,5 +1,4 @@
-# What is known to be equal for neighbours, as long as they are compared with a multiple of their number or divided by it, is computed
-# once for all of them.
+# Neighbours that are compared with a multiple of their number, or divided by it, are known to be equal and are computed once.
 # RUN: tandemc %s:masked --emit=ptx --target sm_90a --signature '*fp16:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=ONCE
 # RUN: tandemc %s:masked --emit=ptx --target sm_90a --signature '*fp16:16, *fp32:16, i32' | FileCheck %s --check-prefix=EACH
 # RUN: tandemc %s:groups --emit=ptx --target sm_90a --signature '*i32:16, i32' | FileCheck %s --check-prefix=GROUP
@@ -32,7 +31,7 @@ def groups(y, step):
     tl.store(y + at, at // 32 * step)
 
 
-# Of 1024 numbers in 8 bits the sign changes every 128, which are a run of a thread's four elements and all other threads'.
+# The sign of 1024 numbers in 8 bits changes every 128 elements, which are four of each thread of a warp.
 # WRAPPED: st.global.v4.b32 {{.*}}, {[[FIRST:%r[0-9]+]],
 # WRAPPED-NOT: {[[FIRST]],
 # WRAPPED: st.global.v4.b32

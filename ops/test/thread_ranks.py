@@ -1,16 +1,33 @@
-"""PyTorch's side of operators without GPUs: a rank that notes what the operators are told, and threads as ranks that exchange tensors."""
+"""PyTorch's side of operators without GPUs: operators that stand in for a GPU's, a rank that notes what they are told, and threads as ranks
+that exchange tensors."""
 
 import threading
 
 import torch
 
 from tandem.torch import world as worlds
+from tandem.torch.operators import Operators
 
 
-class World:
+class StandIn(Operators):
+    """Operators whose calls go to `run`, each with all that it is told."""
+
+    def __init__(self):
+        self._known = {}
+
+    def ready(self, *call):
+        return call
+
+    def queue(self, call, addresses):
+        name, sizes, dtype, transposed, *rest = call
+        self.run(name, sizes, dtype, transposed, addresses, *rest)
+
+
+class World(StandIn):
     device = torch.device("cpu")
 
     def __init__(self, rank=1, size=2):
+        super().__init__()
         self.rank, self.size, self.operators, self.told = rank, size, self, []
 
     def run(self, name, sizes, dtype, transposed, addresses, numbers, out_dtype, options=()):

@@ -2,12 +2,18 @@
 
 import ctypes
 import dataclasses
+import pathlib
+import sys
 import threading
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "ops" / "test"))
+
+from thread_ranks import StandIn
 
 import tandem.torch as tt
 from tandem.torch import world as worlds
@@ -31,8 +37,9 @@ class Exchange:
         return values
 
 
-class PlainOperators:
+class PlainOperators(StandIn):
     def __init__(self, rank, exchange):
+        super().__init__()
         self.rank, self.exchange, self.calls = rank, exchange, []
 
     @staticmethod
@@ -340,7 +347,8 @@ def operators(monkeypatch):
             },
         ),
     )
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: Stream(state["stream"]))
+    monkeypatch.setattr(module, "current_handle", lambda index: state["stream"])
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Stream(state["stream"]))
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: state["capturing"])
     monkeypatch.setattr(torch.cuda, "synchronize", lambda device=None: None)
     made = module.Operators(Team(), CPU)
@@ -370,6 +378,38 @@ def test_operators_are_made_once_and_for_more_rows(operators):
     run(operators, 100, transposed=False)
     assert [call[0] for call in operators.log] == [128, 128, 8192, 8192, 128]
     assert operators.log[0] == (128, 107, 1, 2, 3, 100, 13)
+
+
+def test_calls_that_are_alike_take_the_newest_operator(operators):
+    """As some ranks may find a call alike which others do not, all must then have the same operator."""
+
+    def asked(m):
+        return operators.known(m, lambda: operators.ready("ag_gemm", (m, 6, 8), torch.bfloat16, True, [m], torch.float32))
+
+    small = asked(100)
+    assert asked(100) is small
+    assert asked(5000).op.max_m == asked(100).op.max_m == 8192
+
+
+def test_a_call_is_checked_once_for_all_that_are_alike(one_rank, monkeypatch):
+    from tandem.torch import functions
+
+    checked, check = [], functions._checked
+    monkeypatch.setattr(functions, "_checked", lambda *given: checked.append(given[0]) or check(*given))
+    monkeypatch.setattr(one_rank.operators, "run", lambda *given: None)
+    x, w = random(4, 8), random(8, 8)
+    with torch.no_grad():
+        for _ in range(3):
+            assert tt.ag_gemm(x, w).shape == (16, 8)
+            assert tt.ag_gemm(x, w.t()).shape == (16, 8)
+            assert tt.all_gather(x, m=16).shape == (16, 8)
+        assert len(checked) == 3
+        raises(ValueError, "holds 5 of 20", tt.all_gather, x, m=20)
+        raises(TypeError, "float64", tt.ag_gemm, x, w.double())
+        raises(ValueError, "strides", tt.ag_gemm, x, random(8, 16)[:, ::2])
+        raises(ValueError, "shape", tt.ag_gemm, x, w, out=random(15, 8))
+        tt.ag_gemm(x, w, out=random(16, 8))
+    assert len(checked) == 8
 
 
 def test_another_stream_waits_for_the_last(operators):

@@ -1,27 +1,24 @@
 """`tandem.torch.attention` in the place of scaled_dot_product_attention: what operators are told, its gradients' arguments, traces, errors,
 without GPUs."""
 
+import pathlib
+import sys
+
 import pytest
 
 torch = pytest.importorskip("torch")
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
+
+from thread_ranks import World
 
 import tandem.torch as tt
 from tandem.torch import world as worlds
 
 
-class World:
-    rank, size, device = 0, 1, torch.device("cpu")
-
-    def __init__(self):
-        self.operators, self.told = self, []
-
-    def run(self, name, sizes, dtype, transposed, addresses, numbers, out_dtype, options):
-        self.told.append((name, sizes, numbers, dict(options), [bool(a) for a in addresses]))
-
-
 @pytest.fixture
 def world(monkeypatch):
-    made = World()
+    made = World(0, 1)
     monkeypatch.setattr(worlds._of_thread, "world", made, raising=False)
     return made
 

@@ -1,11 +1,17 @@
 """Gradients of dispatch and combine on simulated ranks, against PyTorch's own of the same sums."""
 
 import ctypes
+import pathlib
+import sys
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
+
+from thread_ranks import StandIn
 
 import tandem
 import tandem.torch as tt
@@ -14,10 +20,11 @@ from tandem.ops.table import TABLES, flags_of, inputs, is_given, shape_of
 from tandem.torch import world as worlds
 
 
-class SimulatedOperators:
+class SimulatedOperators(StandIn):
     """Runs the two operators of a rank of the simulator on PyTorch's memory."""
 
     def __init__(self, team):
+        super().__init__()
         self.team = team
 
     def run(self, name, sizes, dtype, transposed, addresses, numbers, out_dtype, options=()):
@@ -148,10 +155,11 @@ def test_operators_have_the_room_that_is_told(monkeypatch):
         return SimpleNamespace(table=TABLES[name], _op=0)
 
     monkeypatch.setattr(operators, "create", create)
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: SimpleNamespace(cuda_stream=0))
+    monkeypatch.setattr(operators, "current_handle", lambda index: 0)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: SimpleNamespace(cuda_stream=0))
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
     team = SimpleNamespace(world_rank=0, _session=SimpleNamespace(guarded=lambda *given: 0))
-    of_rank = operators.Operators(team, "cuda")
+    of_rank = operators.Operators(team, torch.device("cuda", 0))
     for most in (5, 130, 5, 4):
         of_rank.run("ep_combine", (most, 8, 4, 2), torch.float32, False, [0], [3, 0, 0], torch.float32)
     of_rank.run("all_gather", (5, 8), torch.float32, False, [0], [5], torch.float32)

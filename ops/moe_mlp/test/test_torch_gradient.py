@@ -1,11 +1,17 @@
 """Gradients of a mixture of experts, and its layer, on simulated ranks, against PyTorch's own of the same sums."""
 
 import ctypes
+import pathlib
+import sys
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
+
+from thread_ranks import StandIn
 
 import tandem
 import tandem.torch as tt
@@ -17,16 +23,17 @@ from tandem.torch import world as worlds
 TYPES = {"fp32": np.float32, "i32": np.int32}
 
 
-class SimulatedOperators:
+class SimulatedOperators(StandIn):
     """Runs the operators of a rank of the simulator on PyTorch's memory."""
 
     def __init__(self, team):
+        super().__init__()
         self.team = team
 
     def run(self, name, sizes, dtype, transposed, addresses, numbers, out_dtype, options=()):
         table, word = TABLES[name], element_word(dtype)
         chosen = [option for option, value in options if value]
-        values = dict(zip((size["name"] for size in table["sizes"]), sizes)) | flags_of(table, chosen)
+        values = dict(zip((size["name"] for size in table["sizes"]), sizes)) | flags_of(table, dict(options))
         values |= dict(zip((n["name"] for n in table["numbers"]), numbers))
         arrays = []
         for t, address in zip(table["tensors"], addresses):

@@ -8,12 +8,24 @@ import torch
 
 from . import solved
 from . import world as worlds
-from .arguments import check_contiguous, check_matrices, check_rows, check_same_dtype, check_shape, check_tensor, is_transposed
+from .arguments import check_contiguous, check_matrices, check_rows, check_same_dtype, check_shape, check_tensor, is_transposed, like
 from .shapes import OPERATIONS
 
 
 def call(name, world, inputs, told, out_dtype=None, out=None):
     """Checks the arguments, allocates the output and queues the operator. `told`: the numbers of the call that are no shape's."""
+    told = tuple(tuple(value) if isinstance(value, list) else value for value in told)
+    key = (name, out_dtype, told, like(inputs), out if out is None else like((out,)))
+    shape, dtype, ready = world.operators.known(key, lambda: _checked(name, world, inputs, told, out_dtype, out))
+    if out is None:
+        out = torch.empty(shape, dtype=dtype, device=world.device)
+    if ready is not None:
+        world.operators.queue(ready, [t.data_ptr() for t in (*inputs, out)])
+    return out
+
+
+def _checked(name, world, inputs, told, out_dtype, out):
+    """The output's shape and type, and what queues the call, None for one of no elements."""
     operation, x = OPERATIONS[name], inputs[0]
     types = operation.table["types"], operation.table["type_words"]
     check_tensor(name, operation.inputs[0], x, world, *types)
@@ -27,23 +39,21 @@ def call(name, world, inputs, told, out_dtype=None, out=None):
         transposed, n = is_transposed(name, b), b.shape[1]
     elif x.dim() == 0:
         raise ValueError(f"`{name}`: `x` has no dimension")
-    told = dict(zip(operation.told, told))
-    values = operation.values(x.shape, n, told, world.size)
+    values = operation.values(x.shape, n, dict(zip(operation.told, told)), world.size)
     if not operation.is_free:
         check_rows(name, x, operation.rows_in(values, world), values.get("m", x.shape[0]), world)
     shape = operation.output_shape(x.shape, values, world)
-    if out is None:
-        out = torch.empty(shape, dtype=out_dtype or operation.result_dtype(x.dtype), device=x.device)
-    else:
+    dtype = out_dtype or operation.result_dtype(x.dtype)
+    if out is not None:
         check_tensor(name, "out", out, world, *(() if operation.has_type else types))
         check_contiguous(name, "out", out)
         check_shape(name, "out", out, shape)
-    if not operation.has_type and out.dtype != x.dtype:
-        raise TypeError(f"`{name}`: `out` is {out.dtype}, `x` is {x.dtype}")
+        dtype = out.dtype
+    if not operation.has_type and dtype != x.dtype:
+        raise TypeError(f"`{name}`: `out` is {dtype}, `x` is {x.dtype}")
     sizes, numbers = operation.sizes(values), operation.numbers(values)
-    if all(sizes):
-        world.operators.run(name, sizes, x.dtype, transposed, [t.data_ptr() for t in (*inputs, out)], numbers, out.dtype)
-    return out
+    ready = world.operators.ready(name, sizes, x.dtype, transposed, numbers, dtype) if all(sizes) else None
+    return shape, dtype, ready
 
 
 def _is_plain(*tensors):

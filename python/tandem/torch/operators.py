@@ -9,6 +9,10 @@ from .. import _tandem, ops
 from ..kernel.element_types import element_word
 
 _LEAST_ROWS = 128
+_MOST_KNOWN = 4096  # kinds of calls
+
+# The handle of a device's current stream, without the object around it. PyTorch has it where it is built for CUDA.
+current_handle = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
 
 @functools.cache
@@ -34,34 +38,62 @@ class Made:
         self.operator, self.max_m = operator, max_m
         self.has_type = operator is not None and ops.number(operator.table, "type") is not None
         self.ran = set()
-        self.stream = None
+        self.stream, self.handle = None, None
+
+
+class Ready:
+    """What queues a call but for its addresses: the operator, the numbers, and who keeps the stream."""
+
+    def __init__(self, made, user, numbers):
+        self.op, self.user, self.numbers = made.operator._op, user, numbers
 
 
 class Operators:
     def __init__(self, team, device):
         self.team, self.device = team, device
         self._made, self._outgrown = {}, []  # graphs may have captured what is too small for later calls
+        self._known = {}
         self._streams = {}
         self._sharing = Made(None, 0)  # the operators with memory in common serve one stream at a time together
 
+    def known(self, key, check):
+        """`check()`, a call's checks, which raise, and what follows from them, done once for calls that are alike: of one `key`. Done
+        anew once an operator is made, so that all ranks take the same one."""
+        try:
+            found = self._known.get(key)
+        except TypeError:  # what is not hashable is not a call's
+            return check()
+        if found is None:
+            found = check()
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = found
+        return found
+
     def run(self, operation, sizes, dtype, transposed, addresses, numbers, out_dtype, options=()):
-        """Queues a call on PyTorch's current stream. `sizes`: those that it must be made for; `addresses`: of the
-        inputs and the output;
-        `numbers`: of the call, but for the output's type."""
+        """Queues a call on PyTorch's current stream, as `ready` and `queue` do."""
+        self.queue(self.ready(operation, sizes, dtype, transposed, numbers, out_dtype, options), addresses)
+
+    def ready(self, operation, sizes, dtype, transposed, numbers, out_dtype, options=()):
+        """The operator of a call, made where there is none yet. `sizes`: those that it must be made for; `numbers`: of the call, but for
+        the output's type."""
         m, *rest = sizes
         key = (operation, *(sizes if has_own_rows(operation) else rest), dtype, transposed, options)
         made = self._made.get(key)
-        stream = torch.cuda.current_stream(self.device)
         if made is None or m > made.max_m:
             made = self._make(key, m)
         if (m, out_dtype) not in made.ran:
             self._first(made, key, m, out_dtype)
-        user = self._sharing if ("shared", True) in options else made
-        if user.stream is None or stream != user.stream:
-            self._change_stream(user, stream)
-        if made.has_type:
-            numbers = [*numbers, number(out_dtype)]
-        op, words = made.operator._op, (self._stream(stream.cuda_stream), addresses, len(addresses), numbers, len(numbers))
+        numbers = [*numbers, number(out_dtype)] if made.has_type else list(numbers)
+        return Ready(made, self._sharing if ("shared", True) in options else made, numbers)
+
+    def queue(self, ready, addresses):
+        """Queues a call on PyTorch's current stream. `addresses`: of the inputs and the output."""
+        handle = current_handle(self.device.index)
+        if handle != ready.user.handle:
+            self._change_stream(ready.user, handle)
+        op, numbers = ready.op, ready.numbers
+        words = self._stream(handle), addresses, len(addresses), numbers, len(numbers)
         self.team._session.guarded(lambda _: _tandem.op_run(op, *words))
 
     def _stream(self, handle):
@@ -79,6 +111,7 @@ class Operators:
             max_m, *rest = rest
         if key in self._made:
             self._outgrown.append(self._made[key])
+        self._known.clear()
         self._made[key] = Made(create(self.team, operation, (max_m, *rest), element_word(dtype), transposed, options), max_m)
         return self._made[key]
 
@@ -98,17 +131,18 @@ class Operators:
                 f'tandem.torch.prepare("{operation}", {sizes}, dtype={dtype}{layout}) on every rank'
             )
 
-    def _change_stream(self, made, stream):
+    def _change_stream(self, made, handle):
         """An operator serves one stream at a time, so another stream waits for the last one's work."""
         if torch.cuda.is_current_stream_capturing():
             return
+        stream = torch.cuda.current_stream(self.device)
         if made.stream is not None:
             stream.wait_stream(made.stream)
-        made.stream = stream
+        made.stream, made.handle = stream, handle
 
     def close(self):
         torch.cuda.synchronize(self.device)
         made = [*self._outgrown, *self._made.values()]
-        self._made, self._outgrown = {}, []
+        self._made, self._outgrown, self._known = {}, [], {}
         for entry in made:
             entry.operator.close()

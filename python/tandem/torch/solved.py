@@ -9,7 +9,7 @@ from ..kernel.element_types import element_word
 from ..ops.function import SolvedFunction, names_in
 from ..ops.table import TABLES, check_given, dimension, extras, flags_of, is_solved, type_of
 from . import world as worlds
-from .arguments import check_contiguous, check_shape
+from .arguments import check_contiguous, check_shape, like
 from .shapes import rows_of_rank
 
 _TYPES = {"i32": torch.int32, "fp32": torch.float32, "bf16": torch.bfloat16, "fp8e4nv": torch.float8_e4m3fn}
@@ -121,26 +121,32 @@ def _check(operation, tensor, x, world, shape, name, wanted):
 def call(name, world, tensors, more, told, options, out=None, flags=()):
     """Checks the arguments, allocates the output and queues the operator. `more`: tensors that only some calls have, None where this
     one has not; `options`: JSON; `flags`: those of the call that are set."""
-    operation, given = OPERATIONS[name], json.loads(options)
+    key = (name, options, tuple(told), tuple(flags), like((*tensors, *more, out)))
+    shape, dtype, ready = world.operators.known(key, lambda: _checked(name, world, tensors, more, told, json.loads(options), out, flags))
+    if out is None:
+        out = tensors[0].new_empty(shape, dtype=dtype)
+    world.operators.queue(ready, [0 if t is None else t.data_ptr() for t in (*tensors, *more, out)])
+    return out
+
+
+def _checked(name, world, tensors, more, told, given, out, flags):
+    """The output's shape and type, and what queues the call."""
+    operation = OPERATIONS[name]
     chosen = [option for option, value in given.items() if value]
     for tensor, x in zip(operation.tensors, tensors):
         if not isinstance(x, torch.Tensor):
             raise TypeError(f"`{name}`: `{tensor['name']}` is a `{type(x).__name__}`, not a tensor")
     values = values_of(name, tensors, told, given, world.size)
-    for tensor, x in zip(operation.tensors, tensors):
-        wanted = operation.type_of(tensor, tensors[0], given)
-        _check(operation, tensor, x, world, operation.shape_of(tensor, values, world), tensor["name"], wanted)
+    all_given = list(zip(operation.tensors, tensors))
     for tensor, x in zip(extras(operation.table), more):
         if check_given(operation.table, tensor, element_word(tensors[0].dtype), chosen, x):
-            wanted = operation.type_of(tensor, tensors[0], given)
-            _check(operation, tensor, x, world, operation.shape_of(tensor, values, world), tensor["name"], wanted)
-    if out is None:
-        out = operation.empty(operation.output, values, given, tensors[0], world)
-    else:
-        dtype = operation.type_of(operation.output, tensors[0], given)
-        _check(operation, operation.output, out, world, operation.shape_of(operation.output, values, world), "out", dtype)
-    addresses = [0 if t is None else t.data_ptr() for t in (*tensors, *more, out)]
-    passed = tuple(sorted(given.items()))
+            all_given.append((tensor, x))
+    for tensor, x in all_given:
+        wanted = operation.type_of(tensor, tensors[0], given)
+        _check(operation, tensor, x, world, operation.shape_of(tensor, values, world), tensor["name"], wanted)
+    shape, dtype = operation.shape_of(operation.output, values, world), operation.type_of(operation.output, tensors[0], given)
+    if out is not None:
+        _check(operation, operation.output, out, world, shape, "out", dtype)
     numbers = [*(values[n] for n in operation.numbers), *(int(flag in flags) for flag in operation.flags)]
-    world.operators.run(name, operation.sizes(values), tensors[0].dtype, False, addresses, numbers, out.dtype, passed)
-    return out
+    passed = tuple(sorted(given.items()))
+    return shape, dtype, world.operators.ready(name, operation.sizes(values), tensors[0].dtype, False, numbers, dtype, passed)

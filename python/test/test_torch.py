@@ -215,6 +215,31 @@ def test_two_layers_are_the_unsharded_ones(sequence_parallel):
     torch.testing.assert_close(bias, second.bias.grad, rtol=1e-4, atol=1e-4)
 
 
+def test_gradients_are_the_same_where_a_mode_sees_the_calls():
+    """Plain tensors have a class of autograd, those that a mode is to see go through torch.library."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Seen(TorchDispatchMode):
+        def __init__(self):
+            super().__init__()
+            self.names = set()
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            self.names.add(str(function))
+            return function(*args, **(kwargs or {}))
+
+    a, b = random(16, 8), random(8, 12, seed=1)
+
+    def main(rank):
+        plain, found = gradients(tt.gemm_ar, a, b), Seen()
+        with found:
+            seen = gradients(tt.gemm_ar, a, b)
+        return plain, seen, "tandem.gemm_ar.default" in found.names
+
+    for plain, seen, is_seen in on_ranks(main):
+        assert is_seen and all(torch.equal(x, y) for x, y in zip(plain, seen, strict=True))
+
+
 def test_compiled_without_a_break(one_rank):
     from torch._dynamo.testing import CompileCounter
 

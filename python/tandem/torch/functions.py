@@ -1,5 +1,5 @@
-"""The public functions, one for each operator's table. Plain tensors outside of a trace go straight to the operators; everything else
-goes through torch.library."""
+"""The public functions, one for each operator's table. Plain tensors outside of a trace go straight to the operators, or to a class of
+autograd; everything else goes through torch.library, which takes the host five times as long."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -10,6 +10,10 @@ from . import solved
 from . import world as worlds
 from .arguments import check_contiguous, check_matrices, check_rows, check_same_dtype, check_shape, check_tensor, is_transposed, like
 from .shapes import OPERATIONS
+
+
+GRADIENTS = {}  # by operation: a class of autograd, for tensors that torch.library need not see
+_TENSORS = torch.Tensor, torch.nn.Parameter
 
 
 def call(name, world, inputs, told, out_dtype=None, out=None):
@@ -56,17 +60,17 @@ def _checked(name, world, inputs, told, out_dtype, out):
     return shape, dtype, ready
 
 
-def _is_plain(*tensors):
-    """Returns true if nobody needs to see the call: no trace, no gradient, no subclass, no dispatch mode."""
+def _is_seen(*tensors):
+    """Returns true if others need to see the call: a trace, a subclass, a dispatch mode, a transform of torch.func."""
     if torch.compiler.is_compiling():
-        return False
-    if not all(isinstance(t, torch.Tensor) for t in tensors):
-        return True  # what is no tensor gets our own error
-    return (
-        all(type(t) is torch.Tensor or type(t) is torch.nn.Parameter for t in tensors)
-        and torch._C._len_torch_dispatch_stack() == 0
-        and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
+        return True
+    return any(isinstance(t, torch.Tensor) and type(t) not in _TENSORS for t in tensors) or bool(
+        torch._C._len_torch_dispatch_stack() or torch._C._functorch.peek_interpreter_stack()
     )
+
+
+def _has_gradient(*tensors):
+    return torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
 
 
 def _flat(told):
@@ -80,9 +84,12 @@ def _flat(told):
 
 
 def _queue(name, tensors, told, out_dtype, out):
-    told = _flat(told)
-    if _is_plain(*(tensors if out is None else (*tensors, out))):
-        return call(name, worlds.of(tensors[0]), tensors, told, out_dtype, out)
+    told, given = _flat(told), tensors if out is None else (*tensors, out)
+    if not _is_seen(*given):
+        if not _has_gradient(*given):
+            return call(name, worlds.of(tensors[0]), tensors, told, out_dtype, out)
+        if out is None and name in GRADIENTS:
+            return GRADIENTS[name].apply(*tensors, (worlds.of(tensors[0]), told, out_dtype))
     if out is None:
         return getattr(torch.ops.tandem, name)(*tensors, *told, *((out_dtype,) if OPERATIONS[name].has_type else ()))
     getattr(torch.ops.tandem, name + "_out")(*tensors, *told, out)
@@ -123,7 +130,7 @@ def _queue_solved(name, tensors, more, told, options, out, flags):
         more = (*more[:kept], *(new if given is None else given for given, new in zip(more[kept:], beside)))
     given = [t for t in (*more, out) if t is not None]
     set_flags = [flag for flag, is_set in zip(operation.flags, flags) if is_set]
-    if set_flags or _is_plain(*tensors, *given):
+    if set_flags or not (_is_seen(*tensors, *given) or _has_gradient(*tensors, *given)):
         out = solved.call(name, worlds.of(tensors[0]), tensors, more, told, text, out, set_flags)
     elif out is None:
         out = getattr(torch.ops.tandem, name)(*tensors, *told, text, *more[:kept])

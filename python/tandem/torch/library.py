@@ -7,7 +7,7 @@ import torch
 
 from . import solved
 from . import world as worlds
-from .functions import call
+from .functions import GRADIENTS, call
 from .shapes import OPERATIONS
 
 _library = torch.library.Library("tandem", "DEF")
@@ -68,6 +68,24 @@ def _gradient(name):
             return module.backward(ctx, *grads)
 
     torch.library.register_autograd(f"tandem::{name}", backward, setup_context=save, lib=_library)
+    if name in OPERATIONS:
+        GRADIENTS[name] = _autograd(name, save, backward)
+
+
+def _autograd(name, save, backward):
+    """The same as a class for calls of plain tensors: its arguments are the inputs, then the world, what is told and the output's type."""
+
+    def forward(ctx, *args):
+        *inputs, (world, told, out_dtype) = args
+        out = call(name, world, inputs, told, out_dtype)
+        save(ctx, (*inputs, *told), out)
+        return out
+
+    def on_inputs(ctx, grad):
+        return *backward(ctx, grad)[: len(OPERATIONS[name].inputs)], None
+
+    methods = {"forward": staticmethod(forward), "backward": staticmethod(on_inputs)}
+    return type(f"{name}_gradient", (torch.autograd.Function,), methods)
 
 
 def _define_solved(operation):

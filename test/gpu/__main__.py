@@ -47,7 +47,8 @@ def main():
     def report(name, outcome):
         if outcome.status != "passed":
             wrong.append(name)
-            print(f"{outcome.status}: {name} ({outcome.seconds:.1f} s): {outcome.message[:300]}", flush=True)
+            message = outcome.message if outcome.status == "hung" else outcome.message[:300]
+            print(f"{outcome.status}: {name} ({outcome.seconds:.1f} s): {message}", flush=True)
 
     outcomes = pool.run(names, options.workers, options.seed, options.seconds, options.patience, report)
     if options.json:

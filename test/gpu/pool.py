@@ -4,9 +4,14 @@ fails alone: the worker is replaced and goes on.
 Knows nothing of kernels: `checks.py` says what a name means.
 """
 
+import contextlib
 import dataclasses
+import faulthandler
 import multiprocessing
 import multiprocessing.connection
+import os
+import signal
+import tempfile
 import time
 import traceback
 
@@ -22,10 +27,11 @@ class Outcome:
     seconds: float = 0.0
 
 
-def _work(channel, seed):
+def _work(channel, seed, stacks):
     import checks
     import device
 
+    faulthandler.register(signal.SIGUSR1, open(stacks, "w"))
     checks.load_all()
     channel.send(("ready", None))
     for name in iter(channel.recv, None):
@@ -50,7 +56,8 @@ class _Worker:
     def __init__(self, seed):
         context = multiprocessing.get_context("spawn")
         self.channel, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, seed), daemon=True)
+        self.stacks = tempfile.NamedTemporaryFile("r")
+        self.process = context.Process(target=_work, args=(theirs, seed, self.stacks.name), daemon=True)
         self.process.start()
         theirs.close()
         self.check, self.since = None, time.monotonic()
@@ -59,9 +66,17 @@ class _Worker:
         self.check, self.since = name, time.monotonic()
         self.channel.send(name)
 
+    def where(self):
+        """The Python stacks of the process's threads."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.process.pid, signal.SIGUSR1)
+        time.sleep(0.5)
+        return self.stacks.read()
+
     def stop(self):
         self.process.kill()
         self.process.join()
+        self.stacks.close()
 
 
 class _Pool:
@@ -81,6 +96,7 @@ class _Pool:
             worker.give(self.waiting.pop())
         else:
             worker.channel.send(None)
+            worker.stacks.close()
             self.workers.remove(worker)
 
     def replace(self, worker):
@@ -114,8 +130,10 @@ class _Pool:
             for channel in multiprocessing.connection.wait(list(by_channel), timeout=1):
                 self.hear(by_channel[channel])
             for worker in list(self.workers):
-                if worker.check is not None and time.monotonic() - worker.since > self.patience:
-                    self.finish(worker, Outcome("hung", f"nothing after {self.patience} seconds", self.patience))
+                if worker.check is None or worker.channel.poll():
+                    continue
+                if time.monotonic() - worker.since > self.patience:
+                    self.finish(worker, Outcome("hung", f"nothing after {self.patience} seconds\n{worker.where()}", self.patience))
                     self.replace(worker)
         for worker in self.workers:
             worker.stop()

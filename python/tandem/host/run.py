@@ -48,6 +48,7 @@ def run_on(session, main, args):
             _tandem.expire(session.handle)
             error = session.error(session.reports()).with_traceback(late.__traceback__)
             failures.append((rank, error))
+            _tandem.leave(session.handle, rank)  # the others learn of it one after another
         except BaseException as error:
             failures.append((rank, error))
             session.fail(rank, f"{type(error).__name__}: {error}")

@@ -21,21 +21,21 @@ void HostBaton::enter(int rank) {
   host.ready = [] { return true; };
   host.what = "start";
   bool allHere = std::none_of(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.state == State::Absent; });
-  if (allHere && holder_ < 0) pass();
+  if ((allHere || stopped_) && holder_ < 0) pass();
   await(rank, lock);
 }
 
 void HostBaton::leave(int rank) {
   std::unique_lock lock(mutex_);
   hosts_[rank].state = State::Done;
-  if (holder_ == rank && !stopped_) pass();
+  if (holder_ == rank) pass();
 }
 
 void HostBaton::fail(int rank, const std::string& why) {
   std::unique_lock lock(mutex_);
   hosts_[rank].state = State::Done;
   if (failure_.empty()) failure_ = why;
-  if (holder_ == rank && !stopped_) pass();
+  if (holder_ == rank) pass();
 }
 
 void HostBaton::expire() {
@@ -46,6 +46,7 @@ void HostBaton::expire() {
 void HostBaton::stop(const std::string& why) {
   std::unique_lock lock(mutex_);
   stopLocked(why);
+  if (holder_ < 0) pass();  // not all ranks have entered, or all have left
 }
 
 void HostBaton::block(int rank, const std::string& what, std::function<bool()> ready) {
@@ -77,23 +78,27 @@ bool HostBaton::stopped() const {
 }
 
 void HostBaton::await(int rank, std::unique_lock<std::mutex>& lock) {
-  hosts_[rank].wake.wait(lock, [&] { return holder_ == rank || stopped_; });
+  hosts_[rank].wake.wait(lock, [&] { return holder_ == rank; });
   if (stopped_) throw RunStopped(why_);
 }
 
 void HostBaton::pass() {
   holder_ = -1;
   while (!grantNext()) {
+    if (stopped_) return;
     bool allDone = std::all_of(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.state == State::Done; });
     if (allDone && failure_.empty()) return;
     switch (Progress how = progress_([this] { return anyReady(); })) {
       case Progress::Ready: break;
       case Progress::Stuck:
-        if (!failure_.empty()) return stopLocked(failure_);  // the hosts that are left wait for the rank that failed
-        [[fallthrough]];
-      case Progress::Limit: end(how); return;
-      case Progress::Interrupted: stopLocked("interrupted"); return;
-      case Progress::Error: stopLocked("the simulator reported an error"); return;
+        if (failure_.empty())
+          end(how);
+        else
+          stopLocked(failure_);  // the hosts that are left wait for the rank that failed
+        break;
+      case Progress::Limit: end(how); break;
+      case Progress::Interrupted: stopLocked("interrupted"); break;
+      case Progress::Error: stopLocked("the simulator reported an error"); break;
     }
   }
 }
@@ -126,7 +131,7 @@ bool HostBaton::grantNext() {
   for (int i = 1; i <= n; ++i) {
     int rank = (lastHolder_ + i + n) % n;
     Host& host = hosts_[rank];
-    if (host.state != State::Blocked || !host.ready()) continue;
+    if (host.state != State::Blocked || !(stopped_ || host.ready())) continue;
     host.state = State::Running;
     holder_ = lastHolder_ = rank;
     polls_ = 0;
@@ -144,7 +149,6 @@ void HostBaton::stopLocked(const std::string& why) {
   if (stopped_) return;
   stopped_ = true;
   why_ = why;
-  for (Host& h : hosts_) h.wake.notify_one();
 }
 
 }  // namespace tandem::runtime::sim

@@ -27,8 +27,10 @@ class HostBaton {
   void leave(int rank);  // this rank's main has returned; never blocks
   // its main has failed: the others and the devices go on as far as they can without it
   void fail(int rank, const std::string& why);
-  void expire();                      // the run is over its limit
-  void stop(const std::string& why);  // every rank's current or next blocking call throws RunStopped(why)
+  void expire();  // the run is over its limit
+  // Every rank's current or next blocking call throws RunStopped(why). Still one host runs at a time: the next one goes
+  // on when the one that runs has left or failed.
+  void stop(const std::string& why);
   // Waits until ready() (called with no other host running). `what` describes the wait in the report of a run that is
   // stuck.
   void block(int rank, const std::string& what, std::function<bool()> ready);

@@ -1,5 +1,6 @@
 // The baton runs hosts one at a time, in rank order, and stops everybody when nothing can go on.
 #include "runtime/backend/sim/host_baton.h"
+#include <atomic>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -57,6 +58,44 @@ TEST(HostBaton, StuckNamesEveryBlockedHost) {
   EXPECT_EQ(stopped, 2);
   EXPECT_EQ(seen,
             (std::vector<std::string>{"the host of rank 0 waits for a hen", "the host of rank 1 waits for an egg"}));
+}
+
+TEST(HostBaton, HostsThatAreStoppedGoOnOneAtATime) {
+  HostBaton baton(
+      3, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; }, [](auto, auto&) {},
+      [] { return true; });
+  std::atomic<int> running = 0, together = 0, stopped = 0;
+  auto threads = start(baton, 3, [&](int r) {
+    EXPECT_THROW(baton.block(r, "nothing", [] { return false; }), RunStopped);
+    together += ++running > 1;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_THROW(baton.block(r, "a barrier", [] { return true; }), RunStopped);
+    --running;
+    ++stopped;
+  });
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(together, 0);
+  EXPECT_EQ(stopped, 3);
+}
+
+TEST(HostBaton, WhoEntersAStoppedRunIsTold) {
+  HostBaton baton(
+      2, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; }, [](auto, auto&) {},
+      [] { return true; });
+  baton.stop("rank 1 has no thread");
+  EXPECT_THROW(baton.enter(0), RunStopped);
+  baton.leave(0);
+  EXPECT_THROW(baton.enter(1), RunStopped);
+}
+
+TEST(HostBaton, WhoWaitsForOthersToEnterIsTold) {
+  HostBaton baton(
+      2, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; }, [](auto, auto&) {},
+      [] { return true; });
+  std::thread waits([&] { EXPECT_THROW(baton.enter(0), RunStopped); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  baton.stop("rank 1 has no thread");
+  waits.join();
 }
 
 TEST(HostBaton, ALimitEndsAHostThatOnlyPolls) {

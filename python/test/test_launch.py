@@ -4,6 +4,7 @@ import base64
 import gc
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -359,6 +360,25 @@ def test_little_address_space():
         timeout=60,
     )
     assert done.returncode == 1 and "address space" in done.stderr and "ulimit -v" in done.stderr
+
+
+@tandem.jit
+def goes_round(x_ptr):
+    x = tl.load(x_ptr)
+    while x >= 0:
+        x = tl.where(x > 1000000000, 0, x + 1)
+    tl.store(x_ptr, x)
+
+
+def test_an_interrupt_that_does_not_wake_the_main_thread():
+    def main(team):
+        goes_round[(1,)](team.zeros(1, "int32"))
+        if team.rank == 0:
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        team.synchronize()
+
+    with pytest.raises(KeyboardInterrupt):
+        tandem.launch(main, ranks=2)
 
 
 def test_result_shows_itself():

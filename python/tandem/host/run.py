@@ -1,6 +1,7 @@
 """Runs a function on each rank of a session, on a thread each."""
 
 import ctypes
+import math
 import sys
 import threading
 import time
@@ -14,6 +15,7 @@ from .team import Team
 
 _INTERRUPT_SECONDS = 5
 _GRACE_SECONDS = 1  # for the simulator to end a run by itself when its time is over
+_LOOK_SECONDS = 0.2  # between looks for a signal, which does not wake a thread that is only about to wait
 
 
 def run_ranks(main, ranks, args, **options):
@@ -78,9 +80,10 @@ class _OutOfTime(BaseException):
 
 def _join(threads, timeout):
     """Waits for the ranks' threads; interrupts those in code of their own when the time (seconds, or None) is over."""
-    deadline = time.monotonic() + timeout + _GRACE_SECONDS if timeout else None
+    deadline = time.monotonic() + timeout + _GRACE_SECONDS if timeout else math.inf
     for thread in threads:
-        thread.join(deadline and max(0, deadline - time.monotonic()))
+        while thread.is_alive() and (left := deadline - time.monotonic()) > 0:
+            thread.join(min(left, _LOOK_SECONDS))
     busy = list(threads)
     while any(thread.is_alive() for thread in threads):
         frames = sys._current_frames()

@@ -4,10 +4,13 @@
 #include "compiler/dialect/tgpu/bulk_store.h"
 #include "compiler/dialect/tgpu/products.h"
 #include "compiler/lower/gpu/simt_shared.h"
+#include "compiler/lower/nvidia/buffer_lives.h"
 #include "compiler/lower/nvidia/cluster.h"
 #include "compiler/lower/nvidia/copies.h"
 #include "compiler/lower/nvidia/made_maps.h"
 #include <llvm/IR/IntrinsicsNVPTX.h>
+#include <limits>
+#include <map>
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
@@ -69,8 +72,30 @@ static void allocateStaging(KernelContext& cx, func::FuncOp kernel) {
   cx.staging = cx.allocateShared(cx.stagingBytes, 1024);
 }
 
+// Bytes that are taken during a life.
+struct Taken {
+  int64_t begin, end;
+  Life life;
+};
+
+// Returns the lowest place from `begin` on that is free during `life`, and takes it.
+static int64_t takeLowest(llvm::SmallVectorImpl<Taken>& taken, int64_t begin, int64_t bytes, int64_t alignment,
+                          Life life) {
+  begin = llvm::alignTo(begin, alignment);
+  auto isInTheWay = [&](const Taken& t) { return t.life.meets(life) && begin < t.end && t.begin < begin + bytes; };
+  for (auto* t = llvm::find_if(taken, isInTheWay); t != taken.end(); t = llvm::find_if(taken, isInTheWay))
+    begin = llvm::alignTo(t->end, alignment);
+  taken.push_back({begin, begin + bytes, life});
+  return begin;
+}
+
 void allocateBuffers(KernelContext& cx, func::FuncOp kernel) {
-  auto allocate = [&](llvm::ArrayRef<tgpu::AllocOp> ops) {  // beside each other in each slot
+  constexpr Life kAlways{0, std::numeric_limits<unsigned>::max()};
+  BufferLives lives(kernel);
+  llvm::SmallVector<Taken> taken;
+  // Buffers and rings may lie from here on, in one place if they are not in use at once.
+  int64_t begin = cx.sharedBytes, end = begin;
+  auto allocate = [&](llvm::ArrayRef<tgpu::AllocOp> ops, Life life) {  // beside each other in each slot
     int64_t slotBytes = 0, alignment = 128;
     for (tgpu::AllocOp op : ops) {
       auto type = cast<tile::SmemType>(op.getType());
@@ -81,22 +106,30 @@ void allocateBuffers(KernelContext& cx, func::FuncOp kernel) {
       if (op.getFastest()) buffer.fastest = *op.getFastest();
       slotBytes += llvm::alignTo(bytes, alignment);
     }
-    int64_t begin = cx.allocateShared(slotBytes * tgpu::AllocOp(ops.front()).getSlots(), alignment);
+    int64_t bytes = slotBytes * tgpu::AllocOp(ops.front()).getSlots();
+    int64_t place = takeLowest(taken, begin, bytes, alignment, life);
+    end = std::max(end, place + bytes);
     for (tgpu::AllocOp op : ops) {
       Buffer& buffer = cx.buffers[op.getResult()];
-      buffer.offset += begin;
+      buffer.offset += place;
       buffer.slotBytes = slotBytes;
     }
   };
   kernel.walk([&](tgpu::WgmmaOp op) {
     llvm::SmallVector<tgpu::AllocOp> right;
     for (tgpu::WgmmaOp product : tgpu::withJoined(op)) right.push_back(product.getRhs().getDefiningOp<tgpu::AllocOp>());
-    if (right.size() > 1) allocate(right);
+    if (right.size() > 1) allocate(right, kAlways);
   });
   auto isCopied = [](tgpu::AllocOp op) { return llvm::any_of(op->getUsers(), llvm::IsaPred<tgpu::CopyAsyncOp>); };
+  // Those that are in use for long lie below those that take turns.
+  std::multimap<unsigned, std::pair<tgpu::AllocOp, Life>, std::greater<>> alone;
   kernel.walk([&](tgpu::AllocOp op) {
-    if (!cx.buffers.contains(op.getResult()) && !isCopied(op)) allocate(op);
+    if (cx.buffers.contains(op.getResult()) || isCopied(op)) return;
+    Life life = (cx.blocks == 1 ? lives.of(op.getResult()) : std::nullopt).value_or(kAlways);
+    alone.emplace(life.end - life.begin, std::pair(op, life));
   });
+  for (auto& [length, buffer] : alone) allocate(buffer.first, buffer.second);
+  cx.sharedBytes = end;
   cx.stagesInRings = storesBetweenRings(kernel);
   if (!cx.stagesInRings) allocateStaging(cx, kernel);
   gpu::allocateSmem(cx, kernel);  // Behind the buffers, most of which begin at multiples of 1024 bytes.
@@ -126,25 +159,21 @@ void allocateBuffers(KernelContext& cx, func::FuncOp kernel) {
   allocateMeeting(cx, kernel);
   placeMadeMaps(cx);
 
-  // Rings of loops that are not inside one another lie in one place, as does what is needed between the loops.
+  // Rings of loops lie where nothing else is in use at that time, as does what is needed between the loops.
   bool haveCopied = llvm::any_of(cx.rings, [](const auto& entry) { return entry.second.isCopied; });
-  int64_t begin = llvm::alignTo(cx.sharedBytes, haveCopied ? 1024 : 128), end = begin;
-  cx.freeBegin = cx.sharedBytes = begin;
+  if (end < cx.sharedBytes) taken.push_back({end, cx.sharedBytes, kAlways});
+  end = llvm::alignTo(cx.sharedBytes, haveCopied ? 1024 : 128);
+  cx.freeBegin = cx.sharedBytes = end;
   if (cx.stagesInRings) {
     allocateStaging(cx, kernel);
     cx.freeBegin = end = llvm::alignTo(cx.sharedBytes, 128);
   }
-  llvm::DenseMap<Operation*, int64_t> endOf;  // by the loop
   kernel.walk<WalkOrder::PreOrder>([&](tgpu::CopyRingOp op) {
-    cx.sharedBytes = begin;
-    for (Operation* around = op->getParentOp(); around; around = around->getParentOp())
-      cx.sharedBytes = std::max(cx.sharedBytes, endOf.lookup(around));
+    Life life = lives.of(op.getResult()).value_or(kAlways);
     for (Operation* user : op->getUsers())
       if (auto copy = dyn_cast<tgpu::CopyAsyncOp>(user))
         if (auto buffer = copy.getBuffer().getDefiningOp<tgpu::AllocOp>(); !cx.buffers.contains(buffer.getResult()))
-          allocate(buffer);
-    endOf[loopOf(op)] = cx.sharedBytes;
-    end = std::max(end, cx.sharedBytes);
+          allocate(buffer, life);
   });
   cx.sharedBytes = end;
 }

@@ -154,21 +154,52 @@ static uint64_t bitsOfEquals(KernelContext& cx, Operation* op) {
   return bits;
 }
 
+// Neighbours that count up by one in registers of a thread.
+struct Run {
+  uint64_t bits = 0;  // of a position
+  unsigned shift = 0;
+  int64_t between(uint64_t from, uint64_t to) const {
+    return int64_t((to & bits) >> shift) - int64_t((from & bits) >> shift);
+  }
+};
+
+// The remainders of neighbours count up where these have one quotient.
+static Run runOfRemainders(KernelContext& cx, Operation* op) {
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type || !isa<arith::RemSIOp, arith::RemUIOp>(op)) return {};
+  const analysis::AxisInfo& info = cx.axes(op).of(op->getResult(0));
+  LinearLayout layout = cx.layoutOf(op->getResult(0));
+  uint64_t ofThreads = 0;
+  for (layout::Dim dim : {layout::Dim::Lane, layout::Dim::Warp})
+    for (uint64_t basis : layout.bases(dim)) ofThreads |= basis;
+  for (unsigned axis = 0; axis < layout.rank(); ++axis) {
+    uint64_t counted = uint64_t(info.contiguity(axis)), run = counted & -counted;
+    uint64_t bits = (run - 1) << layout.axisShift(axis) & layout.axisMask(axis) & ~ofThreads;
+    if (bits) return {bits, layout.axisShift(axis)};
+  }
+  return {};
+}
+
 // The element type decides the arithmetic, so an op that has no scalar form is found out on its first register. What is
-// known to be equal is computed once.
+// known to be equal, or to follow from a neighbour, is computed once.
 static void lowerElementwise(KernelContext& cx, Operation* op) {
   if (op->getNumResults() != 1) cx.failUnsupported(op);
   uint64_t equals = bitsOfEquals(cx, op);
-  LinearLayout layout = equals ? cx.layoutOf(op->getResult(0)) : LinearLayout();
-  llvm::SmallDenseMap<uint64_t, llvm::Value*> computed;
+  Run run = runOfRemainders(cx, op);
+  LinearLayout layout = equals || run.bits ? cx.layoutOf(op->getResult(0)) : LinearLayout();
+  llvm::SmallDenseMap<uint64_t, std::pair<llvm::Value*, uint64_t>> computed;  // with its position
   uint64_t next = 0;
   cx.mapRegisters(op, [&](Scalars v) {
-    uint64_t position = equals ? layout.apply(layout::Dim::Register, next) & ~equals : next;
+    uint64_t position = equals || run.bits ? layout.apply(layout::Dim::Register, next) & ~equals : next;
     ++next;
-    llvm::Value*& result = computed[position];
-    if (!result) result = scalarOp(cx, op, v);
-    if (!result) cx.failUnsupported(op);
-    return result;
+    auto& [first, at] = computed[position & ~run.bits];
+    if (!first) {
+      first = scalarOp(cx, op, v);
+      at = position;
+    }
+    if (!first) cx.failUnsupported(op);
+    int64_t further = run.between(at, position);
+    return further ? cx.b.CreateAdd(first, llvm::ConstantInt::getSigned(first->getType(), further)) : first;
   });
 }
 

@@ -47,6 +47,7 @@ class LayoutAssignment {
     placeOperandsOfUnits();
     insertConversions();
     hoistConversions();
+    hoistDivisions();
     dropUnused();
   }
 
@@ -98,9 +99,15 @@ class LayoutAssignment {
     for (auto& [result, layout] : offered) {
       auto load = result.getDefiningOp<tile::LoadOp>();
       Coalescing c = together.of(load);
-      int64_t word = layout ? wordOf(*layout, c, bytesOf(load.getResult())) : 0;
-      anchor(result, word ? inWords(*layout, c.axis, word) : c.layout, loads_);
+      anchor(result, (layout ? near(*layout, c, bytesOf(load.getResult())) : std::nullopt).value_or(c.layout), loads_);
     }
+  }
+
+  // An access of a tile whose elements are computed in `computed`: as it lies in the threads where that fills whole sectors,
+  // else as near as a change inside each warp brings it, for which no warp waits for another.
+  static std::optional<LinearLayout> near(const LinearLayout& computed, const Coalescing& best, int64_t bytes) {
+    if (int64_t word = wordOf(computed, best, bytes)) return inWords(computed, best.axis, word);
+    return coalescedInWarps(computed, best, bytes);
   }
 
   static int64_t bytesOf(Value tile) {
@@ -272,18 +279,12 @@ class LayoutAssignment {
     });
   }
 
-  // A computed tile is stored as it lies in the threads where that fills whole sectors, else after a change inside each
-  // warp, for which no warp waits for another.
   void placeStores() {
     for (auto& [store, best] : coalescedStores_) {
       if (isCheapTree(store.getValue())) continue;
       const LinearLayout& computed = known_.find(homeOf(store.getValue()))->second;
       if (computed == best.layout || computed.freeMask(Dim::Register)) continue;
-      int64_t bytes = bytesOf(store.getValue());
-      if (int64_t word = wordOf(computed, best, bytes))
-        access(store, inWords(computed, best.axis, word));
-      else if (std::optional<LinearLayout> kept = coalescedInWarps(computed, best, bytes))
-        access(store, *kept);
+      if (std::optional<LinearLayout> layout = near(computed, best, bytesOf(store.getValue()))) access(store, *layout);
     }
   }
 
@@ -348,6 +349,17 @@ class LayoutAssignment {
         for (Operation* op : chain) op->moveBefore(loop);
       }
     });
+  }
+
+  // What was divided before a loop and is wanted in another layout inside is divided before it again. LLVM moves what cannot
+  // fail, but no division.
+  void hoistDivisions() {
+    for (auto [again, first] : change_.divisions())
+      while (auto loop = dyn_cast<scf::ForOp>(again->getParentOp())) {
+        SmallVector<Operation*> chain;
+        if (loop->isAncestor(first) || !isInvariant(again, loop, chain)) break;
+        for (Operation* op : chain) op->moveBefore(loop);
+      }
   }
 
   // Ops whose results are only wanted in other layouts.

@@ -95,6 +95,11 @@ std::optional<int64_t> loadCost(tile::LoadOp load, const LinearLayout& layout) {
 
 }  // namespace
 
+bool dividesByVariable(Operation* op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op) && isTile(op->getResult(0)) &&
+         !isConstant(op->getOperand(1));
+}
+
 bool isCheapTree(Value value, int depth) {
   if (!isTile(value)) return true;
   Operation* op = value.getDefiningOp();
@@ -186,6 +191,7 @@ Value LayoutChange::make(Operation* place, Value tile, const LinearLayout& layou
     for (OpOperand& operand : copy->getOpOperands())
       if (isTile(operand.get())) operand.set(make(isLoad ? op : place, operand.get(), *backward(operand, layout)));
     builder.insert(copy);
+    if (dividesByVariable(op)) divisions_.emplace_back(copy, op);
     made = copy->getResult(0);
   } else {
     made = tgpu::ConvertLayoutOp::create(builder, tile.getLoc(), tile.getType(), tile);

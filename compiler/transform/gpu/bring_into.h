@@ -14,6 +14,8 @@ namespace tandem::transform::gpu {
 // Returns true if the tile is cheap to compute again in any layout: all that it is made of is, or is repeated so many
 // times over that it is best brought into a layout before.
 bool isCheapTree(mlir::Value tile, int depth = 0);
+// Returns true for a division of tiles, or its remainder, by what is no constant: tens of instructions.
+bool dividesByVariable(mlir::Operation* op);
 
 // The layouts of a kernel's tiles are known when this is made. It stays valid while only it adds ops.
 class LayoutChange {
@@ -22,6 +24,8 @@ class LayoutChange {
 
   // Returns `tile` in `layout`, for `user` and what it dominates.
   mlir::Value bring(mlir::Value tile, const layout::LinearLayout& layout, mlir::Operation* user);
+  // Divisions by what is no constant that are done again, and the first ones.
+  llvm::ArrayRef<std::pair<mlir::Operation*, mlir::Operation*>> divisions() const { return divisions_; }
 
  private:
   using LinearLayout = layout::LinearLayout;
@@ -48,6 +52,7 @@ class LayoutChange {
   mlir::DominanceInfo dominance_;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> converted_;  // by the tile that they come from
   std::vector<Plan> plans_;                                                   // of the request under way
+  llvm::SmallVector<std::pair<mlir::Operation*, mlir::Operation*>> divisions_;
 };
 
 }  // namespace tandem::transform::gpu

@@ -6,11 +6,29 @@
 namespace tandem::transform::gpu {
 using namespace mlir;
 
+// Returns true if the numbers of a tile come from divisions by variables, as far as a look at this many ops tells.
+static bool isDivided(Value tile) {
+  SmallVector<Value> left{tile};
+  for (int budget = 64; !left.empty() && budget > 0; --budget) {
+    Operation* op = left.pop_back_val().getDefiningOp();
+    if (!op || !isMemoryEffectFree(op)) continue;
+    if (dividesByVariable(op)) return true;
+    llvm::copy_if(op->getOperands(), std::back_inserter(left),
+                  [](Value v) { return isa<RankedTensorType>(v.getType()); });
+  }
+  return false;
+}
+
 LoadsTogether::LoadsTogether(func::FuncOp kernel, const analysis::AxisInfoAnalysis& axes, layout::ThreadCounts threads)
     : axes_(axes), threads_(threads) {
   auto join = [&](Value one, Value other) { groups_.unionSets(one.getAsOpaquePointer(), other.getAsOpaquePointer()); };
   SmallVector<tile::LoadOp> loads;
+  SmallVector<tile::StoreOp> stores;
   kernel.walk([&](Operation* op) {
+    if (auto store = dyn_cast<tile::StoreOp>(op); store && isa<RankedTensorType>(store.getValue().getType())) {
+      stores.push_back(store);
+      groups_.insert(store.getValue().getAsOpaquePointer());
+    }
     if (auto load = dyn_cast<tile::LoadOp>(op); load && isa<RankedTensorType>(load.getType())) {
       loads.push_back(load);
       groups_.insert(load.getResult().getAsOpaquePointer());
@@ -28,10 +46,19 @@ LoadsTogether::LoadsTogether(func::FuncOp kernel, const analysis::AxisInfoAnalys
     if (auto loop = dyn_cast<scf::ForOp>(op))
       for (auto [inside, result] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getResults())) join(inside, result);
   });
+  llvm::DenseSet<Key> dividing;
   for (tile::LoadOp load : loads) {
     Coalescing own = alone(load);
-    int64_t& most = most_[keyOf(load, own.axis)];
+    Key key = keyOf(load.getResult(), own.axis);
+    int64_t& most = most_[key];
     most = std::max(most, own.neighbours);
+    if (isDivided(load.getPointer())) dividing.insert(key);
+  }
+  // Neighbours share the quotients that say where they are, so that a thread has as many as the stores move.
+  for (tile::StoreOp store : stores) {
+    Coalescing own = coalesced(store.getPointer(), store.getMask(), axes_, threads_);
+    if (Key key = keyOf(store.getValue(), own.axis); dividing.contains(key))
+      most_[key] = std::max(most_[key], own.neighbours);
   }
 }
 
@@ -39,16 +66,17 @@ Coalescing LoadsTogether::alone(tile::LoadOp load) const {
   return coalesced(load.getPointer(), load.getMask(), axes_, threads_);
 }
 
-LoadsTogether::Key LoadsTogether::keyOf(tile::LoadOp load, unsigned axis) const {
-  return {groups_.getLeaderValue(load.getResult().getAsOpaquePointer()), axis};
+LoadsTogether::Key LoadsTogether::keyOf(Value tile, unsigned axis) const {
+  return {groups_.getLeaderValue(tile.getAsOpaquePointer()), axis};
 }
 
 Coalescing LoadsTogether::of(tile::LoadOp load) const {
   Coalescing own = alone(load);
   bool isApart = own.neighbours == 1 && axes_.of(load.getPointer()).contiguity(own.axis) > 1;
   if (isApart) return own;
-  own.layout =
-      coalesced(load.getPointer(), load.getMask(), axes_, threads_, false, most_.lookup(keyOf(load, own.axis))).layout;
+  own.layout = coalesced(load.getPointer(), load.getMask(), axes_, threads_, false,
+                         most_.lookup(keyOf(load.getResult(), own.axis)))
+                   .layout;
   return own;
 }
 

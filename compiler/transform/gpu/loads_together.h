@@ -4,6 +4,7 @@
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/transform/gpu/anchor_layouts.h"
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/EquivalenceClasses.h>
 
 namespace tandem::transform::gpu {
@@ -11,7 +12,7 @@ namespace tandem::transform::gpu {
 // Each load by itself would give a thread as many neighbours as one access moves: eight of 16 bits, four of 32. Tiles that
 // meet would then have to change threads. All loads of one shape that meet give a thread the most that one of them wants,
 // and the others take several accesses, whose sectors of memory the nearest cache keeps. Neighbours that a mask or their
-// place keeps from moving at once stay in neighbouring lanes.
+// place keeps from moving at once stay in neighbouring lanes. Where places are divided out, stores want as many, too.
 class LoadsTogether {
  public:
   // It refers to `axes`.
@@ -24,7 +25,7 @@ class LoadsTogether {
   // A group of tiles and the dimension along which its loads have neighbours.
   using Key = std::pair<const void*, unsigned>;
   Coalescing alone(tile::LoadOp load) const;
-  Key keyOf(tile::LoadOp load, unsigned axis) const;
+  Key keyOf(mlir::Value tile, unsigned axis) const;
 
   const analysis::AxisInfoAnalysis& axes_;
   layout::ThreadCounts threads_;

@@ -1,0 +1,42 @@
+# Where a program's places come from divisions by variables, a thread has neighbours that share a quotient, as many as its stores move, and
+# divides no more in a loop than before it.
+# RUN: tandemc %s:columns --emit=ptx --target sm_90a --signature '*i32:16, *i32:16, i32:16' | FileCheck %s --check-prefix=ONCE
+# RUN: tandemc %s:columns --emit=ptx --target sm_90a --signature '*i32:16, *i32:16, i32' | FileCheck %s --check-prefix=EACH
+# RUN: tandemc %s:update --emit=layouts --target sm_90a --signature '*bf16:16, *bf16:16, *bf16:16, *i32:16, i32, i32' | FileCheck %s --check-prefix=UPDATE
+import triton
+import triton.language as tl
+
+
+# Four neighbours are in one row when rows are multiples of four; the columns of the last three follow from the first one's.
+# ONCE-COUNT-1: {{div|rem}}.{{[su]}}32
+# ONCE-NOT: {{div|rem}}.{{[su]}}32
+# ONCE: st.global.v4
+# EACH-COUNT-4: {{div|rem}}.{{[su]}}32
+# EACH: st.global.v4
+@triton.jit
+def columns(x, y, width):
+    at = tl.program_id(0) * 512 + tl.arange(0, 512)
+    tl.store(y + at, tl.load(x + at % width * 3 + at // width))
+
+
+# Both accesses of the sums lie in threads as near to the product as a change inside each warp brings them.
+# UPDATE: arith.remsi
+# UPDATE: scf.for
+# UPDATE: scf.while
+# UPDATE-NOT: arith.remsi
+# UPDATE: tile.load {{.*}}lanes = [8, 16, 32, 64, 128], warps = [1024, 2048]
+# UPDATE-NOT: arith.remsi
+# UPDATE: convert_layout {{.*}}lanes = [8, 16, 32, 64, 128], warps = [1024, 2048]
+# UPDATE-NEXT: tile.store
+@triton.jit
+def update(a, b, c, lock, rows, n):
+    i, j, k = tl.arange(0, 128), tl.arange(0, 64)[None, :], tl.arange(0, 128)[None, :]
+    row = (tl.program_id(0) * 128 + i) % rows
+    x = tl.load(a + i[:, None] * 128 + k)
+    for at in range(n):
+        sums = tl.dot(x, tl.load(b + k.trans() * 64 + j + at * 8192)).to(tl.bfloat16)
+        while tl.atomic_cas(lock, 0, 1) == 1:
+            pass
+        place = c + row[:, None] * 64 + j + at * 8192
+        tl.store(place, tl.load(place) + sums)
+        tl.atomic_xchg(lock, 0)

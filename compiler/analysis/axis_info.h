@@ -36,7 +36,8 @@ struct AxisInfo {
 // The analysis of one function (calls inlined), made once; it must be made again after the function changes. Kernel
 // arguments carry known facts in the attribute `tile.multiple_of` (an integer); the author's promises are
 // `tile.divisibility`, `tile.contiguity` and `tile.constancy` (arrays with one number a dimension) on the op with
-// the value. Divisors are taken to be positive.
+// the value, and `tile.assume` of a value that is 0 or more, in the block that computes it. Divisors are taken to be
+// positive.
 class AxisInfoAnalysis {
  public:
   explicit AxisInfoAnalysis(mlir::func::FuncOp function);

@@ -2,7 +2,10 @@
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/analysis/axis_solver.h"
 #include "compiler/analysis/axis_transfer.h"
+#include "compiler/dialect/tile/tile.h"
 #include <llvm/ADT/TypeSwitch.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/IR/Matchers.h>
 
 namespace tandem::analysis {
 using namespace mlir;
@@ -31,6 +34,7 @@ static AxisInfo withPromises(AxisInfo info, Operation* op) {
 
 void AxisInfoSolver::run() {
   if (function_.isExternal()) return;
+  findPromises();
   setArguments();
   function_->walk<WalkOrder::PreOrder>([&](Operation* op) { visitLater(op); });
   while (!left_.empty()) {
@@ -39,6 +43,28 @@ void AxisInfoSolver::run() {
     isLeft_.erase(op);
     visit(op);
   }
+}
+
+// The value that a condition says to be 0 or more; null where it says something else.
+static Value nonNegativeIf(Value condition) {
+  using enum arith::CmpIPredicate;
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  if (!compare) return nullptr;
+  arith::CmpIPredicate predicate = compare.getPredicate();
+  Value value = compare.getLhs(), least = compare.getRhs();
+  if (predicate == sle || predicate == slt) std::swap(value, least);
+  bool excludes = predicate == sgt || predicate == slt;
+  APInt number;
+  if (!(excludes || predicate == sge || predicate == sle) || !matchPattern(least, m_ConstantInt(&number)))
+    return nullptr;
+  return number.getSExtValue() >= (excludes ? -1 : 0) ? value : Value();
+}
+
+void AxisInfoSolver::findPromises() {
+  function_->walk([&](tile::AssumeOp op) {
+    Value value = nonNegativeIf(op.getCondition());
+    if (value && value.getParentBlock() == op->getBlock()) promised_.insert(value);
+  });
 }
 
 void AxisInfoSolver::visitLater(Operation* op) {
@@ -57,6 +83,7 @@ void AxisInfoSolver::setArguments() {
 }
 
 void AxisInfoSolver::set(Value value, AxisInfo info) {
+  info.nonNegative |= promised_.contains(value);
   info = settled(std::move(info), value.getType());
   auto [at, isNew] = known_.try_emplace(value, info);
   if (!isNew && at->second == info) return;

@@ -15,6 +15,8 @@ class AxisInfoSolver {
 
  private:
   void setArguments();
+  // Finds the values that the author promises to be 0 or more wherever they are computed.
+  void findPromises();
   void visit(mlir::Operation* op);
   // An op is visited again when its operands, or the values that a region of it yields, have changed.
   void visitLater(mlir::Operation* op);
@@ -31,6 +33,7 @@ class AxisInfoSolver {
 
   mlir::func::FuncOp function_;
   llvm::DenseMap<mlir::Value, AxisInfo>& known_;
+  llvm::DenseSet<mlir::Value> promised_;
   std::deque<mlir::Operation*> left_;
   llvm::DenseSet<mlir::Operation*> isLeft_;
 };

@@ -112,6 +112,42 @@ class MaskReader {
 
 }  // namespace
 
+// If the limit is a term and the result of an `Op`, otherwise any: the sum with either operand instead.
+template <typename Op>
+static std::optional<std::pair<ScalarExpr, ScalarExpr>> choiceIn(const ScalarExpr& limit, AffineReader& reader) {
+  for (const ScalarExpr::Term& term : limit.terms()) {
+    auto choice = term.factor == 1 && term.symbols.size() == 1 ? term.symbols[0].getDefiningOp<Op>() : Op();
+    if (!choice) continue;
+    ScalarExpr rest = limit - ScalarExpr::symbol(choice);
+    return std::pair(rest + reader.scalar(choice.getLhs()), rest + reader.scalar(choice.getRhs()));
+  }
+  return std::nullopt;
+}
+
+SmallVector<MaskBound, 4> takenApart(ArrayRef<MaskBound> bounds, AffineReader& reader, const AxisInfoAnalysis& axes) {
+  SmallVector<MaskBound, 4> left(bounds), apart;
+  while (!left.empty()) {
+    MaskBound bound = left.pop_back_val();
+    auto both =
+        bound.isLower ? choiceIn<arith::MaxSIOp>(bound.limit, reader) : choiceIn<arith::MinSIOp>(bound.limit, reader);
+    if (both) {
+      for (ScalarExpr limit : {both->first, both->second})
+        left.push_back({bound.dim, bound.offset, limit, bound.isLower});
+      continue;
+    }
+    // No place that is 0 or more is below max(a, 0) without being below a.
+    auto larger = bound.isLower || !bound.offset.isNonNegative(axes) ? std::nullopt
+                                                                     : choiceIn<arith::MaxSIOp>(bound.limit, reader);
+    if (larger && larger->second.constant().value_or(1) <= 0)
+      left.push_back({bound.dim, bound.offset, larger->first, false});
+    else if (larger && larger->first.constant().value_or(1) <= 0)
+      left.push_back({bound.dim, bound.offset, larger->second, false});
+    else
+      apart.push_back(bound);
+  }
+  return apart;
+}
+
 std::optional<MaskReading> readMask(Value mask, AffineReader& reader, const AxisInfoAnalysis& axes) {
   return MaskReader(reader, axes).read(mask);
 }

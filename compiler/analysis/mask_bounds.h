@@ -20,4 +20,9 @@ struct MaskReading {
 
 std::optional<MaskReading> readMask(mlir::Value mask, AffineReader& reader, const AxisInfoAnalysis& axes);
 
+// The bounds that say the same together, each with a limit that is no choice between others: below min(a, b) is below a
+// and below b.
+llvm::SmallVector<MaskBound, 4> takenApart(llvm::ArrayRef<MaskBound> bounds, AffineReader& reader,
+                                           const AxisInfoAnalysis& axes);
+
 }  // namespace tandem::analysis

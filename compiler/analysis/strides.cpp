@@ -26,14 +26,18 @@ StridedAccess withoutMask(const AffineTile& pointer) {
 }
 
 // A mask's bound is relative to the mask's own offset, which may differ from that of the access by what its pointers
-// carry. Two bounds of one kind and dimension must be the same.
-bool addBounds(StridedAccess& access, ArrayRef<MaskBound> bounds) {
+// carry. Two bounds of one kind and dimension must be the same, or upper ones of which there may be several.
+bool addBounds(StridedAccess& access, ArrayRef<MaskBound> bounds, bool severalBounds) {
   for (const MaskBound& bound : bounds) {
     DimAccess& dim = access.dims[bound.dim];
     std::optional<ScalarExpr>& to = bound.isLower ? dim.lowerBound : dim.bound;
     ScalarExpr limit = bound.limit - bound.offset + dim.offset;
-    if (to && !(*to == limit)) return false;
-    to = limit;
+    if (to && !(*to == limit)) {
+      if (bound.isLower || !severalBounds) return false;
+      dim.alsoBelow.push_back(limit);
+    } else {
+      to = limit;
+    }
   }
   return true;
 }
@@ -49,6 +53,14 @@ void shift(DimAccess& dim, const ScalarExpr& by) {
   dim.offset = dim.offset + by;
   if (dim.bound) dim.bound = *dim.bound + by;
   if (dim.lowerBound) dim.lowerBound = *dim.lowerBound + by;
+  for (ScalarExpr& bound : dim.alsoBelow) bound = bound + by;
+}
+
+// A tensor's end is a bound that arguments decide.
+void chooseBound(DimAccess& dim) {
+  if (!dim.bound || dim.bound->isOfArguments()) return;
+  auto better = llvm::find_if(dim.alsoBelow, [](const ScalarExpr& bound) { return bound.isOfArguments(); });
+  if (better != dim.alsoBelow.end()) std::swap(*dim.bound, *better);
 }
 
 bool makesBoundsSimpler(const DimAccess& dim, const ScalarExpr& by) {
@@ -114,12 +126,11 @@ Value StridedAccess::memory() const {
 
 bool StridedAccess::dimsDescribeArguments() const {
   auto known = [](const std::optional<ScalarExpr>& e) { return !e || e->isOfArguments(); };
-  return ScalarExpr::symbol(memory()).isOfArguments() && llvm::all_of(dims, [&](const DimAccess& d) {
-           return d.stride.isOfArguments() && known(d.wrap) && known(d.bound) && known(d.lowerBound);
-         });
+  return ScalarExpr::symbol(memory()).isOfArguments() &&
+         llvm::all_of(dims, [&](const DimAccess& d) { return d.stride.isOfArguments() && known(d.wrap); });
 }
 
-std::optional<StridedAccess> StrideAnalysis::of(Value pointer, Value mask) const {
+std::optional<StridedAccess> StrideAnalysis::of(Value pointer, Value mask, bool severalBounds) const {
   if (!isa<RankedTensorType>(pointer.getType()) || !isa<tile::PtrType>(getElementTypeOrSelf(pointer.getType())))
     return std::nullopt;
   AffineReader reader(&axes_);
@@ -132,11 +143,16 @@ std::optional<StridedAccess> StrideAnalysis::of(Value pointer, Value mask) const
     auto type = dyn_cast<RankedTensorType>(mask.getType());
     if (!type || type.getShape() != ArrayRef<int64_t>(tile->shape)) return std::nullopt;
     std::optional<MaskReading> reading = readMask(mask, reader, axes_);
-    if (!reading || !addBounds(access, reading->bounds)) return std::nullopt;
+    if (!reading) return std::nullopt;
+    if (severalBounds) reading->bounds = takenApart(reading->bounds, reader, axes_);
+    if (!addBounds(access, reading->bounds, severalBounds)) return std::nullopt;
     access.guards = reading->guards;
   }
   distributeBaseOffset(access);
-  for (DimAccess& dim : access.dims) dim.nonNegative = dim.offset.isNonNegative(axes_);
+  for (DimAccess& dim : access.dims) {
+    chooseBound(dim);
+    dim.nonNegative = dim.offset.isNonNegative(axes_);
+  }
   return access;
 }
 

@@ -10,13 +10,14 @@ namespace tandem::analysis {
 // One dimension d of the tile; `index` runs from 0 to the tile's size.
 struct DimAccess {
   int64_t size = 1;
-  ScalarExpr stride;                     // in elements; zero where all indices read the same place
-  ScalarExpr offset;                     // where index 0 is
-  std::optional<ScalarExpr> wrap;        // the place is (offset + index) mod wrap, which are all non-negative
-  bool clamps = false;                   // the place is 0 or wrap - 1 instead where the sum is not below wrap
-  std::optional<ScalarExpr> bound;       // accessed only where offset + index (not wrapped) < bound
-  std::optional<ScalarExpr> lowerBound;  // accessed only where offset + index (not wrapped) >= lowerBound
-  bool nonNegative = false;              // offset is never negative
+  ScalarExpr stride;                           // in elements; zero where all indices read the same place
+  ScalarExpr offset;                           // where index 0 is
+  std::optional<ScalarExpr> wrap;              // the place is (offset + index) mod wrap, which are all non-negative
+  bool clamps = false;                         // the place is 0 or wrap - 1 instead where the sum is not below wrap
+  std::optional<ScalarExpr> bound;             // accessed only where offset + index (not wrapped) < bound
+  llvm::SmallVector<ScalarExpr, 1> alsoBelow;  // likewise, further bounds
+  std::optional<ScalarExpr> lowerBound;        // accessed only where offset + index (not wrapped) >= lowerBound
+  bool nonNegative = false;                    // offset is never negative
 };
 
 // address = base + baseOffset + sum over d of place_d * stride_d, where place_d = offset_d + index_d (mod wrap_d).
@@ -28,8 +29,8 @@ struct StridedAccess {
 
   // The base without the tokens of waits that it is tied to.
   mlir::Value memory() const;
-  // Returns true if kernel arguments alone decide base, strides and bounds: a descriptor of the tensor can then be made
-  // before the launch, `baseOffset` apart.
+  // Returns true if kernel arguments alone decide base, strides and remainders: a descriptor of a tensor can then be made
+  // before the launch where they decide the bounds, too, `baseOffset` apart.
   bool dimsDescribeArguments() const;
 };
 
@@ -38,7 +39,8 @@ class StrideAnalysis {
   explicit StrideAnalysis(const AxisInfoAnalysis& axes) : axes_(axes) {}
 
   // `pointer` is a tile of pointers; `mask` (may be null) is the tile of i1 the access goes with.
-  std::optional<StridedAccess> of(mlir::Value pointer, mlir::Value mask) const;
+  // A dimension with several bounds is none unless `severalBounds`; that of arguments is its `bound` then.
+  std::optional<StridedAccess> of(mlir::Value pointer, mlir::Value mask, bool severalBounds = false) const;
   // The block as it says of itself: bounds where it is checked.
   std::optional<StridedAccess> of(tile::BlockLoadOp load) const;
   std::optional<StridedAccess> of(tile::BlockStoreOp store) const;

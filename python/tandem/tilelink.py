@@ -57,6 +57,7 @@ class BlockChannel:
         tl.static_assert(
             channel_rows % producer_rows == 0, "a producer tile would lie in two channels: channel_rows must be a multiple of producer_rows"
         )
+        tl.assume(shard_rows >= 0)
         self.words = words
         self.begun = begun
         self.call = call if elsewhere else dl.call_number(call)

@@ -112,6 +112,29 @@ TEST(AxisArith, WhatAWholeMultipleLeavesHasTheSign) {
   EXPECT_FALSE(left("%x", "%c48"));
 }
 
+TEST(AxisArith, PromisesOfASign) {
+  auto promised = [](const std::string& compare, const std::string& value = "%x") {
+    return infoOf("%n1 = arith.constant -1 : i32\n%holds = arith.cmpi " + compare +
+                  " : i32\ntile.assume %holds\n%r = arith.addi " + value + ", %c1 {name = \"r\"} : i32")
+        .nonNegative;
+  };
+  EXPECT_TRUE(promised("sge, %x, %c0"));
+  EXPECT_TRUE(promised("sgt, %x, %n1"));
+  EXPECT_TRUE(promised("sle, %c1, %x"));
+  EXPECT_TRUE(promised("slt, %c0, %x"));
+  EXPECT_FALSE(promised("sge, %x, %n1"));
+  EXPECT_FALSE(promised("sle, %x, %c1"));
+  EXPECT_FALSE(promised("ne, %x, %c0"));
+  EXPECT_FALSE(promised("sge, %c1, %x"));
+  EXPECT_FALSE(promised("sge, %x, %c0", "%m"));
+  // Where the block may not run, nothing is said of the value elsewhere.
+  EXPECT_FALSE(infoOf(R"(%holds = arith.cmpi sge, %x, %c0 : i32
+                         %q = arith.cmpi eq, %pid, %c0 : i32
+                         scf.if %q { tile.assume %holds }
+                         %r = arith.addi %x, %c1 {name = "r"} : i32)")
+                   .nonNegative);
+}
+
 TEST(AxisArith, MasksOfTheLastTile) {
   auto mask = [](const std::string& compare) {
     return known("%r = arith.cmpi " + compare + " {name = \"r\"} : tensor<128xi32>");

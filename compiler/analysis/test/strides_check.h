@@ -50,6 +50,7 @@ inline std::string text(const std::optional<StridedAccess>& access) {
     all += " by " + text(d.stride);
     if (d.lowerBound) all += " >= " + text(*d.lowerBound);
     if (d.bound) all += " < " + text(*d.bound);
+    for (const ScalarExpr& bound : d.alsoBelow) all += " < " + text(bound);
   }
   for (mlir::Value guard : access->guards) all += "; if " + nameOf(guard);
   return all;

@@ -284,4 +284,23 @@ TEST(Strides, ShapesKeepTheirIndices) {
             "none");
 }
 
+// What lies below the least of several is below each; the bound of arguments is the tensor's.
+TEST(Strides, SeveralBounds) {
+  auto several = [](const std::string& limit, const char* predicate = "slt") {
+    Kernel kernel(around("%p = tile.addptr %ptrs, %offs {name = \"p\"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>\n" +
+                         limit + "\n%ls = tile.splat %l : i32 -> tensor<32xi32>\n%mask = arith.cmpi " + predicate +
+                         ", %offs, %ls {name = \"mask\"} : tensor<32xi32>"));
+    AxisInfoAnalysis axes(kernel.function());
+    return text(StrideAnalysis(axes).of(kernel.value("p"), kernel.value("mask"), true));
+  };
+  const std::string end = "%e = arith.muli %pid, %s : i32\n%l = arith.minsi %e, %n : i32",
+                    from = "ptr; 32 from 32*pid by 1";
+  EXPECT_EQ(several(end), from + " < n < pid*s");
+  EXPECT_EQ(several("%e = arith.minsi %s, %n : i32\n%l = arith.maxsi %e, %c0 : i32"), from + " < n < s");
+  EXPECT_EQ(several("%e = arith.minsi %s, %n : i32\n%l = arith.addi %e, %c32 : i32"), from + " < 32 + n < 32 + s");
+  EXPECT_EQ(several("%l = arith.maxsi %s, %c1 {name = \"l\"} : i32"), from + " < l");
+  EXPECT_EQ(several("%l = arith.maxsi %s, %n : i32", "sge"), "none");
+  EXPECT_EQ(compare("slt, %offs, %ns"), from + " < n");
+}
+
 }  // namespace tandem::analysis::test

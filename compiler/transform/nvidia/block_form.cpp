@@ -104,6 +104,12 @@ class Builder {
     return arith::MaxSIOp::create(b_, where_, wide(e), number(divisor, b_.getI64Type()));
   }
 
+  Value least(const ScalarExpr& e, ArrayRef<ScalarExpr> others) {
+    Value end = wide(e);
+    for (const ScalarExpr& other : others) end = arith::MinSIOp::create(b_, where_, end, wide(other));
+    return end;
+  }
+
   // The offset is computed wide, as the addresses were; one that does not fit 32 bits is outside, and so is everything
   // of an empty tensor.
   Value offset(const ScalarExpr& e, const ScalarExpr& extent) {
@@ -151,7 +157,7 @@ static std::optional<remark::Reason> whyNoBlock(const std::optional<analysis::St
     return Reason{"its addresses are no block of a matrix",
                   "pointer + rows * stride + columns, each of tl.arange, and a mask of bounds"};
   if (!access->dimsDescribeArguments())
-    return Reason{"its strides or bounds depend on more than the kernel's arguments", ""};
+    return Reason{"its pointer or strides depend on more than the kernel's arguments", ""};
   if (!access->guards.empty())
     return Reason{"its mask has a condition that is no bound of rows or columns", "a branch for that condition"};
   if (axes.of(access->base).divisibility(0) < kAlignment)
@@ -181,10 +187,12 @@ static std::optional<BlockForm> formOf(std::optional<analysis::StridedAccess> ac
     if (!dim.nonNegative && !dim.lowerBound)
       return fail({"its first row or column is not known to be 0 or more", "tl.maximum(start, 0)"});
     std::optional<ScalarExpr> extent = extentOf(dim);
-    if (!extent || !isExtent(*extent))
+    bool isOfKernel = extent && !extent->isOfArguments();
+    form.isMade |= isOfKernel;
+    if (!extent || (!isOfKernel && !isExtent(*extent)))
       return fail({"its mask is not known to be the bounds of a tensor", "bounds that are 32-bit arguments"});
     form.extents.push_back(*extent);
-    form.divisors.push_back(divisorOf(*extent, axes));
+    form.divisors.push_back(isOfKernel ? 1 : divisorOf(*extent, axes));
     form.wraps.push_back(dim.wrap && !dim.bound);
   }
   form.access = std::move(*access);
@@ -192,7 +200,7 @@ static std::optional<BlockForm> formOf(std::optional<analysis::StridedAccess> ac
 }
 
 std::optional<BlockForm> blockForm(Value pointer, Value mask, const AxisInfoAnalysis& axes, remark::Reason& why) {
-  return formOf(analysis::StrideAnalysis(axes).of(pointer, mask), pointer.getType(), axes, why);
+  return formOf(analysis::StrideAnalysis(axes).of(pointer, mask, true), pointer.getType(), axes, why);
 }
 
 std::optional<BlockForm> blockForm(tile::BlockLoadOp load, const AxisInfoAnalysis& axes, remark::Reason& why) {
@@ -212,9 +220,12 @@ BlockOperands buildOperands(const BlockForm& form, OpBuilder& builder, Location 
   }
   for (unsigned i : {0u, 1u}) {
     unsigned d = form.isFlipped ? 1 - i : i;
-    out.shape.push_back(b.extent(form.extents[d], form.divisors[d]));
-    out.strides.push_back(b.wide(form.access.dims[d].stride));
-    out.offsets.push_back(b.offset(form.access.dims[d].offset, form.extents[d]));
+    const DimAccess& dim = form.access.dims[d];
+    out.shape.push_back(form.isMade ? b.least(form.extents[d], dim.alsoBelow)
+                                    : b.extent(form.extents[d], form.divisors[d]));
+    out.strides.push_back(b.wide(dim.stride));
+    // Who makes a map keeps away from an empty tensor, too.
+    out.offsets.push_back(b.offset(dim.offset, form.isMade ? ScalarExpr(kMaxExtent) : form.extents[d]));
   }
   return out;
 }

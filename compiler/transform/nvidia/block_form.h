@@ -21,6 +21,7 @@ struct BlockForm {
   llvm::SmallVector<int64_t, 2> divisors;  // powers of two that divide the extents
   llvm::SmallVector<bool, 2> wraps;        // behind the extent come other places of it, not zeros
   bool isFlipped = false;                  // the first dimension is the contiguous one
+  bool isMade = false;                     // more than arguments decide its bounds: the kernel makes the map
   llvm::SmallVector<OuterDim, 3> outer;    // the offset that programs add to the base
   analysis::ScalarExpr shift;              // the offset that arguments add to it, in elements
 
@@ -30,9 +31,10 @@ struct BlockForm {
   llvm::SmallVector<int32_t, 5> allDims() const;
 };
 
-// Returns nothing unless the access provably touches the elements of a block (apart from `wraps`), arguments alone
-// decide base, extents and strides, and these are aligned as TMA wants it. Where nothing bounds a place, the program
-// stays below 2^31 there. `why` then says what is missing.
+// Returns nothing unless the access provably touches the elements of a block (apart from `wraps`, and of fewer of them
+// where dimensions are `alsoBelow` other bounds and the form is not `isMade`), arguments alone decide base and strides,
+// and all are aligned as TMA wants it. Where nothing bounds a place, the program stays below 2^31 there. `why` then says
+// what is missing.
 std::optional<BlockForm> blockForm(mlir::Value pointer, mlir::Value mask, const analysis::AxisInfoAnalysis& axes,
                                    remark::Reason& why);
 std::optional<BlockForm> blockForm(tile::BlockLoadOp load, const analysis::AxisInfoAnalysis& axes, remark::Reason& why);

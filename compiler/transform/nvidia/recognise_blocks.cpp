@@ -20,6 +20,7 @@
 namespace tandem::transform::nvidia {
 using namespace mlir;
 using namespace gpu;
+using analysis::ScalarExpr;
 #define GEN_PASS_DEF_RECOGNISEBLOCKS
 #include "compiler/transform/nvidia/passes.h.inc"
 namespace {
@@ -94,6 +95,7 @@ class Recognition {
     if (!isa<RankedTensorType>(load->getResult(0).getType()) || readersOf(load).empty()) return std::nullopt;
     remark::Reason why;
     std::optional<BlockForm> form = readForm(load, why);
+    if (form) form->isMade |= !areUnobserved(load, *form);
     if (form) why = whyNotMoved(load, *form);
     if (isa<tile::LoadOp>(load) && !why.why.empty()) refused_[load] = why;
     return why.why.empty() ? form : std::nullopt;
@@ -105,12 +107,44 @@ class Recognition {
       return {"wgmma cannot read its rows as they lie in memory",
               "rows along K of at least 32 bytes, or 16-bit elements"};
     if (Operation* op = holdsBack(load, cast<BlockArgument>(form.access.memory()))) return heldBackBy(op);
+    if (form.isMade && !changesSeldom(load, form))
+      return {"its mask leaves out more than the bounds of a tensor of the kernel's arguments", ""};
     for (unsigned d : {0u, 1u})
       if (form.wraps[d] &&
           !isUnobservedFrom(load->getResult(0), d, form.extents[d] - form.access.dims[d].offset, axes_))
         return {"its indices wrap around or are clamped, and what they read twice is looked at",
                 "a mask instead of the remainder"};
     return {};
+  }
+
+  // Returns true if nobody looks at what further bounds than the extents leave out.
+  bool areUnobserved(Operation* load, const BlockForm& form) const {
+    return llvm::all_of(llvm::enumerate(form.access.dims), [&](const auto& at) {
+      return llvm::all_of(at.value().alsoBelow, [&](const ScalarExpr& bound) {
+        return isUnobservedFrom(load->getResult(0), at.index(), bound - at.value().offset, axes_);
+      });
+    });
+  }
+
+  // Returns true if the load's own loop, inside of another, changes the bounds, but not with each of its iterations: they
+  // are made of quotients, such as a shard's number. A map that is made anew costs as much as some iterations.
+  static bool changesSeldom(Operation* load, const BlockForm& form) {
+    auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+    if (!loop || !loop->getParentOfType<LoopLikeOpInterface>()) return false;
+    bool changes = false, seldom = true;
+    auto look = [&](const ScalarExpr& bound) {
+      for (const ScalarExpr::Term& term : bound.terms())
+        for (Value symbol : term.symbols) {
+          if (ScalarExpr::symbol(symbol).isInvariant(loop)) continue;
+          changes = true;
+          seldom &= isa_and_nonnull<arith::DivSIOp>(symbol.getDefiningOp());
+        }
+    };
+    for (const auto& [dim, extent] : llvm::zip_equal(form.access.dims, form.extents)) {
+      look(extent);
+      llvm::for_each(dim.alsoBelow, look);
+    }
+    return changes && seldom;
   }
 
   static bool isTakenAsItStands(tile::BlockLoadOp load) { return fitsTma(load) && tensorChoice(load); }
@@ -245,6 +279,8 @@ class Recognition {
     remark::Reason why;
     std::optional<BlockForm> form = blockForm(store.getPointer(), store.getMask(), axes_, why);
     if (!form || form->isFlipped || llvm::is_contained(form->wraps, true)) return std::nullopt;
+    auto isSimple = [](const analysis::DimAccess& dim) { return dim.alsoBelow.empty(); };
+    if (form->isMade || !llvm::all_of(form->access.dims, isSimple)) return std::nullopt;
     auto type = cast<RankedTensorType>(store.getValue().getType());
     auto base = dyn_cast<BlockArgument>(form->access.base);
     if (!analysis::panelSwizzle(type) || !base || !isOnlyAccess(store, base)) return std::nullopt;

@@ -81,9 +81,10 @@ class Follower {
   bool isLeftOut(Value mask, unsigned dim) {
     analysis::AffineReader reader(&axes_);
     std::optional<analysis::MaskReading> reading = mask ? readMask(mask, reader, axes_) : std::nullopt;
-    return reading && llvm::any_of(reading->bounds, [&](const analysis::MaskBound& bound) {
-             return bound.dim == dim && !bound.isLower && bound.limit - bound.offset == count_;
-           });
+    if (!reading) return false;
+    return llvm::any_of(takenApart(reading->bounds, reader, axes_), [&](const analysis::MaskBound& bound) {
+      return bound.dim == dim && !bound.isLower && bound.limit - bound.offset == count_;
+    });
   }
 
   bool isLeftOut(tile::BlockStoreOp store, unsigned dim) {

@@ -23,6 +23,9 @@ def Tgpu_RingOp : Tgpu_EffectOp<"ring", [MemoryEffects<[MemAlloc]>]> {
     Each slot has a `full` and an `empty` mbarrier. Each warp role has its own counters. The producer does acquire, tma_load...,
     commit; a consumer does await, reads, advance, and later release, in the order of the slots.
 
+    Copies by copy_async may come beside those by TMA: then all threads of the producer's warpgroup run it, one of them does what TMA needs,
+    and a slot is full when its bytes have come and each thread's copies, too.
+
     Two other uses have no bytes. A `gate` is where the producer waits for the consumers: these do release, await, advance, it does
     acquire, commit. A `mailbox` goes the other way, from the consumers (acquire, commit) to the signaller (await, release, advance). It
     may come with a buffer: then consumers put a tile there (acquire, stage, commit), which the signaller stores (await, tma_store,
@@ -159,7 +162,7 @@ def Tgpu_WarpAnyOp : Tgpu_PureOp<"warp_any"> {
 
 //===- warp roles ----------------------------------------------------------------------------------------------===//
 def Tgpu_WarpSpecializeOp : Tgpu_Op<"warp_specialize", [RecursiveMemoryEffects, SingleBlock, NoRegionArguments, NoTerminator]> {
-  let summary = "the block's `num_warps` warps run `consumer`; an added warpgroup runs `producer` and `signaller` on one thread each";
+  let summary = "the block's `num_warps` warps run `consumer`; of an added warpgroup one thread or all run `producer`, one `signaller`";
   let regions = (region SizedRegion<1>:$consumer, SizedRegion<1>:$producer, AnyRegion:$signaller);
   let assemblyFormat = "attr-dict-with-keyword `consumer` $consumer `producer` $producer (`signaller` $signaller^)?";
 }

@@ -8,6 +8,7 @@
 #include "compiler/lower/nvidia/cluster.h"
 #include "compiler/lower/nvidia/copies.h"
 #include "compiler/lower/nvidia/made_maps.h"
+#include "compiler/lower/nvidia/roles.h"
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <limits>
 #include <map>
@@ -32,6 +33,23 @@ bool releasesAtOnce(Value ring, func::FuncOp kernel) {
 }
 
 }  // namespace
+
+constexpr int kGroupThreads = 128, kProducersBarrier = 2;
+
+// True if the producer's threads copy to the ring by cp.async beside TMA.
+static bool isGathered(mlir::Value ring) {
+  return ring.getDefiningOp<tgpu::RingOp>() && llvm::any_of(ring.getUsers(), llvm::IsaPred<tgpu::CopyAsyncOp>);
+}
+
+static bool isRunByGroup(Operation* op) {
+  auto roles = op->getParentOfType<tgpu::WarpSpecializeOp>();
+  return roles && roles.getProducer().isAncestor(op->getParentRegion()) && producesByGroup(roles);
+}
+
+void byOneProducer(KernelContext& cx, Operation* op, llvm::function_ref<void()> act) {
+  if (!isRunByGroup(op)) return act();
+  cx.when(cx.b.CreateICmpEQ(cx.threadId(), cx.b.getInt32(cx.numThreads())), act);
+}
 
 // The loop that reads the ring.
 static Operation* loopOf(tgpu::CopyRingOp ring) {
@@ -120,7 +138,12 @@ void allocateBuffers(KernelContext& cx, func::FuncOp kernel) {
     for (tgpu::WgmmaOp product : tgpu::withJoined(op)) right.push_back(product.getRhs().getDefiningOp<tgpu::AllocOp>());
     if (right.size() > 1) allocate(right, kAlways);
   });
-  auto isCopied = [](tgpu::AllocOp op) { return llvm::any_of(op->getUsers(), llvm::IsaPred<tgpu::CopyAsyncOp>); };
+  auto isCopied = [](tgpu::AllocOp op) {
+    return llvm::any_of(op->getUsers(), [](Operation* user) {
+      auto copy = dyn_cast<tgpu::CopyAsyncOp>(user);
+      return copy && copy.getRing().getDefiningOp<tgpu::CopyRingOp>();
+    });
+  };
   // Those that are in use for long lie below those that take turns.
   std::multimap<unsigned, std::pair<tgpu::AllocOp, Life>, std::greater<>> alone;
   kernel.walk([&](tgpu::AllocOp op) {
@@ -191,7 +214,9 @@ void initialiseBarriers(KernelContext& cx) {
     for (auto& [value, ring] : cx.rings)
       for (int slot = 0; slot < ring.slots && !ring.isCopied; ++slot) {
         ptx::mbarrierInit(cx.b, cx.sharedAddress(ring.full + 8 * slot),
-                          cx.b.getInt32(ring.isMailbox ? cx.numWarps : 1));
+                          cx.b.getInt32(ring.isMailbox      ? cx.numWarps
+                                        : isGathered(value) ? 1 + kGroupThreads
+                                                            : 1));
         int releases = ring.isMailbox ? 1 : ring.isCluster ? cx.numWarps * cx.blocks : cx.numWarps;
         ptx::mbarrierInit(cx.b, cx.sharedAddress(ring.empty + 8 * slot), cx.b.getInt32(releases));
       }
@@ -265,15 +290,19 @@ void registerRing(Lowerings& table) {
     Ring& ring = cx.ringOf(o.getRing());
     ptx::mbarrierWait(cx.b, barrierOf(cx, ring, ring.empty, kFill),
                       cx.b.CreateLoad(cx.b.getInt32Ty(), ring.parity[kFill]));
+    if (ring.isGate && isRunByGroup(o)) ptx::barrierSync(cx.b, kProducersBarrier, kGroupThreads);
     if (ring.isGate && ring.isCluster) ptx::fence(cx.b, ptx::Scope::Cluster);
     if (ring.isGate) ptx::fenceProxyAsync(cx.b);
     if (cx.role == Role::Signaller) cx.emit.completeStores();
     if (!ring.isMailbox)
-      ptx::mbarrierArriveExpect(cx.b, barrierOf(cx, ring, ring.full, kFill), cx.b.getInt32(ring.bytes));
+      byOneProducer(cx, o, [&] {
+        ptx::mbarrierArriveExpect(cx.b, barrierOf(cx, ring, ring.full, kFill), cx.b.getInt32(ring.bytes));
+      });
   });
   on<tgpu::CommitOp>(table, [](KernelContext& cx, auto o) {
     Ring& ring = cx.ringOf(o.getRing());
     if (ring.isCopied) ptx::commitCopies(cx.b);
+    if (isGathered(o.getRing())) ptx::mbarrierArriveCopies(cx.b, barrierOf(cx, ring, ring.full, kFill));
     if (ring.isMailbox) post(cx, ring);
     advance(cx, ring, kFill);
   });
@@ -282,6 +311,7 @@ void registerRing(Lowerings& table) {
     if (ring.isCopied) return awaitCopies(cx, ring);
     ptx::mbarrierWait(cx.b, barrierOf(cx, ring, ring.full, kTake),
                       cx.b.CreateLoad(cx.b.getInt32Ty(), ring.parity[kTake]));
+    if (isGathered(o.getRing())) ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
   });
   on<tgpu::AdvanceOp>(table, [](KernelContext& cx, auto o) {
     Ring& ring = cx.ringOf(o.getRing());

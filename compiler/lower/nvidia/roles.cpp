@@ -1,5 +1,5 @@
-// Warp roles: the program's warps consume; of an added warpgroup the first thread produces, one of the second warp
-// signals.
+// Warp roles: the program's warps consume; of an added warpgroup the first thread produces, or all do where they copy by
+// cp.async, and one of the second warp signals.
 #include "compiler/dialect/tgpu/products.h"
 #include "compiler/lower/nvidia/ring.h"
 #include "compiler/lower/nvidia/roles.h"
@@ -68,11 +68,19 @@ void awaitTurn(KernelContext& cx) { ptx::barrierSync(cx.b, turnBarrier(cx, false
 
 void giveTurn(KernelContext& cx) { ptx::barrierArrive(cx.b, turnBarrier(cx, true), cx.b.getInt32(kPairThreads)); }
 
+bool producesByGroup(tgpu::WarpSpecializeOp roles) {
+  return roles.getProducer().walk([](tgpu::CopyAsyncOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 // Registers move from the producer to the consumers, in steps of 8, within the block's share. The producer needs few,
 // and keeps as few as it can where consumers are short of them. Blocks beside it run their products while this one
 // computes or stores.
 void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op) {
-  const int producerRegisters = cx.blocksPerMultiprocessor > 2 || cx.numWarps > 8 ? 24 : target::kProducerRegisters;
+  bool ofGroup = producesByGroup(op);
+  constexpr int kGroupRegisters = 72;
+  const int producerRegisters = ofGroup                                             ? kGroupRegisters
+                                : cx.blocksPerMultiprocessor > 2 || cx.numWarps > 8 ? 24
+                                                                                    : target::kProducerRegisters;
   int consumers = cx.warpSize() * cx.numWarps, threads = consumers + cx.warpSize() * target::kProducerWarps;
   cx.image.threads = threads;
   int most = cx.target.registersPerMultiprocessor() / threads / 8 * 8;  // of a thread, where a block is alone
@@ -90,11 +98,22 @@ void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op) {
   if (moves) ptx::decreaseRegisters(cx.b, producerRegisters);
   cx.role = Role::Producer;
   resetCounters(cx);
-  cx.when(cx.b.CreateICmpEQ(cx.threadId(), cx.b.getInt32(consumers)), [&] {
+  auto prefetch = [&] {
     for (size_t i = 0; i < cx.image.tensorMaps.size(); ++i)
       ptx::prefetchTensorMap(cx.b, cx.function->getArg(cx.image.params.size() + i));
+  };
+  llvm::Value* isFirst = cx.b.CreateICmpEQ(cx.threadId(), cx.b.getInt32(consumers));
+  if (ofGroup) {
+    cx.when(isFirst, prefetch);
     cx.lowerBlock(op.getProducer().front());
-  });
+    ptx::commitCopies(cx.b);  // a thread is there until its copies are
+    ptx::waitCopies(cx.b, 0);
+  } else {
+    cx.when(isFirst, [&] {
+      prefetch();
+      cx.lowerBlock(op.getProducer().front());
+    });
+  }
   if (!op.getSignaller().empty()) {
     cx.role = Role::Signaller;
     resetCounters(cx);

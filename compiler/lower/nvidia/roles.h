@@ -1,5 +1,5 @@
-// Warp roles: the program's warps consume; of an added warpgroup the first thread produces, one of the second warp
-// signals.
+// Warp roles: the program's warps consume; of an added warpgroup the first thread produces, or all do where they copy by
+// cp.async, and one of the second warp signals.
 #pragma once
 #include "compiler/lower/nvidia/kernel.h"
 #include "compiler/target/register_plan.h"
@@ -8,6 +8,8 @@
 namespace tandem::lower::nvidia {
 
 std::optional<int> blocksThatFit(KernelContext& cx, mlir::func::FuncOp kernel, target::RegisterPlan plan);
+// Returns true if all threads of the added warpgroup produce.
+bool producesByGroup(tgpu::WarpSpecializeOp roles);
 void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op);
 // Warpgroups take turns in pairs.
 bool takeTurns(KernelContext& cx);

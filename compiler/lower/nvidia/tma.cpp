@@ -357,7 +357,7 @@ static void lowerBulkStore(KernelContext& cx, tile::BlockStoreOp store) {
 }
 
 void registerTma(Lowerings& table) {
-  on<tgpu::TmaLoadOp>(table, [](KernelContext& cx, auto o) { lowerTmaLoad(cx, o); });
+  on<tgpu::TmaLoadOp>(table, [](KernelContext& cx, auto o) { byOneProducer(cx, o, [&] { lowerTmaLoad(cx, o); }); });
   on<tgpu::StageOp>(table, [](KernelContext& cx, auto o) { lowerStage(cx, o); });
   on<tgpu::TmaStoreOp>(
       table, [](KernelContext& cx, auto o) { traced(cx, "store", o, nullptr, [&] { lowerTmaStore(cx, o); }); });

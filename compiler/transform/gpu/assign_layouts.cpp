@@ -67,9 +67,11 @@ class LayoutAssignment {
       } else if (auto o = dyn_cast<tgpu::CopyAsyncOp>(op)) {
         tgpu::Neighbours at = *tgpu::neighboursOf(op);
         auto type = cast<RankedTensorType>(o.getPointer().getType());
-        bool ofGroups = o.getRing().getDefiningOp<tgpu::CopyRingOp>().getOfGroups();
-        access(op,
-               ofGroups ? copiedByGroups(type, at.count, threads_) : copiedBlock(type, at.count, at.axis, threads_));
+        if (auto ring = o.getRing().getDefiningOp<tgpu::CopyRingOp>())
+          access(op, ring.getOfGroups() ? copiedByGroups(type, at.count, threads_)
+                                        : copiedBlock(type, at.count, at.axis, threads_));
+        else
+          accessOfProducers(op, copiedBlock(type, at.count, at.axis, threadsOf(op)));
       } else if (auto o = dyn_cast<tile::BlockLoadOp>(op)) {
         anchor(o.getResult(), coalescedBlock(cast<RankedTensorType>(o.getResult().getType()), threads_), loads_);
       } else if (auto o = dyn_cast<tile::StoreOp>(op); o && isTile(o.getPointer())) {
@@ -85,6 +87,16 @@ class LayoutAssignment {
     });
   }
 
+  static bool isProducers(Operation* op) {
+    auto roles = op->getParentOfType<tgpu::WarpSpecializeOp>();
+    return roles && roles.getProducer().isAncestor(op->getParentRegion());
+  }
+
+  // A producer's tiles are of four warps.
+  layout::ThreadCounts threadsOf(Operation* op) const {
+    return isProducers(op) ? layout::ThreadCounts{threads_.lanes, 4} : threads_;
+  }
+
   static int depthOf(Operation* op) {
     int depth = 0;
     while ((op = op->getParentOfType<LoopLikeOpInterface>())) ++depth;
@@ -98,6 +110,10 @@ class LayoutAssignment {
     LoadsTogether together(kernel_, axes_, threads_);
     for (auto& [result, layout] : offered) {
       auto load = result.getDefiningOp<tile::LoadOp>();
+      if (layout && isProducers(load)) {
+        anchor(result, *layout, loads_);
+        continue;
+      }
       Coalescing c = together.of(load);
       anchor(result, (layout ? near(*layout, c, bytesOf(load.getResult())) : std::nullopt).value_or(c.layout), loads_);
     }
@@ -149,7 +165,7 @@ class LayoutAssignment {
   // have more of a small tile than in this one.
   Coalescing coalescedAccess(Operation* op, Value pointer, Value mask) {
     int64_t most = coalesced(pointer, mask, axes_, threads_, /*whole=*/true).neighbours;
-    Coalescing c = coalesced(pointer, mask, axes_, threads_);
+    Coalescing c = coalesced(pointer, mask, axes_, threadsOf(op));
     tgpu::setNeighbours(op, {static_cast<int32_t>(most), static_cast<int32_t>(c.axis)});
     return c;
   }
@@ -177,6 +193,15 @@ class LayoutAssignment {
   void access(Operation* op, const LinearLayout& layout) {
     for (OpOperand& operand : op->getOpOperands())
       if (isTile(operand.get())) require(operand, layout);
+  }
+
+  // The same by a producer's threads, which exchange nothing: what the operands are computed from is in these layouts, too.
+  void accessOfProducers(Operation* op, const LinearLayout& layout) {
+    for (OpOperand& operand : op->getOpOperands()) {
+      if (!isTile(operand.get())) continue;
+      required_[&operand] = layout;
+      anchor(operand.get(), layout, products_[depthOf(op)]);
+    }
   }
 
   // A loop's carried argument and its result are one.
@@ -273,7 +298,7 @@ class LayoutAssignment {
         auto type = cast<RankedTensorType>(value.getType());
         Type element = type.getElementType();
         unsigned bits = isa<tile::PtrType>(element) ? 64 : std::max(8u, element.getIntOrFloatBitWidth());
-        anchor(value, layout::defaultBlocked(type.getShape(), bits, threads_), loads_);
+        anchor(value, layout::defaultBlocked(type.getShape(), bits, threadsOf(op)), loads_);
         spread(loads_);
       }
     });

@@ -130,7 +130,7 @@ bool accumulatesBeside(const RingPlan& plan) {
 
 // Sums of one loop whose products share operands, which a ring or threads bring: one ring for all that they read, and
 // all of an iteration's products stay under way.
-void joinRings(SmallVector<RingPlan>& rings) {
+void joinRings(SmallVectorImpl<RingPlan>& rings) {
   auto share = [](const RingPlan& a, const RingPlan& b) {
     return a.loop && a.loop == b.loop && llvm::any_of(a.dots, [&](tile::DotOp dot) {
              return llvm::any_of(b.dots,
@@ -153,13 +153,29 @@ void joinRings(SmallVector<RingPlan>& rings) {
   }
 }
 
+// What the products of a loop with one ring read through pointers comes with the ring's blocks.
+void gather(RingPlan& plan, ArrayRef<RingPlan> rings) {
+  bool isAlone = llvm::count_if(rings, [&](const RingPlan& p) { return p.loop == plan.loop; }) == 1;
+  if (!plan.loop || !isAlone || !accumulatesBeside(plan) || !isCopiedBeside(plan.loop, rings)) return;
+  Reasons reasons;
+  CopiedLoads copied = chooseLoads(plan.loop, reasons);
+  llvm::SetVector<Operation*> read;
+  for (tile::DotOp dot : plan.dots)
+    for (Value operand : {dot.getLhs(), dot.getRhs()})
+      if (auto load = throughTranspose(operand).source.getDefiningOp<tile::LoadOp>()) read.insert(load);
+  for (const CopiedLoad& c : copied.loads)
+    if (read.contains(c.load) && !c.end) plan.gathered.push_back(c);
+  if (plan.gathered.size() != read.size()) plan.gathered.clear();
+}
+
 // Loops one after the other, or in two branches, fill the same slots in turn, if their tiles have the same types.
 // Producer and consumers go through the slots in the program's order, so it does not matter which loop a slot was
 // filled for.
 int ownerOf(size_t index, ArrayRef<RingPlan> rings) {
   const RingPlan& plan = rings[index];
+  if (!plan.gathered.empty()) return index;
   for (size_t i = 0; i < index; ++i) {
-    if (rings[i].owner != int(i) || typesOf(rings[i]) != typesOf(plan)) continue;
+    if (rings[i].owner != int(i) || !rings[i].gathered.empty() || typesOf(rings[i]) != typesOf(plan)) continue;
     bool isTaken =
         llvm::any_of(rings, [&](const RingPlan& p) { return &p != &plan && p.owner == int(i) && !areInTurn(p, plan); });
     if (!isTaken) return i;
@@ -174,6 +190,7 @@ RingPlans planRings(ArrayRef<tile::DotOp> dots) {
   for (auto& [load, readers] : readersOf(dots, plans)) addLoad(cast<tile::BlockLoadOp>(load), readers, plans);
   refuseTilesOfThreads(plans);
   joinRings(plans.rings);
+  for (RingPlan& p : plans.rings) gather(p, plans.rings);
   // The slot is acquired before the program's first load and committed behind its last.
   for (RingPlan& p : plans.rings)
     llvm::sort(p.loads, [](tile::BlockLoadOp a, tile::BlockLoadOp b) { return a->isBeforeInBlock(b); });

@@ -2,6 +2,7 @@
 #include "compiler/transform/nvidia/producer.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/transform/gpu/accesses.h"
+#include "compiler/transform/gpu/layout_rules.h"
 #include "compiler/transform/gpu/thread_dependence.h"
 #include "compiler/transform/gpu/waits.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -18,6 +19,13 @@ bool hasTiles(Operation* op) {
   return llvm::any_of(op->getResultTypes(), isTile) || llvm::any_of(op->getOperandTypes(), isTile);
 }
 
+// Returns true if each thread can compute its elements of the tiles without the others.
+bool isOfThreads(Operation* op) {
+  return (isa<tile::MakeRangeOp, tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::LoadOp>(op) ||
+          isSameLayout(op)) &&
+         !isa<tile::ScanOp, tile::MapElementwiseOp>(op) && !op->getNumRegions();
+}
+
 // Returns true if another thread may execute `op` as well, at a time of its own. A signal's value may be another one
 // then.
 bool mayHappenTwice(Operation* op) {
@@ -31,8 +39,8 @@ bool mayHappenTwice(Operation* op) {
 
 class Slice {
  public:
-  Slice(Block& body, ArrayRef<Operation*> roots, ArrayRef<Operation*> places)
-      : body_(body), roots_(roots.begin(), roots.end()), places_(places.begin(), places.end()) {}
+  Slice(Block& body, ArrayRef<Operation*> roots, ArrayRef<Operation*> places, bool ofThreads)
+      : body_(body), roots_(roots.begin(), roots.end()), places_(places.begin(), places.end()), ofThreads_(ofThreads) {}
 
   std::optional<Needed> find() {
     for (Operation* root : roots_) needOp(root);
@@ -62,12 +70,13 @@ class Slice {
       needed_.told.insert(op);
       return;
     }
-    if (op->getNumRegions() || (!isRoot && hasTiles(op)) || ((!isRoot || isWait(op)) && !mayHappenTwice(op))) {
+    bool mayHaveTiles = isRoot || (ofThreads_ && isOfThreads(op));
+    if (op->getNumRegions() || (!mayHaveTiles && hasTiles(op)) || ((!isRoot || isWait(op)) && !mayHappenTwice(op))) {
       sound_ = false;
       return;
     }
     for (Value v : op->getOperands())
-      if (!isa<RankedTensorType>(v.getType())) needValue(v);
+      if (ofThreads_ || !isa<RankedTensorType>(v.getType())) needValue(v);
   }
 
   // Returns true if the consumers can tell the producer what `op` gives: numbers that take all threads, or that only one
@@ -141,7 +150,7 @@ class Slice {
   }
 
   void needCarried(scf::ForOp loop, unsigned index) {
-    if (isa<RankedTensorType>(loop.getResult(index).getType())) {
+    if (!ofThreads_ && isa<RankedTensorType>(loop.getResult(index).getType())) {
       sound_ = false;
       return;
     }
@@ -153,6 +162,7 @@ class Slice {
   Block& body_;
   SmallVector<Operation*> roots_, todo_;
   llvm::SetVector<Operation*> places_;
+  bool ofThreads_;
   Needed needed_;
   bool sound_ = true;
 };
@@ -261,8 +271,8 @@ class Copy {
 
 }  // namespace
 
-std::optional<Needed> neededFor(Block& body, ArrayRef<Operation*> roots, ArrayRef<Operation*> places) {
-  return Slice(body, roots, places).find();
+std::optional<Needed> neededFor(Block& body, ArrayRef<Operation*> roots, ArrayRef<Operation*> places, bool ofThreads) {
+  return Slice(body, roots, places, ofThreads).find();
 }
 
 void cloneNeeded(Block& body, const Needed& needed, OpBuilder& builder, IRMapping& mapping,

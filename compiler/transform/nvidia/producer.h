@@ -18,8 +18,9 @@ struct Needed {
 // Ops that make numbers of tiles, or take them from memory that changes, are told: what they need is not needed. Returns
 // nothing if another tile is among them, or control flow that the copy cannot have (one thread runs it), or an op that
 // must not happen twice, or if a loop's every iteration would have to be told. The ops of `places` are only passed by.
+// `ofThreads`: a group of threads runs the copy, so it may have tiles of which each thread computes its elements alone.
 std::optional<Needed> neededFor(mlir::Block& body, llvm::ArrayRef<mlir::Operation*> roots,
-                                llvm::ArrayRef<mlir::Operation*> places = {});
+                                llvm::ArrayRef<mlir::Operation*> places = {}, bool ofThreads = false);
 
 // Copies the needed ops of `body` to where `builder` is; `copyRoot` makes the op that stands for a root, a place or what
 // is told, whose operands are already mapped.

@@ -1,6 +1,7 @@
 // A load's facts that are known when the kernel is launched decide how its copies are made.
 #include "compiler/transform/nvidia/ring_copies.h"
 #include "compiler/analysis/boxes.h"
+#include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/transform/nvidia/operands.h"
@@ -92,11 +93,20 @@ Value makeBuffer(OpBuilder& builder, Location loc, RankedTensorType type, int64_
                                builder.getI32IntegerAttr(analysis::panelBytes(*analysis::panelSwizzle(type))), nullptr);
 }
 
+void gatherIntoSlot(const RingPlan& plan, const CopiedLoad& copied, OpBuilder& builder, IRMapping& mapping) {
+  tile::LoadOp load = copied.load;
+  size_t at = 0;
+  while (plan.gathered[at].load != load) ++at;
+  auto mapped = [&](Value v) { return v ? mapping.lookupOrDefault(v) : v; };
+  Value always = arith::ConstantIntOp::create(builder, load.getLoc(), 1, 1);
+  auto copy = tgpu::CopyAsyncOp::create(builder, load.getLoc(), mapped(load.getPointer()), mapped(copied.mask()),
+                                        Value(), always, plan.gatheredBuffers[at], plan.ring);
+  tgpu::setNeighbours(copy, {int32_t(copied.vector), int32_t(copied.axis)});
+}
+
 void copyIntoSlot(const RingPlan& plan, tile::BlockLoadOp load, int64_t blocks, OpBuilder& builder,
                   IRMapping& mapping) {
-  if (load == plan.loads.front()) tgpu::AcquireOp::create(builder, load.getLoc(), plan.ring);
   SlotCopy(plan, load, blocks, mapping).start(builder);
-  if (load == plan.loads.back()) tgpu::CommitOp::create(builder, load.getLoc(), plan.ring);
 }
 
 }  // namespace tandem::transform::nvidia

@@ -11,9 +11,11 @@ bool isMulticast(tile::BlockLoadOp load, int64_t blocks);
 // Makes a buffer in shared memory of `slots` tiles of this type, swizzled as TMA and wgmma want them.
 mlir::Value makeBuffer(mlir::OpBuilder& builder, mlir::Location loc, mlir::RankedTensorType type, int64_t slots);
 
-// Copies `load` into a slot of `plan`'s ring, one of its loads, whose operands are mapped: the first load of the ring
-// acquires the slot, the last commits it.
+// Copies `load` into the slot of `plan`'s ring that is acquired, one of its loads, whose operands are mapped.
 void copyIntoSlot(const RingPlan& plan, tile::BlockLoadOp load, int64_t blocks, mlir::OpBuilder& builder,
                   mlir::IRMapping& mapping);
+
+// The same by the producer's threads, of one of the loads that the plan gathers.
+void gatherIntoSlot(const RingPlan& plan, const CopiedLoad& copied, mlir::OpBuilder& builder, mlir::IRMapping& mapping);
 
 }  // namespace tandem::transform::nvidia

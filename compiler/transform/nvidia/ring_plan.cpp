@@ -12,6 +12,12 @@ void RingPlans::drop(const remark::Reason& why) {
   rings.clear();
 }
 
+bool RingPlans::leaveGathered() {
+  bool had = haveGathered();
+  for (RingPlan& p : rings) p.gathered.clear();
+  return had;
+}
+
 bool areInTurn(const RingPlan& a, const RingPlan& b) {
   if (a.loop && b.loop) return !isNested(a.loop, b.loop);
   auto endsBefore = [](const RingPlan& first, const RingPlan& second) {
@@ -38,7 +44,8 @@ SmallVector<RankedTensorType> typesOf(const RingPlan& plan) {
 
 bool onlyAccumulates(const RingPlan& plan) {
   auto isLoaded = [&](Value operand) {
-    return llvm::is_contained(plan.loads, blockLoadBehind(throughTranspose(operand).source));
+    Value source = throughTranspose(operand).source;
+    return llvm::is_contained(plan.loads, blockLoadBehind(source)) || plan.gathers(source.getDefiningOp());
   };
   return llvm::all_of(plan.dots, [&](tile::DotOp dot) {
     return onlyAdds(dot.getAcc(), dot.getResult(), plan.loop) && isLoaded(dot.getLhs()) && isLoaded(dot.getRhs());

@@ -2,6 +2,7 @@
 #pragma once
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/remark/remark.h"
+#include "compiler/transform/nvidia/copied_loads.h"
 #include <llvm/ADT/MapVector.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
@@ -16,17 +17,29 @@ struct RingPlan {
   int64_t bytes = 0, slots = 1;
   int owner = -1;  // the plan whose ring and buffers these are; another loop's, which has ended, or its own
   mlir::Value ring;
-  llvm::SmallVector<mlir::Value> buffers;  // one a load
+  llvm::SmallVector<mlir::Value, 2> buffers;  // one a load
+  llvm::SmallVector<CopiedLoad, 0>
+      gathered;  // that the producer's threads copy to the same slots, 16 bytes each at once
+  llvm::SmallVector<mlir::Value, 1> gatheredBuffers;
+
+  bool gathers(mlir::Operation* load) const {
+    return llvm::any_of(gathered, [&](const CopiedLoad& c) { return tile::LoadOp(c.load).getOperation() == load; });
+  }
 };
 
 // All plans of a kernel.
 struct RingPlans {
-  llvm::SmallVector<RingPlan> rings;
+  llvm::SmallVector<RingPlan, 0> rings;
   llvm::MapVector<mlir::Operation*, remark::Reason> refused;  // blocks that products read and TMA does not copy
 
   bool haveLoop() const {
     return llvm::any_of(rings, [](const RingPlan& p) { return p.loop != nullptr; });
   }
+  bool haveGathered() const {
+    return llvm::any_of(rings, [](const RingPlan& p) { return !p.gathered.empty(); });
+  }
+  // Leaves the gathered loads to the threads that multiply; returns true if there were any.
+  bool leaveGathered();
   // Gives up all rings.
   void drop(const remark::Reason& why);
 };

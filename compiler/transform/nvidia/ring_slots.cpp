@@ -55,6 +55,7 @@ class SlotCount {
         int64_t bytes = llvm::alignTo(bytesOf(cast<RankedTensorType>(load.getResult().getType())), kAlignment);
         p.loop ? perSlot += bytes : room -= bytes;
       }
+      for (const CopiedLoad& c : p.gathered) perSlot += llvm::alignTo(bytesOf(c.type()), kAlignment);
     }
     int64_t slots = std::min(room / perSlot, asked_);
     for (RingPlan& p : rings_)
@@ -74,8 +75,9 @@ class SlotCount {
     for (tile::DotOp dot : dots_)
       for (bool isLhs : {true, false}) {
         Value source = throughTranspose(isLhs ? dot.getLhs() : dot.getRhs()).source;
-        bool inRing = llvm::any_of(
-            rings_, [&](const RingPlan& p) { return llvm::is_contained(p.loads, blockLoadBehind(source)); });
+        bool inRing = llvm::any_of(rings_, [&](const RingPlan& p) {
+          return llvm::is_contained(p.loads, blockLoadBehind(source)) || p.gathers(source.getDefiningOp());
+        });
         if (inRing || (isLhs && staysInRegisters(dot)) || !seen.insert(source).second) continue;
         auto load = source.getDefiningOp<tile::LoadOp>();
         bool isCopied = load && llvm::any_of(rings_, [&](const RingPlan& p) {

@@ -1,6 +1,7 @@
 // The decisions in their order: rings, their slots, warp roles, what stays under way, units. Each has its own file.
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/cluster.h"
+#include "compiler/transform/gpu/drop_carried.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
 #include "compiler/transform/nvidia/plan_rings.h"
@@ -21,24 +22,29 @@ std::optional<remark::Reason> makeRoles(func::FuncOp kernel, ArrayRef<tile::DotO
                                         const target::TargetInfo& target) {
   if (!plans.haveLoop()) return remark::Reason{"the loops behind it load their own tiles otherwise", ""};
   std::optional<Signals> signals = findSignals(kernel.getBody().front());
-  if (!fitSlots(kernel, dots, plans.rings, signals, target))
-    return remark::Reason{"shared memory has no room for two slots of the loop's tiles", "smaller tiles"};
-  remark::Reason whyNot;
-  tgpu::WarpSpecializeOp roles = addProducer(kernel, plans.rings, whyNot);
-  if (!roles) return whyNot;
-  if (signals) delegateSignals(roles, *signals);
-  return std::nullopt;
+  if (signals) plans.leaveGathered();  // the signaller is a thread of the group that gathers
+  for (remark::Reason whyNot;;) {
+    if (!fitSlots(kernel, dots, plans.rings, signals, target))
+      return remark::Reason{"shared memory has no room for two slots of the loop's tiles", "smaller tiles"};
+    if (tgpu::WarpSpecializeOp roles = addProducer(kernel, plans.rings, whyNot)) {
+      if (signals) delegateSignals(roles, *signals);
+      return std::nullopt;
+    }
+    if (!plans.leaveGathered()) return whyNot;
+  }
 }
 
 void remarkLoads(const RingPlans& plans, int64_t blocks) {
   constexpr remark::Source source{remark::RemarkKind::Load, "select-products"};
-  for (const RingPlan& p : plans.rings)
+  for (const RingPlan& p : plans.rings) {
+    std::string into = p.loop ? "into a ring of " + std::to_string(p.slots) + " slots" : "once for the loops behind it";
+    for (const CopiedLoad& c : p.gathered)
+      remark::passed(c.load, source, "copied by cp.async, by a producer's warpgroup, " + into);
     for (tile::BlockLoadOp load : p.loads) {
-      std::string into =
-          p.loop ? "into a ring of " + std::to_string(p.slots) + " slots" : "once for the loops behind it";
-      if (isMulticast(load, blocks)) into += ", each part by one block for all of the cluster";
-      remark::passed(load, source, "copied by TMA, by a producer warp, " + into);
+      const char* part = isMulticast(load, blocks) ? ", each part by one block for all of the cluster" : "";
+      remark::passed(load, source, "copied by TMA, by a producer warp, " + into + part);
     }
+  }
   for (const auto& [load, why] : plans.refused)
     if (load->getParentOfType<scf::ForOp>()) remark::missed(load, source, "not copied by TMA", why);
 }
@@ -60,6 +66,7 @@ struct SelectProducts : impl::SelectProductsBase<SelectProducts> {
     ProductTimings timings = consumeRings(plans.rings, numWarps);
     remarkLoads(plans, tgpu::blocksOf(kernel));
     multiplyByWgmma(kernel, dots, plans.rings, timings);
+    if (plans.haveGathered()) dropCarried(kernel);
   }
 };
 

@@ -22,8 +22,11 @@ class ProducerSplit {
  public:
   ProducerSplit(func::FuncOp kernel, MutableArrayRef<RingPlan> rings)
       : kernel_(kernel), rings_(rings), blocks_(tgpu::blocksOf(kernel)) {
-    for (RingPlan& p : rings)
+    for (RingPlan& p : rings) {
       for (tile::BlockLoadOp load : p.loads) loads_.push_back(load);
+      for (const CopiedLoad& c : p.gathered) loads_.push_back(c.load);
+      gathers_ |= !p.gathered.empty();
+    }
     kernel.walk([&](Operation* op) {
       if (isWait(op) && mayPrecedeLoads(op)) waits_.push_back(op);
     });
@@ -38,7 +41,7 @@ class ProducerSplit {
     }
     SmallVector<Operation*> roots = loads_;
     llvm::copy_if(waits_, std::back_inserter(roots), ordersAll);
-    auto needed = neededFor(body, roots, gates_);
+    auto needed = neededFor(body, roots, gates_, gathers_);
     if (!needed) {
       whyNot = {"a producer warp cannot run ahead of what decides the loop or its addresses", ""};
       return nullptr;
@@ -54,6 +57,10 @@ class ProducerSplit {
                 "num_ctas=1"};
       return nullptr;
     }
+    if (gathers_ && !needed->told.empty()) {
+      whyNot = {"a number that the consumers tell decides where a group of threads copies from", ""};
+      return nullptr;
+    }
     warnOfWaits(*needed);
     return split(body, *needed);
   }
@@ -63,10 +70,15 @@ class ProducerSplit {
     return llvm::any_of(loads_, [&](Operation* load) { return mayPrecede(op, load); });
   }
 
+  static Value baseOf(Operation* load) {
+    if (auto block = dyn_cast<tile::BlockLoadOp>(load)) return block.getBase();
+    return cast<tile::LoadOp>(load).getPointer();
+  }
+
   // Finds the ops, other than waits, that the program must have done before its later copies start.
   void findGates() {
     SmallVector<BlockArgument> bases;
-    for (Operation* load : loads_) addArgumentsBehind(cast<tile::BlockLoadOp>(load).getBase(), bases);
+    for (Operation* load : loads_) addArgumentsBehind(baseOf(load), bases);
     kernel_.walk([&](Operation* op) {
       if (op != kernel_ && holdsUp(op, bases) && mayPrecedeLoads(op)) gates_.push_back(op);
     });
@@ -77,7 +89,7 @@ class ProducerSplit {
       for (Operation* load : loads_) {
         if (needed.ops.contains(wait) || !mayPrecede(wait, load)) continue;
         SmallVector<BlockArgument> bases;
-        addArgumentsBehind(cast<tile::BlockLoadOp>(load).getBase(), bases);
+        addArgumentsBehind(baseOf(load), bases);
         warnOfOvertaking(load, bases, wait);
       }
   }
@@ -88,6 +100,7 @@ class ProducerSplit {
       if (p.owner == int(i)) makeRing(p, builder);
       p.ring = rings_[p.owner].ring;
       p.buffers = rings_[p.owner].buffers;
+      p.gatheredBuffers = rings_[p.owner].gatheredBuffers;
     }
     Value gate = gates_.empty() && needed.told.empty() ? nullptr : makeGate(builder);
     llvm::DenseMap<Value, Value> places;
@@ -127,13 +140,24 @@ class ProducerSplit {
       auto type = cast<RankedTensorType>(load.getResult().getType());
       p.buffers.push_back(makeBuffer(builder, load.getLoc(), type, p.slots));
     }
+    for (const CopiedLoad& c : p.gathered)
+      p.gatheredBuffers.push_back(makeBuffer(builder, tile::LoadOp(c.load).getLoc(), c.type(), p.slots));
   }
 
   bool copyLoad(Operation* op, OpBuilder& builder, IRMapping& mapping) {
     auto load = dyn_cast<tile::BlockLoadOp>(op);
-    auto plan = llvm::find_if(rings_, [&](const RingPlan& p) { return llvm::is_contained(p.loads, load); });
-    if (!load || plan == rings_.end()) return false;
-    copyIntoSlot(*plan, load, blocks_, builder, mapping);
+    auto plan = llvm::find_if(
+        rings_, [&](const RingPlan& p) { return (load && llvm::is_contained(p.loads, load)) || p.gathers(op); });
+    if (plan == rings_.end()) return false;
+    SmallVector<Operation*> all(plan->loads.begin(), plan->loads.end());
+    for (const CopiedLoad& c : plan->gathered) all.push_back(c.load);
+    if (llvm::all_of(all, [&](Operation* o) { return o == op || op->isBeforeInBlock(o); }))
+      tgpu::AcquireOp::create(builder, op->getLoc(), plan->ring);
+    if (load) copyIntoSlot(*plan, load, blocks_, builder, mapping);
+    for (const CopiedLoad& c : plan->gathered)
+      if (tile::LoadOp(c.load).getOperation() == op) gatherIntoSlot(*plan, c, builder, mapping);
+    if (llvm::all_of(all, [&](Operation* o) { return o == op || o->isBeforeInBlock(op); }))
+      tgpu::CommitOp::create(builder, op->getLoc(), plan->ring);
     return true;
   }
 
@@ -225,6 +249,7 @@ class ProducerSplit {
   MutableArrayRef<RingPlan> rings_;
   int64_t blocks_;
   SmallVector<Operation*> loads_, waits_, gates_;
+  bool gathers_ = false;
 };
 
 }  // namespace

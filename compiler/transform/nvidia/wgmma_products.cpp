@@ -41,6 +41,10 @@ class Multiplication {
     for (const RingPlan& p : rings_)
       for (auto [load, buffer] : llvm::zip(p.loads, p.buffers))
         if (load == blockLoadBehind(source.source)) return {buffer, p.ring, source.transposed};
+    for (const RingPlan& p : rings_)
+      for (auto [copied, buffer] : llvm::zip(p.gathered, p.gatheredBuffers))
+        if (tile::LoadOp(copied.load).getOperation() == source.source.getDefiningOp())
+          return {buffer, p.ring, source.transposed};
     if (isLhs && staysInRegisters(dot)) return {value, nullptr, false};
     if (!readsFromShared(dot, isLhs, source)) source = {kMajorCopy(dot, isLhs, builder), !isLhs};
     if (OperandSource columns{turned(source.source), !source.transposed}; columns.source) source = columns;
@@ -104,7 +108,7 @@ class Multiplication {
 };
 
 void eraseWithUsers(Operation* op) {
-  for (Operation* user : llvm::make_early_inc_range(op->getUsers())) eraseWithUsers(user);
+  while (!op->use_empty()) eraseWithUsers(*op->user_begin());
   op->erase();
 }
 
@@ -116,6 +120,8 @@ void multiplyByWgmma(func::FuncOp kernel, ArrayRef<tile::DotOp> dots, ArrayRef<R
   for (tile::DotOp dot : dots) multiplication.replace(dot, timings.lookup(dot));
   for (const RingPlan& p : rings)
     for (tile::BlockLoadOp load : p.loads) eraseWithUsers(load);
+  for (const RingPlan& p : rings)
+    for (const CopiedLoad& c : p.gathered) eraseWithUsers(c.load);
 }
 
 }  // namespace tandem::transform::nvidia

@@ -61,6 +61,9 @@ void mbarrierArriveRemote(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Va
   act(b, std::string("mbarrier.arrive.release.") + scope + ".shared::cluster.b64 _,", barrier, nullptr, predicate);
 }
 
+void mbarrierArriveCopies(llvm::IRBuilderBase& b, llvm::Value* barrier) {
+  act(b, "cp.async.mbarrier.arrive.noinc.shared::cta.b64", barrier, nullptr, nullptr);
+}
 void mbarrierArriveExpect(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* bytes, llvm::Value* predicate) {
   act(b, "mbarrier.arrive.expect_tx.shared::cta.b64 _,", barrier, bytes, predicate);
 }

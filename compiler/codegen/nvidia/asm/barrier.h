@@ -20,6 +20,8 @@ void mbarrierArrive(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* p
 void mbarrierArriveRemote(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate = nullptr,
                           bool publishes = true);
 // Arrives and adds `bytes` to those that this phase waits for.
+// The barrier hears from this thread when the copies by cp.async that it has started are there; it expects to.
+void mbarrierArriveCopies(llvm::IRBuilderBase& b, llvm::Value* barrier);
 void mbarrierArriveExpect(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* bytes,
                           llvm::Value* predicate = nullptr);
 // Adds `bytes` without arriving.

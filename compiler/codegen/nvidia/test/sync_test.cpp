@@ -15,29 +15,30 @@ TEST(AsmBarrier, Numbered) {
 }
 
 TEST(AsmBarrier, MemoryBarriers) {
-  std::string ptx =
-      check("sm_90a",
-            [](TestKernel& k) {
-              auto* bar = k.shared();
-              auto* p = k.predicate();
-              mbarrierInit(k.b, bar, k.b.getInt32(1), p);
-              fenceBarrierInit(k.b);
-              mbarrierArrive(k.b, bar);
-              mbarrierArrive(k.b, bar, p);
-              mbarrierArriveExpect(k.b, bar, k.b.getInt32(4096), p);
-              mbarrierExpect(k.b, bar, k.i32());
-              mbarrierArriveRemote(k.b, mapShared(k.b, bar, k.i32()), p);
-              mbarrierArriveRemote(k.b, mapShared(k.b, bar, k.i32()), p, false);
-              mbarrierWait(k.b, bar, k.i32());
-              mbarrierWait(k.b, bar, k.i32(), p);
-              k.keep(mbarrierTest(k.b, bar, k.b.getInt32(0)));
-              mbarrierInvalidate(k.b, bar);
-            },
-            {"mbarrier.init.shared::cta.b64", "mbarrier.arrive.shared::cta.b64 _, [",
-             "mbarrier.arrive.expect_tx.shared::cta.b64 _, [", "mbarrier.expect_tx.relaxed.cta.shared::cta.b64",
-             "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [",
-             "mbarrier.arrive.release.cta.shared::cluster.b64 _, [", "mbarrier.try_wait.parity.shared::cta.b64",
-             "mbarrier.test_wait.parity.shared::cta.b64", "mbarrier.inval.shared::cta.b64"});
+  std::string ptx = check(
+      "sm_90a",
+      [](TestKernel& k) {
+        auto* bar = k.shared();
+        auto* p = k.predicate();
+        mbarrierInit(k.b, bar, k.b.getInt32(1), p);
+        fenceBarrierInit(k.b);
+        mbarrierArrive(k.b, bar);
+        mbarrierArrive(k.b, bar, p);
+        mbarrierArriveExpect(k.b, bar, k.b.getInt32(4096), p);
+        mbarrierArriveCopies(k.b, bar);
+        mbarrierExpect(k.b, bar, k.i32());
+        mbarrierArriveRemote(k.b, mapShared(k.b, bar, k.i32()), p);
+        mbarrierArriveRemote(k.b, mapShared(k.b, bar, k.i32()), p, false);
+        mbarrierWait(k.b, bar, k.i32());
+        mbarrierWait(k.b, bar, k.i32(), p);
+        k.keep(mbarrierTest(k.b, bar, k.b.getInt32(0)));
+        mbarrierInvalidate(k.b, bar);
+      },
+      {"mbarrier.init.shared::cta.b64", "mbarrier.arrive.shared::cta.b64 _, [",
+       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [", "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [",
+       "mbarrier.expect_tx.relaxed.cta.shared::cta.b64", "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [",
+       "mbarrier.arrive.release.cta.shared::cluster.b64 _, [", "mbarrier.try_wait.parity.shared::cta.b64",
+       "mbarrier.test_wait.parity.shared::cta.b64", "mbarrier.inval.shared::cta.b64"});
   EXPECT_EQ(countOf(ptx, "mbarrier.try_wait"), 2u);
 }
 

@@ -1,7 +1,6 @@
-# Rows that an index names are copied by the threads that multiply, into slots of their own, beside blocks that a producer copies by TMA. A
-# producer's slot is let go an iteration later, when the wait says that its products are done; the threads meet before they fill the slot
-# that these have read. Where products are awaited in their iteration, each group of four warps copies the rows that it alone multiplies,
-# and meets alone.
+# Rows that an index names are copied by the warpgroup that also copies blocks by TMA, to the same slots; the threads that multiply find
+# both as if TMA had brought them. Where products are awaited in their iteration, these copy the rows: each group of four warps those that
+# it alone multiplies, and meets alone.
 # RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 \
 # RUN:   --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
 # RUN:   --constexpr 'TWO=False, SCALED=False' | FileCheck %s
@@ -29,49 +28,52 @@ import triton
 import triton.language as tl
 
 
-# CHECK-DAG: %[[A:.*]] = tgpu.alloc 4 x !tile.smem<128x64xbf16>
-# CHECK-DAG: %[[B:.*]] = tgpu.alloc 4 x !tile.smem<128x64xbf16>
+# CHECK: tgpu.ring 4 bytes 16384
+# CHECK-NOT: tgpu.copy_ring
 # CHECK: warp_specialize consumer
-# CHECK: tgpu.rewind %[[COPIES:.*]]
-# CHECK-COUNT-3: tgpu.copy_async
+# CHECK-NOT: tgpu.copy_async
 # CHECK: scf.for
-# CHECK: tgpu.await %[[COPIES]]
 # CHECK: tgpu.await %[[RING:.*]]
-# CHECK: tgpu.wgmma {{.*}} of %[[COPIES]], {{.*}} of %[[RING]]
+# CHECK: tgpu.wgmma {{.*}} of %[[RING]], {{.*}} of %[[RING]]
 # CHECK-NEXT: tgpu.wgmma_wait {{.*}} pending 1
 # CHECK: scf.if
 # CHECK-NEXT: tgpu.release %[[RING]]
-# CHECK: simt.barrier
-# CHECK: tgpu.copy_async
 # CHECK: tgpu.wgmma_wait {{.*}} pending 0
 # CHECK-NEXT: tgpu.release %[[RING]]
 # CHECK: producer
+# CHECK: tile.load
+# CHECK: scf.for
 # CHECK: tgpu.acquire %[[RING]]
+# CHECK: tgpu.copy_async {{.*}} of %[[RING]]
 # CHECK: tgpu.tma_load
+# CHECK: tgpu.commit %[[RING]]
 # Sums of one copied left operand have one ring for their right ones, and one instruction.
 # BOTH: tgpu.ring 4 bytes 32768
 # BOTH-NOT: tgpu.ring
-# BOTH: tgpu.await %[[COPIES:.*]]
 # BOTH: tgpu.await %[[RING:.*]]
-# BOTH: tgpu.wgmma {{.*}} of %[[COPIES]], {{.*}} of %[[RING]]
+# BOTH: tgpu.wgmma {{.*}} of %[[RING]], {{.*}} of %[[RING]]
 # BOTH-NOT: tgpu.{{release|await|wgmma_wait}}
-# BOTH: tgpu.wgmma {{.*}} of %[[COPIES]], {{.*}} of %[[RING]]{{.*}}joinsPrevious
-# BOTH-NEXT: tgpu.wgmma_wait {{.*}} pending 1
+# BOTH: tgpu.wgmma {{.*}} of %[[RING]], {{.*}} of %[[RING]]{{.*}}joinsPrevious
+# BOTH: tgpu.wgmma_wait {{.*}} pending 1
 # BOTH: tgpu.release %[[RING]]
-# BOTH: simt.barrier
 # BOTH: tgpu.acquire
+# BOTH: tgpu.copy_async
 # BOTH-COUNT-2: tgpu.tma_load
 # BOTH: tgpu.commit
 # WIDE: wgmma.mma_async.sync.aligned.m64n256k16
 # WIDE-NOT: wgmma.mma_async.sync.aligned.m64n128k16
+# Each of the group's 128 threads has an arrival at a slot's barrier, when its copies are there, and one that of TMA's bytes. No thread of
+# the group meets another one.
+# PTX: mbarrier.init.shared::cta.b64 {{.*}}
 # PTX: setmaxnreg.inc
-# PTX: cp.async.wait_group 2
-# PTX: fence.proxy.async.shared::cta
-# PTX: bar.sync 1, 256
 # PTX: mbarrier.try_wait
+# PTX: fence.proxy.async.shared::cta
+# PTX-NOT: bar.sync
 # PTX: wgmma.mma_async
-# PTX: setmaxnreg.dec
-# PTX: cp.async.bulk.tensor
+# PTX: setmaxnreg.dec.sync.aligned.u32 72
+# PTX-NOT: bar.sync
+# PTX: cp.async.mbarrier.arrive.noinc.shared::cta.b64
+# PTX: cp.async.wait_group 0
 # Each product is a sum of its own, which is scaled (what fp8 with scales asks for): it is awaited in its iteration.
 # SUMS: tgpu.copy_ring 4 ahead 3 of_groups
 # SUMS: tgpu.await %[[COPIES:.*]]

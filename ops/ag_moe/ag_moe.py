@@ -59,7 +59,7 @@ def order_rows(
         source = x_ptr
         at = token.to(tl.int64) * k
         if AWAITED:
-            source = arrived(x_ptr, ready_ptr, rank, ranks, tl.load(words + 3))
+            source = arrived(x_ptr, ready_ptr, rank, ranks, 0, tl.load(words + 3))
             at += tl.where(is_of_shard(token, rank, shard_rows), apart, 0)
         copy_rows(source + at, rows_ptr + row.to(tl.int64) * k, k, item % across * COLUMNS, is_row, COLUMNS)
         if SCALED:
@@ -68,7 +68,7 @@ def order_rows(
                 scales = scales_ptr
                 at_scale = token.to(tl.int64) * steps
                 if AWAITED:
-                    scales = arrived(scales_ptr, ready_ptr, rank, ranks, tl.load(words + 3))
+                    scales = arrived(scales_ptr, ready_ptr, rank, ranks, 0, tl.load(words + 3))
                     at_scale += tl.where(is_of_shard(token, rank, shard_rows), apart_scales, 0)
                 to_scales = row_scales_ptr + row.to(tl.int64) * steps
                 for step in range(0, steps, 32):

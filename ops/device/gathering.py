@@ -11,10 +11,12 @@ def is_of_shard(token, rank, shard_rows):
 
 
 @tandem.jit
-def arrived(source, words_ptr, rank, ranks, turn):
-    """`source`, once the shards of the `turn` ranks before this one are there."""
-    token = dl.wait(words_ptr + tl.maximum(rank - turn, 0), tl.minimum(turn, rank), "sys", "acquire", waitValue=1, compare="ge")
+def arrived(source, words_ptr, rank, ranks, known, turn):
+    """`source`, once the shards of the `turn` ranks before this one are there. Those of the first `known` are, by earlier waits."""
+    last = tl.minimum(turn, rank)
+    token = dl.wait(words_ptr + rank - last, last - tl.minimum(known, rank), "sys", "acquire", waitValue=1, compare="ge")
     source = dl.consume_token(source, token)
     behind = tl.maximum(turn - rank, 0)
-    token = dl.wait(words_ptr + ranks - behind, behind, "sys", "acquire", waitValue=1, compare="ge")
+    missing = behind - tl.maximum(known - rank, 0)
+    token = dl.wait(words_ptr + ranks - behind, missing, "sys", "acquire", waitValue=1, compare="ge")
     return dl.consume_token(source, token)

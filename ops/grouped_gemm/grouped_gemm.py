@@ -44,10 +44,10 @@ def place_in_parts(tile, blocks, columns, part):
 
 
 @tandem.jit
-def words_of(at, left, columns, blocks_ptr, is_tile, BLOCK_M: tl.constexpr):
-    """What the at-th block's words tell of the tile `at` * `columns` + `left` of a part: its number among its group's, the group's height
-    and what divides by it, its first row, and the end, number and turn of its expert. Blocks of a group have one column, then the next; any
-    of them tells where the others are, so nothing is looked up twice."""
+def words_of(at, left, blocks_ptr, is_tile):
+    """What tells of the tile `at` * the part's columns + `left` of a part, of which is nothing computed yet: these, and of the at-th block
+    the first of its group and their number, its first row, what divides by that number, and the end, number and turn of its expert.
+    Blocks of a group have one column, then the next; any of them tells where the others are, so nothing is looked up twice."""
     words = blocks_ptr + at * BLOCK_WORDS
     first = tl.load(words + 4, mask=is_tile, other=0)
     height = tl.load(words + 5, mask=is_tile, other=1)
@@ -56,7 +56,36 @@ def words_of(at, left, columns, blocks_ptr, is_tile, BLOCK_M: tl.constexpr):
     end = tl.load(words + 6, mask=is_tile, other=0)
     expert = tl.load(words, mask=is_tile, other=0)
     turn = tl.load(words + 3, mask=is_tile, other=0)
-    return (at - first) * columns + left, height, inverse, row + (first - at) * BLOCK_M, end, expert, turn
+    return at, left, first, height, row, inverse, end, expert, turn
+
+
+@tandem.jit
+def place_behind(at, left, width, leap, PROGRAMS: tl.constexpr):
+    """Where this program's next tile is; divisions would hold it up."""
+    at += leap
+    left += PROGRAMS - leap * width
+    at += tl.where(left >= width, 1, 0)
+    left -= tl.where(left >= width, width, 0)
+    return at, left
+
+
+@tandem.jit
+def rows_of(words, width, BLOCK_M: tl.constexpr):
+    """The tile's column, of `width`, its first row and end, and its rows: those behind the end are its last one again, which is there when
+    the others are."""
+    at, left, first, height, top, inverse, expert_end, expert, turn = words
+    of_group = (at - first) * width + left
+    of_column = over(of_group, inverse)
+    row = top + (first - at + of_group - of_column * height) * BLOCK_M
+    end = tl.minimum(row + BLOCK_M, expert_end)
+    return of_column, row, end, tl.minimum(row + tl.arange(0, BLOCK_M), end - 1)
+
+
+@tandem.jit
+def slots_of(words, width, order_ptr, BLOCK_M: tl.constexpr):
+    """The slots of the tile's rows; the words may be those of no tile."""
+    of_column, row, end, rows = rows_of(words, width, BLOCK_M)
+    return tl.load(order_ptr + rows, mask=rows >= 0, other=0)
 
 
 @tandem.jit
@@ -165,7 +194,6 @@ def grouped_gemm(
         a = tl.make_tensor_descriptor(a_ptr, shape=[a_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
     if BLOCKS_OF_B:
         b = tl.make_tensor_descriptor(b_ptr, shape=[E * b_rows, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
-    in_block = tl.arange(0, BLOCK_M)
     in_step = tl.arange(0, BLOCK_K)
     skipped = 0
     width = columns
@@ -174,23 +202,35 @@ def grouped_gemm(
     if COUNTED:
         skipped, width, at, left = place_in_parts(tl.program_id(0), blocks, columns, part_tiles)
     leap = PROGRAMS // width
-    of_group, height, inverse, top, expert_end, expert, turn = words_of(at, left, width, blocks_ptr, at < blocks, BLOCK_M)
+    words = words_of(at, left, blocks_ptr, at < blocks)
+    # A tile's slots are looked up a tile ahead, and its words two, so that copies of rows go on from tile to tile.
+    AHEAD: tl.constexpr = GATHER and not SCALED
+    if AHEAD:
+        slot_ahead = slots_of(words, width, order_ptr, BLOCK_M)
+        at, left = place_behind(at, left, width, leap, PROGRAMS)
+        words_ahead = words_of(at, left, blocks_ptr, at < blocks)
+    source = a_ptr
+    scales = a_scales_ptr
+    known = 0
     for tile in tl.range(tl.program_id(0), blocks * columns, PROGRAMS, flatten=True):
-        of_column = over(of_group, inverse)
-        row = top + (of_group - of_column * height) * BLOCK_M
-        end = tl.minimum(row + BLOCK_M, expert_end)
+        expert = words[7]
+        turn = tl.maximum(words[8], known)
+        of_column, row, end, real_row = rows_of(words, width, BLOCK_M)
         column = (of_column + skipped * part_tiles) * BLOCK_N
         of_expert = expert * b_rows + first_column + column
-        m_range = row + in_block
+        m_range = row + tl.arange(0, BLOCK_M)
         n_range = column + tl.arange(0, BLOCK_N)
-        # Rows behind the block's are its last one again, which is there when the others are.
-        real_row = tl.minimum(m_range, end - 1)
         slot = real_row
-        if GATHER or SCATTER or WEIGH:
+        if AHEAD:
+            slot = slot_ahead
+            words = words_ahead
+            slot_ahead = slots_of(words, width, order_ptr, BLOCK_M)
+            at, left = place_behind(at, left, width, leap, PROGRAMS)
+            words_ahead = words_of(at, left, blocks_ptr, at < blocks)
+        elif GATHER or SCATTER or WEIGH:
             slot = tl.load(order_ptr + real_row)
-        source = a_ptr
         if AWAITED:
-            source = arrived(a_ptr, ready_ptr, rank, ranks, turn)
+            source = arrived(source, ready_ptr, rank, ranks, known, turn)
         acc = tl.zeros((BLOCK_N, BLOCK_M) if FEW else (BLOCK_M, BLOCK_N), dtype=tl.float32)
         if GATED:
             up = tl.zeros(acc.shape, dtype=tl.float32)
@@ -202,9 +242,8 @@ def grouped_gemm(
                 a_scale_row = (slot // TOP_K).to(tl.int64) * scaled_steps
                 if AWAITED:
                     a_scale_row += tl.where(is_of_shard(slot // TOP_K, rank, shard_rows), apart_scales, 0)
-            scales = a_scales_ptr
             if AWAITED:
-                scales = arrived(a_scales_ptr, ready_ptr, rank, ranks, turn)
+                scales = arrived(scales, ready_ptr, rank, ranks, known, turn)
             a_scale_ptrs = scales + a_scale_row
             scaled_rows = WIDE * tl.cdiv(b_rows // WIDE, SCALED_ELEMENTS)
             b_scale_row = expert * scaled_rows + (first_column + column) // SCALED_ELEMENTS
@@ -220,6 +259,7 @@ def grouped_gemm(
         if not BLOCKS_OF_B:
             b_ptrs = b_ptr + (of_expert + tl.arange(0, BLOCK_N))[None, :].to(tl.int64) * k + in_step[:, None]
             inside = n_range[None, :] < n
+        known = turn
         for step in range(steps):
             if BLOCKS_OF_A:
                 x = a.load([row, step * BLOCK_K])
@@ -273,17 +313,15 @@ def grouped_gemm(
             acc *= tl.where(largest > 0, LARGEST / largest, 0.0)[:, None]
             at_scale = to.to(tl.int64) * tl.cdiv(n, SCALED_ELEMENTS) + column // SCALED_ELEMENTS
             tl.store(out_scales_ptr + at_scale, largest / LARGEST, mask=m_range < end)
-        # The next tile's place. Its words come while this one is stored; divisions would hold up either.
-        at += leap
-        left += PROGRAMS - leap * width
-        at += tl.where(left >= width, 1, 0)
-        left -= tl.where(left >= width, width, 0)
         part = skipped
-        if COUNTED:
-            if at >= blocks:
-                skipped, width, at, left = place_in_parts(tile + PROGRAMS, blocks, columns, part_tiles)
-                leap = PROGRAMS // width
-        of_group, height, inverse, top, expert_end, expert, turn = words_of(at, left, width, blocks_ptr, at < blocks, BLOCK_M)
+        if not AHEAD:
+            # The next tile's words come while this one is stored.
+            at, left = place_behind(at, left, width, leap, PROGRAMS)
+            if COUNTED:
+                if at >= blocks:
+                    skipped, width, at, left = place_in_parts(tile + PROGRAMS, blocks, columns, part_tiles)
+                    leap = PROGRAMS // width
+            words = words_of(at, left, blocks_ptr, at < blocks)
         result = acc.to(out_ptr.dtype.element_ty)
         row_columns = n
         if PACKED:

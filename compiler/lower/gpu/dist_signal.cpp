@@ -32,10 +32,14 @@ static void lowerWait(KernelContext& cx, dist::WaitOp op) {
     cx.when(cx.b.CreateICmpULT(cx.threadId(), cx.b.getInt32(cx.warpSize())),
             [&] { pollAll(cx.laneId(), cx.warpSize()); });
     cx.emit.blockBarrier();
+    cx.emit.orderAsyncReads();
   } else {
-    pollAll(cx.b.getInt32(0), 1);
+    auto poll = [&] {
+      pollAll(cx.b.getInt32(0), 1);
+      cx.emit.orderAsyncReads();
+    };
+    cx.when(cx.b.CreateICmpSGT(cx.useScalar(op.getCount()), cx.b.getInt32(0)), poll);
   }
-  cx.emit.orderAsyncReads();
   cx.define(op.getToken(), {cx.b.getInt32(0)});
 }
 

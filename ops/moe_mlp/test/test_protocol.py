@@ -29,8 +29,8 @@ RESET_TILES = (
     '        for part in range(parts):\n            dl.notify(brought_ptr + part, rank, signal=0, sig_op="set", comm_scope="gpu")\n'
 )
 TOLD = '                dl.notify(signal + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")\n'
-ARRIVED = 'tl.minimum(turn, rank), "sys", "acquire", waitValue=1, compare="ge")'
-SOURCE = "            source = arrived(a_ptr, ready_ptr, rank, ranks, turn)\n"
+ARRIVED = 'last - tl.minimum(known, rank), "sys", "acquire", waitValue=1, compare="ge")'
+SOURCE = "            source = arrived(source, ready_ptr, rank, ranks, known, turn)\n"
 BLOCKS = "tl.where(here == total, all_blocks, here // BLOCK)"
 RESET = "                shmem.signal_op(channel.words + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)\n"
 MEETING = "            shmem.signal_wait_until(done + peer, shmem.NVSHMEM_CMP_GE, call)\n"
@@ -50,14 +50,14 @@ SIGNALS = ["dl.notify(signal + slot", "dl.wait(signal, RANKS - 1"]
 # The name; the change of the kernels or what the host does; words of the kinds of reports; texts of lines that reports name, of a tuple
 # one.
 GATHER = {
-    "wait dropped": ((GEMM, SOURCE, "            source = a_ptr\n"), "race", ROWS),
-    "one shard too few": ((GEMM, SOURCE, SOURCE.replace("turn)", "turn - 1)")), "race", ROWS),
+    "wait dropped": ((GEMM, SOURCE, "            pass\n"), "race", ROWS),
+    "one shard too few": ((GEMM, SOURCE, SOURCE.replace("turn)", "tl.maximum(turn - 1, known))")), "race", ROWS),
     "first instead of last shard": ((ROUTE, BLOCKS, "tl.cdiv(here, BLOCK)"), "race", ROWS),
     "relaxed wait": ((ARRIVALS, ARRIVED, ARRIVED.replace("acquire", "relaxed")), "race", ROWS),
     "narrow wait": (
         (ARRIVALS, ARRIVED, ARRIVED.replace("sys", "gpu")),
         "scope",
-        ["tl.minimum(turn, rank)", "self.beside.signal_write(signal, 1)"],
+        ["tl.minimum(known, rank)", "self.beside.signal_write(signal, 1)"],
     ),
     "stale wait": ((ARRIVALS, ARRIVED, ARRIVED.replace("waitValue=1", "waitValue=0")), "race", ROWS),
     "reset omitted": ((LINK, RESET, ""), "race", ROWS),
@@ -71,7 +71,7 @@ GATHER = {
     "signal before copy": ("signal first", "race", ROWS),
     "wrong slot": ("wrong slot", "race", ROWS),
 }
-IN_ORDER = "            source = arrived(x_ptr, ready_ptr, rank, ranks, tl.load(words + 3))\n"
+IN_ORDER = "            source = arrived(x_ptr, ready_ptr, rank, ranks, 0, tl.load(words + 3))\n"
 ORDERED_ROWS = ["tl.load(from_ptrs", "self.beside.copy(there, x)"]
 ORDERED = {
     "wait dropped": ((ORDER, IN_ORDER, "            source = x_ptr\n"), "race", ORDERED_ROWS),

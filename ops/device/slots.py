@@ -14,7 +14,7 @@ def sum_of_slots(rows_ptr, route_ptr, tokens, columns, inside, m, width, E: tl.c
     for k in tl.static_range(TOP_K):
         slot = tokens * TOP_K + k
         row = tl.load(place_of(route_ptr, E, m * TOP_K) + slot, mask=tokens < m, other=-1)
-        weight = tl.where(row >= 0, tl.load(weights_of(route_ptr, E, m * TOP_K) + slot, mask=tokens < m, other=0.0), 0.0)
+        weight = tl.load(weights_of(route_ptr, E, m * TOP_K) + slot, mask=row >= 0, other=0.0)
         results = tl.load(rows_ptr + row.to(tl.int64) * width + columns, mask=inside & (row >= 0), other=0.0)
         total += results.to(tl.float32) * weight
     return total

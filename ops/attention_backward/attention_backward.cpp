@@ -3,6 +3,8 @@
 #include "ops/attention/shape.h"
 #include "ops/cdiv.h"
 #include "ops/kernel_text.h"
+#include <algorithm>
+#include <numbers>
 
 namespace tandem::ops {
 namespace {
@@ -19,6 +21,12 @@ AttentionTile queriesTile(int64_t d) {
   if (d == 64) return {64, 128, 4, 2};
   return d <= 192 ? AttentionTile{128, 64, 8, 2} : AttentionTile{128, 32, 8, 2};
 }
+// Of of_keys where it adds to the gradient of q.
+AttentionTile addingTile(int64_t d) { return d == 64 ? AttentionTile{128, 128, 8, 2} : AttentionTile{64, 128, 8, 2}; }
+
+constexpr int64_t kColumns = 16, kColumnRows = 128;  // as in columns.py
+// The columns' rows: sequences begin with multiples, for which there is room if there are few.
+int64_t columnRows(int64_t maxRows) { return maxRows + std::max(maxRows / 8, kColumnRows); }
 
 }  // namespace
 
@@ -58,6 +66,10 @@ const Table& attention_backward() {
     t.options.push_back(option<Config>("wants_q", &Config::wantsQ, "the gradient of q too", 0, 1));
     t.options.push_back(option<Config>("wants_k", &Config::wantsK, "the gradient of k too", 0, 1));
     t.options.push_back(option<Config>("wants_sinks", &Config::wantsSinks, "the gradient of the sinks too", 0, 1));
+    t.options.push_back(option<Config>("any_order", &Config::anyOrder,
+                                       "all gradients by one kernel where there is one, which adds that of q in any "
+                                       "order: quicker, and other bits each time",
+                                       0, 1));
     t.isLocal = true;
     t.make = maker<AttentionBackward, Config, 5>(attention_backward);
     return t;
@@ -73,6 +85,9 @@ AttentionBackward::AttentionBackward(Team& team, int64_t maxRows, int64_t hq, in
       d_(d), dv_(dv), config_(config) {
   checkHeads(table_, hq, hkv, d, dv);
   delta_ = memory_.localScratch({hq * maxRows}, DType::Float32, "delta");
+  if (config.varlen || config.softcap != 0) return;
+  columns_ = memory_.localScratch({hq * columnRows(maxRows) * kColumns}, dtype, "columns");
+  if (config.anyOrder) sums_ = memory_.localScratch({hq * columnRows(maxRows) * d}, DType::Float32, "sums");
 }
 
 void AttentionBackward::queue(const Call& call) {
@@ -93,10 +108,24 @@ void AttentionBackward::queue(const Call& call) {
     return chosen(config_, hasWgmma ? tile : simulated ? kSimulated : kPlain);
   };
 
+  AttentionTile adding = tileOf(addingTile(d_)), ofBlocks = tileOf(keysTile(d_, config_.wantsK));
+  int64_t batch = call.numbers[2], queries = m / batch, rows = cdiv(queries, kColumnRows) * kColumnRows;
+  bool hasColumns = (hasWgmma || simulated) && !config_.varlen && config_.softcap == 0 && scale != 0 &&
+                    kColumnRows % ofBlocks.m == 0 && batch * rows * hq_ * kColumns <= columns_.shape[0];
+  int across = adding.warps * 16 / adding.m;  // warpgroups that share rows
+  bool adds = hasColumns && config_.anyOrder && config_.wantsQ && config_.wantsK && d_ == dv_ &&
+              (d_ == 64 || d_ == 128) && adding.m % 16 == 0 && across * adding.m == adding.warps * 16 &&
+              d_ % (across * 16) == 0;
+
   Parts parts = partsOf(dv_);
   int64_t columns = parts.second ? parts.first * 2 : parts.first;
-  queue("of_sums.py", "delta", {int(cdiv(m, kDeltaRows)), int(hq_), 1}, {0, 0, kWarps, 1}, {result, grad, delta_, m},
-        {{"HQ", hq_}, {"V", dv_}, {"BLOCK_V", columns}, {"BLOCK", int64_t(kDeltaRows)}});
+  if (hasColumns)
+    queue("columns.py", "columns", {int(rows / kDeltaRows), int(hq_), int(batch)}, {0, 0, kWarps, 1},
+          {result, grad, lse, delta_, columns_, adds ? sums_ : delta_, std::numbers::log2e / scale, m, queries},
+          {{"HQ", hq_}, {"V", dv_}, {"BLOCK_V", columns}, {"SUMS", adds ? d_ : 0}, {"BLOCK", int64_t(kDeltaRows)}});
+  else
+    queue("of_sums.py", "delta", {int(cdiv(m, kDeltaRows)), int(hq_), 1}, {0, 0, kWarps, 1}, {result, grad, delta_, m},
+          {{"HQ", hq_}, {"V", dv_}, {"BLOCK_V", columns}, {"BLOCK", int64_t(kDeltaRows)}});
   if (config_.wantsSinks)
     queue("of_sums.py", "of_sinks", {int(hq_), 1, 1}, {0, 0, kWarps, 1}, {sinks, lse, delta_, ofSinks, m},
           {{"BLOCK", int64_t(kSinkRows)}});
@@ -104,25 +133,31 @@ void AttentionBackward::queue(const Call& call) {
   // The sums of keys and values of the widest heads together are more than a thread's registers.
   bool together = d_ <= 192 || !hasWgmma;
   auto ofKeys = [&](bool hasK, bool hasV) {
-    AttentionTile tile = tileOf(keysTile(d_, hasK));
+    AttentionTile tile = adds ? adding : tileOf(keysTile(d_, hasK));
     AttentionCall a = attentionCall(config_, tile, call.numbers);
     // Blocks of keys that all read as many queries are quicker apart: 4096 keys 1739 µs and 1904 shared, on an H200.
-    int64_t alone = config_.causal ? programsAlone(team_, tile) : 0;
+    int64_t alone = config_.causal && !adds ? programsAlone(team_, tile) : 0;
     AttentionGrid grid = attentionGrid(config_, alone, cdiv(config_.varlen ? a.n : a.keys, tile.n), hkv_, a.batch,
                                        a.queries * (hq_ / hkv_));
     auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
     constants["OF_K"] = hasK;
     constants["OF_V"] = hasV;
+    constants["COLUMNS"] = hasColumns;
+    constants["ADD"] = adds;
     constants["SHARED"] = grid.shared;
     queue("of_keys.py", "of_keys", grid.programs, tile,
-          {q, k, v, grad, lse, delta_, cuQ, cuKv, config_.wantsK ? ofK : ofV, ofV, scale, cap, a.m, a.n, a.queries,
-           a.keys, window},
+          {q, k, v, grad, lse, delta_, hasColumns ? columns_ : q, adds ? sums_ : delta_, cuQ, cuKv,
+           config_.wantsK ? ofK : ofV, ofV, scale, cap, a.m, a.n, a.queries, a.keys, window},
           constants);
   };
   ofKeys(config_.wantsK && together, true);
   if (config_.wantsK && !together) ofKeys(true, false);
 
-  if (!config_.wantsQ) return;
+  if (adds)
+    queue("added.py", "narrow", {int(cdiv(queries, adding.m)), int(hq_), int(batch)}, {0, 0, kWarps, 1},
+          {sums_, ofQ, scale / std::numbers::log2e, queries},
+          {{"HQ", hq_}, {"D", d_}, {"BLOCK_M", int64_t(adding.m)}, {"WARPS", int64_t(adding.warps)}});
+  if (!config_.wantsQ || adds) return;
   AttentionTile tile = tileOf(queriesTile(d_));
   AttentionCall a = attentionCall(config_, tile, call.numbers);
   AttentionGrid grid =

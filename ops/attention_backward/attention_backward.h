@@ -7,6 +7,7 @@ namespace tandem::ops {
 
 struct AttentionBackwardConfig : AttentionConfig {
   bool wantsQ = false, wantsK = false, wantsSinks = false;  // these gradients beside that of v
+  bool anyOrder = false;                                    // sums of q's gradient may be added in any order
 };
 
 // The tensors that only some calls have; the others stay without an address.
@@ -17,7 +18,7 @@ struct AttentionBackwardMore {
 };
 
 // The gradients of q, k and v, from the result of attention, its `lse` and the result's gradient: fp16 or bf16. Every sum
-// has one order, so that the bits are the same each time.
+// has one order, so that the bits are the same each time; with `anyOrder` those of q's gradient need not.
 class TANDEM_API AttentionBackward : public Operator {
  public:
   AttentionBackward(Team& team, int64_t maxRows, int64_t hq, int64_t hkv, int64_t d, int64_t dv, DType dtype,
@@ -36,7 +37,8 @@ class TANDEM_API AttentionBackward : public Operator {
 
   int64_t hq_, hkv_, d_, dv_;
   AttentionBackwardConfig config_;
-  Tensor delta_;  // [hq * maxRows]: the products of a result's row with its gradient's
+  Tensor delta_;           // [hq * maxRows]: the products of a result's row with its gradient's
+  Tensor columns_, sums_;  // of the queries (columns.py, added.py)
 };
 
 }  // namespace tandem::ops

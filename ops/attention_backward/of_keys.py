@@ -1,8 +1,10 @@
 """The gradients of keys and values: a block of them goes along the queries, so every sum has one order. Weights come from the products and
-the logarithms of their sums once more."""
+the logarithms of their sums once more. It may add its parts of the queries' gradients to memory, in no order (added.py)."""
 
 import tandem
 import tandem.language as tl
+from ops.attention_backward.added import add
+from ops.attention_backward.columns import columns_of, factors
 from ops.device.attention import LOG2E, block_at, blocks_of, load_parts, place_of, queries_of, seen, slope_of
 from ops.device.attention import store_parts, turns_of, zero_parts
 
@@ -15,15 +17,20 @@ def _along_queries(
     v,
     q_blocks,
     grad_blocks,
+    column_blocks,
     lse_ptr,
     delta_ptr,
+    sums_ptr,
     q_column,
     grad_column,
+    column_row,
     first,
     end,
+    shift,
     row,
     rows,
     keys,
+    n,
     offset,
     window,
     scale,
@@ -36,25 +43,34 @@ def _along_queries(
     CAP: tl.constexpr,
     OF_K: tl.constexpr,
     OF_V: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    ADD: tl.constexpr,
     MASK: tl.constexpr,
 ):
-    """The queries from `first` to `end`. Tiles have a row for each key."""
+    """The queries from `first` to `end`, from `shift` behind the first on and then around. Tiles have a row for each key."""
     of_k0, of_k1 = of_k
     of_v0, of_v1 = of_v
-    at = row + first
-    for start in tl.range(first, end, BLOCK_M):
-        start = tl.multiple_of(start, BLOCK_M)
+    if COLUMNS:
+        of_lse, of_delta = factors(k[0].shape[0], 0, k[0].dtype), factors(k[0].shape[0], 3, k[0].dtype)
+    for step in tl.range(first, end, BLOCK_M):
+        start = tl.multiple_of(tl.where(step + shift < end, step + shift, step + shift - end + first), BLOCK_M)
+        at = row + start
         i = start + tl.arange(0, BLOCK_M)
-        lse = tl.load(lse_ptr + i, mask=i < rows, other=float("inf"))
+        if COLUMNS:
+            columns = column_blocks.load([column_row + start, 0])
+        else:
+            lse = tl.load(lse_ptr + i, mask=i < rows, other=float("inf"))
         q0 = q_blocks[0].load([at, q_column])
         scores = tl.dot(k[0], q0.T)
         if QK[1]:
             q1 = q_blocks[1].load([at, q_column + QK[0]])
             scores = tl.dot(k[1], q1.T, scores)
+        if COLUMNS:
+            scores = tl.dot(of_lse, columns.T, scores)
         scores, slope = slope_of(scores * scale, cap, CAP)
-        p = tl.math.exp2(scores - (lse * LOG2E)[None, :])
+        p = tl.math.exp2(scores if COLUMNS else scores - (lse * LOG2E)[None, :])
         if MASK:
-            p = tl.where(seen((i + offset)[None, :], keys[:, None], 1 << 30, window, CAUSAL, WINDOW), p, 0.0)
+            p = tl.where(seen((i + offset)[None, :], keys[:, None], n, window, CAUSAL, WINDOW), p, 0.0)
         grad0 = grad_blocks[0].load([at, grad_column])
         if OV[1]:
             grad1 = grad_blocks[1].load([at, grad_column + OV[0]])
@@ -66,12 +82,16 @@ def _along_queries(
             of_p = tl.dot(v[0], grad0.T)
             if OV[1]:
                 of_p = tl.dot(v[1], grad1.T, of_p)
-            sums = tl.load(delta_ptr + i, mask=i < rows, other=0.0)
-            of_scores = (p * (of_p - sums[None, :]) * slope).to(q0.dtype)
+            if COLUMNS:
+                of_p = tl.dot(of_delta, columns.T, of_p)
+            else:
+                of_p -= tl.load(delta_ptr + i, mask=i < rows, other=0.0)[None, :]
+            of_scores = (p * of_p * slope).to(q0.dtype)
+            if ADD:
+                add(sums_ptr + (column_row + start).to(tl.int64) * k[0].shape[1], tl.dot(of_scores.T, k[0]))
             of_k0 = tl.dot(of_scores, q0, of_k0)
             if QK[1]:
                 of_k1 = tl.dot(of_scores, q1, of_k1)
-        at += BLOCK_M
     return (of_k0, of_k1), (of_v0, of_v1)
 
 
@@ -83,6 +103,8 @@ def of_keys(
     grad_ptr,
     lse_ptr,
     delta_ptr,
+    columns_ptr,
+    sums_ptr,
     cu_q_ptr,
     cu_kv_ptr,
     of_k_ptr,
@@ -110,14 +132,18 @@ def of_keys(
     SQUARE: tl.constexpr,
     OF_K: tl.constexpr,
     OF_V: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    ADD: tl.constexpr,
     SHARED: tl.constexpr,
 ):
     """The gradients of the keys, of the values, or of both: of a block of them, the sums over the heads of queries that share it. scale and
-    cap: times log2(e). SQUARE: as in attention.py; SHARED: see turns_of."""
+    cap: times log2(e). SQUARE: as in attention.py; COLUMNS: lse and delta come as columns; ADD: parts of the queries' gradients are added
+    to sums; SHARED: see turns_of."""
     D: tl.constexpr = D0 + D1
     V: tl.constexpr = V0 + V1
     QK: tl.constexpr = (D0, D1)
     OV: tl.constexpr = (V0, V1)
+    EDGE: tl.constexpr = ADD and not SQUARE
     sequences = 0 if VARLEN else n // seq_kv
     blocks = tl.cdiv(seq_kv, BLOCK_N)
     for turn in range(turns_of(blocks * HKV * sequences, SHARED)):
@@ -137,18 +163,27 @@ def of_keys(
         offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q
         keys = start + tl.arange(0, BLOCK_N)
         begin, whole, part, end = queries_of(start, offset, rows_q, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
-        shape: tl.constexpr = (QK, OV, BLOCK_M, CAUSAL, WINDOW, CAP, OF_K, OF_V)
-        more = (at_q[2], rows_q, keys, offset, window, scale, cap)
+        shift, column_blocks, column_rows = 0, 0, 0
+        if COLUMNS:
+            column_blocks, column_rows = columns_of(columns_ptr, sequences, seq_q, HQ, BLOCK_M)
+        if ADD and not CAUSAL and not WINDOW:  # blocks of a head are at queries of their own, and go around
+            part = tl.cdiv(seq_q, BLOCK_M) * BLOCK_M
+            shift = start % part // BLOCK_M * BLOCK_M
+        if EDGE:  # keys behind the last one have products of 0, which no logarithm bounds
+            whole = tl.where(start + BLOCK_N > rows_kv, part, whole)
+        shape: tl.constexpr = (QK, OV, BLOCK_M, CAUSAL, WINDOW, CAP, OF_K, OF_V, COLUMNS, ADD)
+        more = (at_q[2], rows_q, keys, rows_kv if EDGE else 1 << 30, offset, window, scale, cap)
         for member in range(HQ // HKV):
             head = kv_head * (HQ // HKV) + member
             lse = lse_ptr + head.to(tl.int64) * m + at_q[0]
             sums = delta_ptr + head.to(tl.int64) * m + at_q[0]
-            read = (k, v, q_blocks, grad_blocks, lse, sums, head * D, head * V)
-            if CAUSAL or WINDOW:
-                of_k, of_v = _along_queries(of_k, of_v, *read, begin, whole, *more, *shape, True)
-            of_k, of_v = _along_queries(of_k, of_v, *read, whole, part, *more, *shape, False)
+            at_columns = (sequence * HQ + head) * column_rows
+            read = (k, v, q_blocks, grad_blocks, column_blocks, lse, sums, sums_ptr, head * D, head * V, at_columns)
+            if CAUSAL or WINDOW or EDGE:
+                of_k, of_v = _along_queries(of_k, of_v, *read, begin, whole, 0, *more, *shape, True)
+            of_k, of_v = _along_queries(of_k, of_v, *read, whole, part, shift, *more, *shape, False)
             if WINDOW:
-                of_k, of_v = _along_queries(of_k, of_v, *read, part, end, *more, *shape, True)
+                of_k, of_v = _along_queries(of_k, of_v, *read, part, end, 0, *more, *shape, True)
         stored = (at_kv[0], start, rows_kv, (sequence, sequences, seq_kv))
         if OF_K:
             store_parts(of_k_ptr, of_k, scale / LOG2E, *stored, kv_head * D, HKV * D, QK, VARLEN or SHARED == 0)

@@ -99,9 +99,10 @@ def run(team, queries, keys, hq, hkv, d, dtype="fp16", sinks=False, backward=Tru
     if not backward:
         return
     wants = {"wants_q": True, "wants_k": True, **({"wants_sinks": True} if more else {})}
-    with AttentionBackward(team, *sizes, dtype, varlen=varlen, **wants, **options, **tiles) as op:
-        of_v, *others = op(q, k, v, np.asarray(out), np.asarray(lse), grad, *numbers, **cu, **more)
-    if more:
-        check(others.pop(0), want[5], 1e-2)
-    for found, exactly in zip((*others, of_v), want[2:5]):
-        check(found, exactly, 1.5e-2 if dtype == "bf16" else 3e-3)
+    for any_order in (False, True):
+        with AttentionBackward(team, *sizes, dtype, varlen=varlen, any_order=any_order, **wants, **options, **tiles) as op:
+            of_v, *others = op(q, k, v, np.asarray(out), np.asarray(lse), grad, *numbers, **cu, **more)
+        if more:
+            check(others.pop(0), want[5], 1e-2)
+        for found, exactly in zip((*others, of_v), want[2:5]):
+            check(found, exactly, 1.5e-2 if dtype == "bf16" else 3e-3)

@@ -16,6 +16,8 @@ LARGE = [
     ((300,), (450,), 2, 1, 192, {"softcap": 2.0}),
     ((256,), (256,), 2, 1, 256, {"causal": True}),
     ((512,), (512,), 2, 1, 128, {"causal": True, "dtype": "fp8e4nv"}),
+    ((512,) * 2, (450,) * 2, 8, 4, 64, {"sinks": True}),
+    ((512,) * 2, (512,) * 2, 4, 2, 128, {"causal": True, "window": 200, "dtype": "bf16"}),
     # More blocks than multiprocessors, which programs share.
     ((384,) * 12, (384,) * 12, 8, 4, 128, {"causal": True, "dtype": "bf16"}),
     ((300,) * 16, (450,) * 16, 8, 8, 128, {"sinks": True}),

@@ -16,6 +16,8 @@ CASES = [
     ((70, 70, 70), (70, 70, 70), 3, 1, 64, {"causal": True}),
     ((70, 70, 70), (50, 50, 50), 2, 2, 64, {"causal": True, "window": 40}),
     ((32,), (80,), 4, 1, 64, {}),
+    ((128, 128), (100, 100), 4, 2, 64, {"dtype": "bf16"}),
+    ((128, 128), (128, 128), 2, 1, 128, {"causal": True}),
     ((37,), (61,), 2, 2, 64, {"causal": True}),
     ((61,), (37,), 2, 1, 64, {"causal": True}),
     ((61,), (37,), 1, 1, 64, {"causal": True, "top_left": True}),
@@ -140,9 +142,11 @@ def test_memory():
     def main(team):
         sizes = (100, 4, 2, 64, 64)
         made = [Attention(team, *sizes, "bf16"), Attention(team, *sizes, "fp8e4nv"), AttentionBackward(team, *sizes, "bf16")]
+        made += [AttentionBackward(team, *sizes, "bf16", softcap=1.0), AttentionBackward(team, *sizes, "bf16", any_order=True)]
         return [op.memory() for op in made]
 
-    locals_ = [0, 2 * 64 * 112, 4 * 4 * 100]
+    columns = 4 * 4 * 100 + 2 * 4 * 228 * 16
+    locals_ = [0, 2 * 64 * 112, columns, 4 * 4 * 100, columns + 4 * 4 * 228 * 64]
     assert tandem.launch(main, ranks=1).values[0] == [{"symmetric": 0, "local": local} for local in locals_]
 
 

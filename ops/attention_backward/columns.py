@@ -1,0 +1,67 @@
+"""What the products of a row of queries are less, the logarithm of its sum and the product of its result with its gradient, as columns of
+its own: three each, as a 16-bit number has too few digits. One more step of the products takes them away, where numbers that
+threads load would have to come before the products end."""
+
+import tandem
+import tandem.language as tl
+
+COLUMNS = tl.constexpr(16)  # as many as one step of a product takes
+ROWS = tl.constexpr(128)  # a head's rows of a sequence are filled up to a multiple of it
+
+
+@tandem.jit
+def factors(keys: tl.constexpr, first: tl.constexpr, dtype: tl.constexpr):
+    """What three columns from `first` on count, for each key: 64 of the first, and of what is left smaller and smaller pieces."""
+    column = tl.arange(0, COLUMNS)[None, :] + tl.zeros([keys, COLUMNS], tl.int32) - first
+    return tl.where(column == 0, -64.0, tl.where(column == 1, -(2.0**-5), tl.where(column == 2, -(2.0**-15), 0.0))).to(dtype)
+
+
+@tandem.jit
+def columns(
+    out_ptr,
+    grad_ptr,
+    lse_ptr,
+    delta_ptr,
+    columns_ptr,
+    sums_ptr,
+    by,
+    m,
+    seq_q,
+    HQ: tl.constexpr,
+    V: tl.constexpr,
+    BLOCK_V: tl.constexpr,
+    SUMS: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """delta[HQ, m], and the columns: those of the logarithms times `by`, and those of delta. SUMS: so many of each row become 0."""
+    block, head, sequence = tl.program_id(0), tl.program_id(1), tl.program_id(2).to(tl.int64)
+    row = block * BLOCK + tl.arange(0, BLOCK)
+    inside = row < seq_q
+    at = sequence * seq_q + row
+    v = tl.arange(0, BLOCK_V)[None, :]
+    elements = (at * HQ + head)[:, None] * V + v
+    out = tl.load(out_ptr + elements, mask=inside[:, None] & (v < V), other=0.0).to(tl.float32)
+    grad = tl.load(grad_ptr + elements, mask=inside[:, None] & (v < V), other=0.0).to(tl.float32)
+    delta = tl.sum(out * grad, 1)
+    at += head.to(tl.int64) * m
+    tl.store(delta_ptr + at, delta, mask=inside)
+    lse = tl.load(lse_ptr + at, mask=inside, other=0.0) * by
+    lse = tl.where(lse == -float("inf"), 0.0, lse)  # a query that sees no key
+    first_row = ((sequence * HQ + head) * tl.num_programs(0) + block) * BLOCK
+    if SUMS:
+        tl.store(sums_ptr + first_row * SUMS + tl.arange(0, BLOCK * SUMS), tl.zeros([BLOCK * SUMS], tl.float32))
+    column = tl.arange(0, COLUMNS)[None, :]
+    x = tl.where(column < 3, lse[:, None], tl.where(column < 6, delta[:, None], 0.0))
+    first = (x / 64).to(columns_ptr.dtype.element_ty)
+    rest = x - first.to(tl.float32) * 64
+    second = (rest * 2.0**5).to(first.dtype)
+    third = ((rest - second.to(tl.float32) / 2.0**5) * 2.0**15).to(first.dtype)
+    pieces = tl.where(column % 3 == 0, first, tl.where(column % 3 == 1, second, third))
+    tl.store(columns_ptr + (first_row + tl.arange(0, BLOCK))[:, None] * COLUMNS + column, pieces)
+
+
+@tandem.jit
+def columns_of(columns_ptr, sequences, seq_q, HQ: tl.constexpr, BLOCK: tl.constexpr):
+    """The descriptor of the columns of so many rows, and how many rows a head of a sequence has there."""
+    rows = tl.cdiv(seq_q, ROWS) * ROWS
+    return tl.make_tensor_descriptor(columns_ptr, [sequences * HQ * rows, COLUMNS], [COLUMNS, 1], [BLOCK, COLUMNS]), rows

@@ -36,13 +36,16 @@ def test_as_torch_calls_it(world):
     assert world.told == [("attention", (14, 4, 2, 64, 64), [10, 14, 2, 5], options, given)]
 
 
+@pytest.mark.parametrize("deterministic", [False, True])
 @pytest.mark.parametrize("has_sinks", [False, True])
-def test_gradients(world, has_sinks):
+def test_gradients(world, has_sinks, deterministic, monkeypatch):
+    monkeypatch.setattr(torch, "are_deterministic_algorithms_enabled", lambda: deterministic)
     q, k = heads(1, 6, 4, 64, requires_grad=True), heads(1, 6, 2, 64, requires_grad=True)
     sinks = torch.ones(4, requires_grad=True) if has_sinks else None
     tt.attention(q, k, k, enable_gqa=True, window=3, sinks=sinks).sum().backward()
     assert [told[0] for told in world.told] == ["attention", "attention_backward"]
     wants = {"wants_q": True, "wants_k": True, "window": 3, "top_left": True, **({"wants_sinks": True} if has_sinks else {})}
+    wants |= {} if deterministic else {"any_order": True}
     name, sizes, numbers, options, given = world.told[1]
     assert (sizes, numbers, options) == ((6, 4, 2, 64, 64), [6, 6, 1, 6], wants)
     assert given == [True] * 6 + [False] * 2 + [has_sinks] * 2 + [True] * 3

@@ -22,6 +22,8 @@ class _Attention(torch.autograd.Function):
         q, k, v, sinks, cu_q, cu_kv, out, lse = ctx.saved_tensors
         of_q, of_k, _, of_sinks = (needed or None for needed in ctx.needs_input_grad[:4])
         wants = {"wants_q": of_q, "wants_k": of_k, "wants_sinks": of_sinks}
+        if of_q and of_k and not torch.are_deterministic_algorithms_enabled():
+            wants["any_order"] = True
         more = {"cu_q": cu_q, "cu_kv": cu_kv, "sinks": sinks if of_sinks else None}
         backward = FUNCTIONS["attention_backward"]
         found = backward(q, k, v, out, lse, grad.contiguous(), ctx.batch, ctx.longest, **more, **wants, **dict(ctx.options))
@@ -62,7 +64,8 @@ def attention(
 
     Query i has its place at key i. `window`: it sees the keys less than this far from there; `softcap`: scores s become
     softcap * tanh(s / softcap); `sinks`[heads], fp32: scores that take their share of the weights; `scales`[3],
-    fp32: those of query, key and value of fp8e4nv."""
+    fp32: those of query, key and value of fp8e4nv. The gradient of `query` may have other last bits each time, as torch's, unless
+    `torch.use_deterministic_algorithms(True)` is said."""
     if attn_mask is not None or dropout_p:
         raise ValueError(
             f"`attention` has no {'`attn_mask`' if attn_mask is not None else '`dropout_p`'}; there are `is_causal` and `window`"

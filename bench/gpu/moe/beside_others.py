@@ -22,13 +22,36 @@ import tandem.torch as tt
 EXPERTS, TOP_K, MEMORY = 256, 8, 1 << 30
 
 
-def attempted(row, name, function, timed):
-    """The time of a call, or why there is none."""
-    try:
+def of_calls(function, calls=20):
+    """Microseconds of a call on the slowest rank, one call behind the other."""
+    torch.cuda.synchronize()
+    dist.barrier()
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    for _ in range(calls):
         function()
-        row[name] = in_graph(function, *timed)[0]
-    except (RuntimeError, AssertionError) as error:
-        row[name] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
+    end.record()
+    torch.cuda.synchronize()
+    time = torch.tensor(begin.elapsed_time(end) * 1000 / calls, device="cuda")
+    dist.all_reduce(time, dist.ReduceOp.MAX)
+    return round(time.item(), 2)
+
+
+def attempted(row, name, function, timed):
+    """The time of a call, or why there is none: in a graph, else, where it cannot be captured, of calls."""
+    for kind, time in (("", lambda: in_graph(function, *timed)[0]), ("_of_calls", lambda: of_calls(function))):
+        try:
+            with torch.cuda.stream(torch.cuda.current_stream()):
+                function()
+                row[name + kind] = time()
+            return
+        except (RuntimeError, AssertionError) as error:
+            row[name + kind] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
+
+
+def tell(row):
+    if dist.get_rank() == 0:
+        print(json.dumps(row), flush=True)
 
 
 def same(name, got, want):
@@ -144,8 +167,7 @@ def main():
         buffer, index = buffer_of(deep_ep, few, rows, given.columns, ranks), deep_ep.topk_idx_t
     tt.init(wait_timeout=20)
     rate = link_rate()
-    if rank == 0:
-        print(json.dumps({"gpu": torch.cuda.get_device_name(), "link_gbs": rate, "other": given.other}), flush=True)
+    tell({"gpu": torch.cuda.get_device_name(), "link_gbs": rate, "other": given.other})
     timed = (10, 20) if few else (5, 4)
     for m in rows:
         torch.manual_seed(rank)
@@ -157,10 +179,11 @@ def main():
             of_vdev(row, x, ids.to(index), weights, timed)
         elif few:
             low_latency(row, buffer, x, ids.to(index), weights, timed)
+        tell(row)
         for programs in [] if few else given.programs:
+            row = {"rows": m, "columns": given.columns, "ranks": ranks}
             normal(row, buffer, x, ids.to(index), weights, programs, timed)
-        if rank == 0:
-            print(json.dumps(row), flush=True)
+            tell(row)
     torch.cuda.synchronize()
     tt.release()
     if buffer:

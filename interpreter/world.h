@@ -52,6 +52,7 @@ struct Launch {
   int numWarps = 4;
   std::vector<LaunchArgument> arguments;
   bool cooperative = false;  // has a workspace of its own, as CUDA gives one (%envreg1, %envreg2)
+  bool dependent = false;    // may start before the stream's last launch ends, when all programs of that let it
   int team = 0;              // whose ranks are all that the kernel knows, by their numbers there
   // the host's line that called it, for reports; may be empty
   std::string hostFile;

@@ -103,7 +103,7 @@ struct KernelLaunch {
   int numWarps = 4;                     // the simulator's; a GPU kernel was compiled for its number
   std::span<const uint64_t> arguments;  // one 64-bit word each
   bool cooperative = false;             // all programs resident at once, or the launch fails
-  bool dependent = false;               // on GPUs may start before the stream's previous kernel ends
+  bool dependent = false;               // may start before the stream's previous kernel ends
   HostPlace place;
   int team = 0;  // the kernel's ranks are this team's, by their numbers there: one that has memory of its own
 };

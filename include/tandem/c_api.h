@@ -155,8 +155,7 @@ TANDEM_API int td_stream_beside(td_session*, int rank, int stream, int* beside);
  * owning it. */
 TANDEM_API int td_adopt_stream(td_session*, int rank, uint64_t handle, int* stream);
 #define TD_COOPERATIVE 1 /* all programs resident at once, or the launch fails */
-#define TD_DEPENDENT \
-  2 /* may start before the stream's previous kernel ends (gdc_launch_dependents); the simulator waits */
+#define TD_DEPENDENT 2   /* may start before the stream's previous kernel ends (gdc_launch_dependents) */
 /* arguments: one word for each of the program's; integers sign-extended, floats as their bits. The program is for
  * the rank's target. */
 TANDEM_API int td_launch(td_session*, int rank, int stream, td_program*, int grid_x, int grid_y, int grid_z,

@@ -28,7 +28,7 @@ struct LaunchConfig {
   bool cooperative = false;  // all programs resident at once, or the launch fails
   int maxRegisters = 0;      // of a GPU's thread; 0: as many as the kernel needs
   // May start when all programs of the stream's previous kernel have called gdc_launch_dependents; reads what that kernel
-  // writes only behind gdc_wait or a signal. The simulator starts it behind that kernel.
+  // writes only behind gdc_wait or a signal.
   bool dependent = false;
 };
 

@@ -65,6 +65,7 @@ class Checker : public AccessObserver {
   void forget(const Collective& meeting) override;
   void gridBarrierArrives(const Run& run) override;
   void gridBarrierLeaves(const Run& run) override;
+  void waitedFor(const Run& run, EventId event) override;
   void gridStarts(const Stream& stream) override;
   void gridEnds(const Stream& stream) override;
   void programStarts(const Run& run, const Stream& stream) override;

@@ -397,6 +397,10 @@ Checker::Missing Checker::missingBetween(const View& v, const Stamp& now, const 
     return "no barrier of the ranks orders it with the host's access (M12)";
   if (me.kind == ActorKind::Program && other.kind == ActorKind::Program && me.grid == other.grid)
     return "two programs of one kernel have no order but by signals and atomics (M13)";
+  auto streamOf = [&](const Actor& a) { return actors_[actors_.grids[a.grid].stream].number; };
+  if (me.rank == other.rank && me.kind == ActorKind::Program && other.kind == ActorKind::Program &&
+      streamOf(me) == streamOf(other))
+    return "one kernel may start before the other ends, and no `gdc_wait` lies between (M13)";
   if (me.rank == other.rank) return "the two kernels run on streams that no event orders (M13)";
   return "no signal, barrier or atomic orders them (M5, M6, M12)";
 }

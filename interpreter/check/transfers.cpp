@@ -136,6 +136,14 @@ void Checker::gridBarrierArrives(const Run& run) {
   ++p.time;
 }
 
+void Checker::waitedFor(const Run& run, EventId event) {
+  flush();
+  ProgramState& p = stateOf(run);
+  p.common.join(events_[event]);
+  p.met.join(events_[event]);
+  p.meetEarlyLoads();
+}
+
 void Checker::gridBarrierLeaves(const Run& run) {
   ProgramState& p = stateOf(run);
   p.common.join(gridMeetings_[p.grid]);

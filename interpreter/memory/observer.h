@@ -92,6 +92,7 @@ class AccessObserver {
   virtual void forget(const Collective& meeting) = 0;
   virtual void gridBarrierArrives(const Run& run) = 0;
   virtual void gridBarrierLeaves(const Run& run) = 0;
+  virtual void waitedFor(const Run& run, EventId event) = 0;
 
   // --- grids and streams ---
   virtual void gridStarts(const Stream& stream) = 0;

@@ -16,6 +16,8 @@ bool World::Impl::startGrid(Stream& s) {
   grid->prepared = slot.get();
   grid->stream = &s;
   grid->number = uint32_t(item.done);
+  grid->before = item.before;
+  grid->behind = item.behind;
   grid->startNs = grid->endNs = s.clockNs + m.clock.launch();
   uint64_t count = 1;
   for (int32_t d : grid->launch.grid) count *= uint64_t(std::max(d, 0));
@@ -30,6 +32,7 @@ bool World::Impl::startGrid(Stream& s) {
   ++m.counters.launches;
   if (m.observer) m.observer->gridStarts(s);
   s.grid = std::move(grid);
+  if (s.grid->behind && m.observer) m.observer->records(s, s.grid->behind->began);
   if (count == 0) return false;
   ranks[size_t(s.rank)].starting.push_back(s.grid.get());
   m.block(s, Blocked::No);
@@ -74,6 +77,7 @@ void World::Impl::startRun(Grid& g, int slot) {
   run->slot = slot;
   run->launch = g.number;
   run->lastTurn = 0;
+  run->letsGo = false;
   run->priority = 0;
   run->grids = g.launch.grid;
   uint32_t x = uint32_t(g.launch.grid[0]), y = uint32_t(g.launch.grid[1]);
@@ -132,7 +136,10 @@ void World::Impl::finishRun(Run& run) {
   run.runId = 0;
   freeRuns.push_back(&run);
   fillSlots(run.rank);
-  if (--g.running == 0 && g.next == g.order.size()) m.makeRunnable(*g.stream);
+  if (--g.running == 0 && g.next == g.order.size())
+    m.makeRunnable(*g.stream);
+  else
+    letDependentsGo(m, run);
 }
 
 }  // namespace tandem::interpreter

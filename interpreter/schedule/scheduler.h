@@ -58,6 +58,8 @@ struct World::Impl {
 
   // --- streams (stream.cpp) ---
   void enqueue(int rank, StreamId stream, StreamItem item);
+  void enqueue(Stream& s, StreamItem item);
+  bool startsEarly(Stream& s, StreamItem& item);
   void turnOfStream(Stream& s);
   Accessor accessorOf(Stream& s, const char* what);
   void finishItem(Stream& s);

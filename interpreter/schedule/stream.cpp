@@ -46,10 +46,45 @@ Accessor World::Impl::accessorOf(Stream& s, const char* what) {
 
 void World::Impl::enqueue(int rank, StreamId stream, StreamItem item) {
   Stream& s = *ranks[size_t(rank)].streams[stream];
-  item.hostLocation = ranks[size_t(rank)].hostLocation;
+  if (!startsEarly(s, item)) enqueue(s, std::move(item));
+}
+
+void World::Impl::enqueue(Stream& s, StreamItem item) {
+  item.hostLocation = ranks[size_t(s.rank)].hostLocation;
   s.items.push_back(std::move(item));
   if (m.observer) m.observer->enqueued(s);
   if (s.items.size() == 1) m.makeRunnable(s);
+}
+
+// On a stream of its own beside this one, which waits for it. Where somebody chooses the schedule, it starts in its turn.
+bool World::Impl::startsEarly(Stream& s, StreamItem& item) {
+  if (!item.launch.dependent || m.options.chooser || s.items.empty() || s.items.back().kind != ItemKind::Launch)
+    return false;
+  StreamItem& last = s.items.back();
+  auto early = std::make_shared<Early>();
+  for (EventId* event : {&early->began, &early->end}) {
+    *event = events.size();
+    events.emplace_back();
+  }
+  last.behind = item.before = early;
+  if (Grid* g = s.items.size() == 1 ? s.grid.get() : nullptr) {
+    g->behind = early;
+    if (m.observer) m.observer->records(s, early->began);
+    letDependentsGo(m, *g);
+  }
+  if (!s.beside) {
+    s.beside = std::make_unique<Stream>();
+    s.beside->isStream = true;
+    s.beside->rank = s.rank;
+    s.beside->id = s.id;
+  }
+  EventId done = events.size();
+  events.emplace_back();
+  enqueue(*s.beside, {.kind = ItemKind::WaitEarly, .before = early});
+  enqueue(*s.beside, std::move(item));
+  enqueue(*s.beside, {.kind = ItemKind::Record, .event = done});
+  enqueue(s, {.kind = ItemKind::WaitEvent, .event = done});
+  return true;
 }
 
 void World::Impl::finishItem(Stream& s) {
@@ -85,8 +120,24 @@ void World::Impl::turnOfStream(Stream& s) {
       s.clockNs = std::max(s.clockNs, s.grid->endNs);
       if (Allocation* freed = nullptr; s.grid->workspace) m.arena.release(s.rank, s.grid->workspace, &freed);
       if (m.options.trace) m.trace.spans.back().endNs = s.clockNs;
+      if (Early* early = s.grid->behind.get()) {
+        if (m.observer) m.observer->records(s, early->end);
+        early->ended = true;
+        early->endNs = s.clockNs;
+        for (Task* t : std::exchange(early->waiting, {})) m.wake(*t);
+      }
       s.grid.reset();
       return finishItem(s);
+    case ItemKind::WaitEarly: {
+      Early& early = *item.before;
+      if (!early.mayStart && !early.ended) {
+        early.waiting.push_back(&s);
+        return m.block(s, Blocked::Launch);
+      }
+      s.clockNs = std::max(s.clockNs, early.mayStart ? early.startNs : early.endNs);
+      if (m.observer) m.observer->waitedFor(s, early.mayStart ? early.began : early.end);
+      return finishItem(s);
+    }
     case ItemKind::Copy:
     case ItemKind::Set: return turnOfCopy(s);
     case ItemKind::SignalWrite: {

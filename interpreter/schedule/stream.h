@@ -6,6 +6,14 @@ namespace tandem::interpreter {
 
 struct Stream;
 
+// Between a launch and the next one on its stream, which may start before it ends.
+struct Early {
+  bool mayStart = false, ended = false;
+  int64_t startNs = 0, endNs = 0;
+  EventId began = 0, end = 0;  // of the launch before, as the observer knows them
+  std::vector<Task*> waiting;
+};
+
 // One launch under way.
 struct Grid {
   Launch launch;
@@ -14,11 +22,28 @@ struct Grid {
   Stream* stream = nullptr;
   std::vector<uint32_t> order;  // program numbers in the order they start
   size_t next = 0, running = 0;
-  Address workspace = 0;  // of a cooperative launch, once a program has asked for it
+  size_t letGo = 0;                       // programs that let the next launch go, or have ended
+  std::shared_ptr<Early> before, behind;  // null: none
+  Address workspace = 0;                  // of a cooperative launch, once a program has asked for it
   int64_t startNs = 0, endNs = 0;
 };
 
-enum class ItemKind : uint8_t { Launch, Copy, Set, SignalWrite, SignalWait, Barrier, Record, WaitEvent, Callback };
+// What follows a launch, if it may, starts once all its programs have let it go or have ended.
+void letDependentsGo(Machine& m, Grid& grid);
+void letDependentsGo(Machine& m, Run& run);
+
+enum class ItemKind : uint8_t {
+  Launch,
+  Copy,
+  Set,
+  SignalWrite,
+  SignalWait,
+  Barrier,
+  Record,
+  WaitEvent,
+  Callback,
+  WaitEarly
+};
 
 struct StreamItem {
   ItemKind kind{};
@@ -34,13 +59,15 @@ struct StreamItem {
   Compare compare{};
   int team = 0;
   EventId event = 0;
+  std::shared_ptr<Early> before{}, behind{};  // of a launch
   std::function<void()> callback{};
 };
 
 struct Stream : Task {
   StreamId id = 0;
   std::deque<StreamItem> items;
-  std::unique_ptr<Grid> grid;  // of the head, while it runs
+  std::unique_ptr<Grid> grid;      // of the head, while it runs
+  std::unique_ptr<Stream> beside;  // where launches that may start early run
   int64_t itemBeganNs = -1;
   uint32_t hostLocation = kNoLocation;  // of the item that has its turn
 };

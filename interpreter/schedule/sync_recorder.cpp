@@ -102,6 +102,9 @@ void SyncRecorder::gridBarrierArrives(const Run& run) {
   atGridBarrier(run, SyncKind::Update);
   if (checker_) checker_->gridBarrierArrives(run);
 }
+void SyncRecorder::waitedFor(const Run& run, EventId event) {
+  if (checker_) checker_->waitedFor(run, event);
+}
 void SyncRecorder::gridBarrierLeaves(const Run& run) {
   atGridBarrier(run, SyncKind::Read);
   if (checker_) checker_->gridBarrierLeaves(run);

@@ -151,8 +151,9 @@ std::string signalName(Machine& m, Address address) {
 }
 
 std::string itemText(const Stream& s) {
-  static const char* const words[] = {"launch",  "copy",         "fill",       "signal write", "signal wait",
-                                      "barrier", "event record", "event wait", "callback"};
+  static const char* const words[] = {
+      "launch",  "copy",         "fill",       "signal write", "signal wait",
+      "barrier", "event record", "event wait", "callback",     "start of a dependent launch"};
   return words[size_t(s.items.front().kind)];
 }
 
@@ -181,6 +182,7 @@ Diagnostic waiterNote(Machine& m, Task& t) {
     case Blocked::Barrier: what += " is in a barrier: " + absentText(*t.collective); break;
     case Blocked::Collective: what += " is in a collective: " + absentText(*t.collective); break;
     case Blocked::Event: what += " waits for an event that is not recorded"; break;
+    case Blocked::Launch: what += " waits for the end of the stream's previous kernel"; break;
     case Blocked::No: break;
   }
   if (!t.isStream && t.blocked != Blocked::No) {

@@ -38,7 +38,7 @@ struct AwaitedSignal {
   bool valueUsed = false;   // the program uses the value that ended the wait
 };
 
-enum class Blocked : uint8_t { No, Signal, Spin, NamedBarrier, Barrier, Collective, Event, GridBarrier };
+enum class Blocked : uint8_t { No, Signal, Spin, NamedBarrier, Barrier, Collective, Event, GridBarrier, Launch };
 
 // Something the scheduler can pick: a program or a stream.
 struct Task {
@@ -116,6 +116,7 @@ struct Run : Task {
   int slot = 0;
   uint32_t launch = 0;  // the number of the rank's launch
   int team = 0;         // that the launch runs on
+  bool letsGo = false;  // the next launch, where that may start early
   std::array<int32_t, 3> id{0, 0, 0};
   std::array<int32_t, 3> grids{1, 1, 1};
   uint64_t runId = 0;  // unique in the world; pending puts name their issuer by it

@@ -59,3 +59,51 @@ def reset_before_the_last_add(team, fixed):
         copies.signal_write(brought, 0)  # <-- reset_before_the_last_add
         copies.copy(to, out)
         team.stream.wait_event(copies.record_event())
+
+
+@tandem.jit
+def lets_go(x_ptr, told_ptr, N: tl.constexpr):
+    tl.extra.cuda.gdc_launch_dependents()
+    o = tl.program_id(0) * N + tl.arange(0, N)
+    tl.store(x_ptr + o, o)  # <-- dependent_too_early
+    dl.notify(told_ptr, dl.rank(), signal=1, sig_op="add", comm_scope="intra_node")
+
+
+@tandem.jit
+def depends(x_ptr, y_ptr, told_ptr, awaited, N: tl.constexpr, WAITS: tl.constexpr):
+    if WAITS:
+        tl.extra.cuda.gdc_wait()
+    token = dl.wait(told_ptr, 1, "gpu", "acquire", waitValue=awaited, compare="ge")
+    o = tl.program_id(0) * N + tl.arange(0, N)
+    tl.store(y_ptr + o, tl.load(dl.consume_token(x_ptr, token) + o))  # <-- dependent_too_early
+    tl.extra.cuda.gdc_wait()
+
+
+@pair("race", "M13", ranks=(1, 2))
+def dependent_too_early(team, fixed):
+    """It waits for the launch before it, or for all that this tells."""
+    x, y, told = team.zeros(4 * N, "int32", name="x"), team.zeros(4 * N, "int32"), team.zeros(1, "int64", name="told")
+    for call in range(2):
+        lets_go[(4,)](x, told, N)
+        waits = fixed and call == 0
+        depends[(4,)](x, y, told, 4 * (call + 1) if fixed and not waits else 0, N, waits, launch_pdl=True)
+
+
+@tandem.jit
+def waits_for_host(flag_ptr):
+    tl.extra.cuda.gdc_launch_dependents()
+    dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)  # <-- dependent_of_what_never_ends
+
+
+@tandem.jit
+def waits_for_launch():
+    tl.extra.cuda.gdc_wait()
+
+
+@pair("deadlock", None, ranks=(1,))
+def dependent_of_what_never_ends(team, fixed):
+    flag, other = team.zeros(1, "int64", name="flag"), team.new_stream()
+    waits_for_host[(1,)](flag)
+    waits_for_launch[(2,)](launch_pdl=True)
+    if fixed:
+        other.signal_write(flag, 1)

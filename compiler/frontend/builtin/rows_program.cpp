@@ -46,7 +46,7 @@ static Value capabilityAtLeast(Context& c, const Arguments& a) {
 
 // A kernel of several blocks a program starts when its inputs are complete, and so does the one behind it.
 static Value gridControl(Context& c, const std::string& what) {
-  if (c.options.target != "sim" && capability(c) >= 90 && c.options.numCtas == 1)
+  if ((c.options.target == "sim" || capability(c) >= 90) && c.options.numCtas == 1)
     tile::InlineAsmOp::create(c.builder, c.loc(), mlir::TypeRange{c.builder.getI32Type()},
                               "griddepcontrol." + what + ";\n\tmov.b32 $0, 0;", "=r", false, 1, mlir::ValueRange{});
   return None{};

@@ -41,7 +41,7 @@ BOTH = "part = pid * 2 + (at == item).to(tl.int32)"
 PLANTED = {
     "gathered by the last but one": ((DECODE, COUNT, COUNT.replace(" + 1", "")), "race|uninitialised", "of_parts"),
     "count not put back": ((DECODE, RESET, ARRIVES), "race|uninitialised|deadlock", ""),
-    "told before it is stored": ((DECODE, PARTS, BEFORE + PARTS), "race|uninitialised", "parts_ptr"),
+    "told twice, before it is stored, too": ((DECODE, PARTS, BEFORE + PARTS), "race|uninitialised|deadlock", ""),
     "relaxed arrival": ((DECODE, TELLS, TELLS.replace("acq_rel", "relaxed")), "race", "counts_ptr"),
     "narrow arrival": ((DECODE, TELLS, TELLS.replace("gpu", "cta")), "race|scope", "counts"),
     "one place for both parts": ((DECODE, BOTH, "part = pid * 2"), "race|uninitialised", "stats_ptr"),

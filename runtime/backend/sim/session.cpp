@@ -245,6 +245,7 @@ void Session::launch(int rank, StreamId stream, const KernelLaunch& launch) {
   queued.grid = launch.grid;
   queued.numWarps = launch.numWarps;
   queued.cooperative = launch.cooperative;
+  queued.dependent = launch.dependent;
   queued.team = launch.team;
   for (uint64_t bits : launch.arguments) queued.arguments.push_back({bits});
   queued.hostFile = launch.place.file;

@@ -59,7 +59,13 @@ void fence(Assembler& a) {
   emitFence(a, semantic == "sc" ? Semantic::SeqCst : Semantic::AcqRel, *scope);
 }
 
-// Instructions about time and about launches before or after this one change nothing in memory.
+void gridControl(Assembler& a) {
+  bool waits = a.take("wait");
+  if (!waits && !a.take("launch_dependents")) a.fail("it needs `.wait` or `.launch_dependents`");
+  a.emitOnly({Op::GridControl}, {}, imm::GridControl{.waits = waits});
+}
+
+// An instruction about time changes nothing in memory.
 void pass(Assembler& a) { a.takePrefixed(""); }
 
 void trap(Assembler& a) {
@@ -77,7 +83,7 @@ void addThreads(PtxTable& table) {
   table["fence"] = {fence, Effect::Threads};
   table["trap"] = {trap, Effect::Memory};
   table["nanosleep"] = {pass};
-  table["griddepcontrol"] = {pass};
+  table["griddepcontrol"] = {gridControl, Effect::Memory};
 }
 
 }  // namespace tandem::lower

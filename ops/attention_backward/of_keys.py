@@ -10,6 +10,14 @@ from ops.device.attention import store_parts, turns_of, zero_parts
 
 
 @tandem.jit
+def _of_weights(v, grad0, grad1, OV: tl.constexpr):
+    out = tl.dot(v[0], grad0.T)
+    if OV[1]:
+        out = tl.dot(v[1], grad1.T, out)
+    return out
+
+
+@tandem.jit
 def _along_queries(
     of_k,
     of_v,
@@ -65,27 +73,24 @@ def _along_queries(
         if QK[1]:
             q1 = q_blocks[1].load([at, q_column + QK[0]])
             scores = tl.dot(k[1], q1.T, scores)
+        grad0, grad1 = grad_blocks[0].load([at, grad_column]), 0
+        if OV[1]:
+            grad1 = grad_blocks[1].load([at, grad_column + OV[0]])
         if COLUMNS:
             scores = tl.dot(of_lse, columns.T, scores)
+            if OF_K:  # goes on while exponentials are made, for which registers are left here
+                of_p = tl.dot(of_delta, columns.T, _of_weights(v, grad0, grad1, OV))
         scores, slope = slope_of(scores * scale, cap, CAP)
         p = tl.math.exp2(scores if COLUMNS else scores - (lse * LOG2E)[None, :])
         if MASK:
             p = tl.where(seen((i + offset)[None, :], keys[:, None], n, window, CAUSAL, WINDOW), p, 0.0)
-        grad0 = grad_blocks[0].load([at, grad_column])
-        if OV[1]:
-            grad1 = grad_blocks[1].load([at, grad_column + OV[0]])
         if OF_V:
             of_v0 = tl.dot(p.to(grad0.dtype), grad0, of_v0)
             if OV[1]:
                 of_v1 = tl.dot(p.to(grad0.dtype), grad1, of_v1)
         if OF_K:
-            of_p = tl.dot(v[0], grad0.T)
-            if OV[1]:
-                of_p = tl.dot(v[1], grad1.T, of_p)
-            if COLUMNS:
-                of_p = tl.dot(of_delta, columns.T, of_p)
-            else:
-                of_p -= tl.load(delta_ptr + i, mask=i < rows, other=0.0)[None, :]
+            if not COLUMNS:
+                of_p = _of_weights(v, grad0, grad1, OV) - tl.load(delta_ptr + i, mask=i < rows, other=0.0)[None, :]
             of_scores = (p * of_p * slope).to(q0.dtype)
             if ADD:
                 add(sums_ptr + (column_row + start).to(tl.int64) * k[0].shape[1], tl.dot(of_scores.T, k[0]))

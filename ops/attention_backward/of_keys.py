@@ -93,10 +93,12 @@ def _along_queries(
                 of_p = _of_weights(v, grad0, grad1, OV) - tl.load(delta_ptr + i, mask=i < rows, other=0.0)[None, :]
             of_scores = (p * of_p * slope).to(q0.dtype)
             if ADD:
-                add(sums_ptr + (column_row + start).to(tl.int64) * k[0].shape[1], tl.dot(of_scores.T, k[0]))
+                part = tl.dot(of_scores.T, k[0])
             of_k0 = tl.dot(of_scores, q0, of_k0)
             if QK[1]:
                 of_k1 = tl.dot(of_scores, q1, of_k1)
+            if ADD:  # while the last product goes on
+                add(sums_ptr + (column_row + start).to(tl.int64) * k[0].shape[1], part)
     return (of_k0, of_k1), (of_v0, of_v1)
 
 

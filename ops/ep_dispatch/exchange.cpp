@@ -107,6 +107,9 @@ Exchange::Exchange(const Table& table, Team& team, Memory& memory, const Exchang
   int64_t ofRow = cdiv(packets, kLanes), scaleSlots = dtype == DType::Float8E4NV ? 1 : 0;
   isBeside_ = isThroughput(config, sizes.maxM);
   if (isBeside_) others_ = 0;
+  if (int room = team.residentPrograms(); others_ >= room)
+    throw Error("`" + table.name + "`: mode latency needs " + std::to_string(others_ + 1) +
+                " programs at once, a rank has room for " + std::to_string(room));
   int64_t most = config.programs ? config.programs : simulated ? kSimulatedPrograms : team.residentPrograms();
   most = std::max<int64_t>(std::min<int64_t>(most, team.residentPrograms() - others_), 1);
   Tile tile =

@@ -335,6 +335,12 @@ def test_errors(sizes, m, message):
         tandem.launch(main, ranks=2)
 
 
+def test_no_room_for_those_who_tell():
+    """A rank that moved rows alone would wait for programs that never start."""
+    with pytest.raises(RuntimeError, match="`ep_dispatch`: mode latency needs 2 programs at once, a rank has room for 1"):
+        tandem.launch(lambda team: EpDispatch(team, 2, 8, 4, 2, "fp32"), ranks=2, slots_per_rank=1)
+
+
 @pytest.mark.parametrize(
     "options, more, message",
     [

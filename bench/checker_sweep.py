@@ -27,6 +27,8 @@ from tandem.ops import (
     AllToAll,
     AllToAllOutGemm,
     Broadcast,
+    EpCombine,
+    EpDispatch,
     FlashDecode,
     GemmAllReduce,
     GemmReduceScatter,
@@ -48,7 +50,7 @@ from tandem.ops import (
 )
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
+sys.path[:0] = [str(ROOT), str(ROOT / "docs"), str(ROOT / "ops/ep_dispatch/test"), str(ROOT / "ops/dispatch_moe/test")]
 CALLS = 3  # on one operator, nothing waits between them
 
 
@@ -79,12 +81,15 @@ def all_reduce(way):
     return main
 
 
-def reduce_scatter(team):
-    op = ReduceScatter(team, 40, 24, "fp32", programs=3, num_warps=1, chunk_bytes=256)
-    parts = [[_numbers((40 - 13 * call, 24), call, rank) for rank in range(team.size)] for call in range(CALLS)]
-    given = [team.local_from_array(xs[team.rank]) for xs in parts]
-    _expect([op(x, len(xs[0])) for x, xs in zip(given, parts)], [_rows(sum(xs), team) for xs in parts])
-    op.close()
+def reduce_scatter(packets_bytes):
+    def main(team):
+        op = ReduceScatter(team, 40, 24, "fp32", programs=3, num_warps=1, chunk_bytes=256, packets_bytes=packets_bytes)
+        parts = [[_numbers((40 - 13 * call, 24), call, rank) for rank in range(team.size)] for call in range(CALLS)]
+        given = [team.local_from_array(xs[team.rank]) for xs in parts]
+        _expect([op(x, len(xs[0])) for x, xs in zip(given, parts)], [_rows(sum(xs), team) for xs in parts])
+        op.close()
+
+    return main
 
 
 def all_gather(packets_bytes):
@@ -285,6 +290,40 @@ def _layer(team, op, case, route):
     return op(_rows(case.x, team), case.up[team.rank], case.down[team.rank], route, case.m), _rows(case.result(), team)
 
 
+def _layers(team, columns):
+    """Of any numbers of tokens on the ranks, whose slots may be dropped."""
+    from ep_reference import Layer
+
+    draw = np.random.default_rng(0)
+    counts = [[int(n) for n in draw.integers(0, 4, team.size)] for _ in range(CALLS)]
+    layers = [Layer(of, 3, columns, 3 * team.size, 2, "fp32", seed) for seed, of in enumerate(counts)]
+    return (layers[0].most, columns, layers[0].experts, layers[0].top_k, "fp32"), layers
+
+
+def experts_apart(align=None, **options):
+    """Dispatch and combine; with `align` rows come by expert."""
+    from ep_reference import run
+
+    def main(team):
+        sizes, layers = _layers(team, 77)
+        padded = {"align": align} if align else {}
+        with (
+            EpDispatch(team, *sizes, **options, **padded, **({"by_expert": True} if align else {})) as dispatch,
+            EpCombine(team, *sizes, **options, **padded) as combine,
+        ):
+            for layer in layers:
+                run(team, layer, dispatch, combine, align)
+
+    return main
+
+
+def fused_experts(team):
+    from fused_reference import Experts, run
+
+    _, layers = _layers(team, 64)
+    run(team, layers, Experts(layers[0], 16), 16)
+
+
 def route_scores(team):
     """The experts of the highest scores, and their softmax."""
     m, count, top_k = 21, 5, 2
@@ -399,8 +438,8 @@ def programs():
     for way in ("one_shot", "two_shot_packets", "two_shot"):
         yield f"all_reduce {way}", all_reduce(way)
         yield f"all_reduce_norm {way}", all_reduce_norm(way)
-    yield "reduce_scatter", reduce_scatter
     for packets_bytes in (0, 1 << 20):
+        yield f"reduce_scatter {'packets' if packets_bytes else 'chunks'}", reduce_scatter(packets_bytes)
         yield f"all_gather {'packets' if packets_bytes else 'copies'}", all_gather(packets_bytes)
     yield "gemm_ar packets", gemm_all_reduce(packets_bytes=1 << 30)
     yield "gemm_ar one_shot", gemm_all_reduce(packets_bytes=0, one_shot_bytes=1 << 30)
@@ -423,6 +462,10 @@ def programs():
     yield "moe_rs", experts(_scattered, MoeRs, swapped=True)
     yield "moe_ar", experts(_summed, MoeAr, swapped=True)
     yield "moe_mlp", experts(_layer, MoeMlp, swapped=True)
+    for mode in ("latency", "throughput"):
+        yield f"ep {mode}", experts_apart(mode=mode)
+        yield f"ep by expert {mode}", experts_apart(4, mode=mode)
+    yield "dispatch_moe, moe_combine", fused_experts
     q = np.zeros((2, 1, 2, 64), np.float16)
     yield "flash_decode", _decode(FlashDecode, (2, 1, 2, 2, 64, 4, 8, 2), (2, 64), lambda op, kv, *at: op(q, kv, kv, *at, 2))
     latent = lambda op, kv, *at: op(q[:, :, :1], q[:, :, :1, :32], kv, *at, 2)
@@ -445,7 +488,8 @@ def found_in(main, ranks, seed, slots=None):
 
 def resident(name, seed):
     """Operators work with few resident programs; the programs of examples and guides wait for each other and need them all."""
-    return None if name.startswith(("examples/", "guide: ")) else (None, 1, 2, None)[seed // len(POLICIES) % 4]
+    few = None if name.startswith(("examples/", "guide: ")) else (None, 1, 2, None)[seed // len(POLICIES) % 4]
+    return 2 if few == 1 and name.startswith("ep ") else few  # one more tells the others of slots
 
 
 def main():

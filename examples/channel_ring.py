@@ -18,7 +18,7 @@ ROWS, COLUMNS, INNER, BLOCK = 40, 48, 32, 16  # rows of a rank, columns, inner s
 TILES, ORDERS, RESOURCES = [8, 16, 32], ["rows", "columns", "backwards"], ["push", "pull"]
 
 
-@tandem.jit
+@tandem.jit(do_not_specialize=["call"])  # it grows with each call
 def product_ring(
     a_ptr, b_ptr, out_ptr, parts_ptr, words_ptr, begun_ptr, call, m, n, k, shard_rows,
     TILE: tl.constexpr, BLOCK: tl.constexpr, ORDER: tl.constexpr, RESOURCE: tl.constexpr,

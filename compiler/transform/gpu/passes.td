@@ -109,11 +109,11 @@ def AccumulateProducts : KernelPass<"accumulate-products"> {
 def GroupPrograms : KernelPass<"group-programs"> {
   let summary = "let programs of a product go through its tiles in groups of rows";
   let description = [{
-    Blocks start in the order of their numbers. Where a program takes the number of its row of tiles as the quotient by the columns, and its
-    column as the remainder, those that run together have few rows and all columns: a wide right operand is read from memory again for each
-    few rows. In groups of eight rows, column by column, they read as much of both operands. In an overlapped kernel a group has no more rows
-    than a rank's share. Only in kernels with a product in a loop, one operand's addresses of the row and the other's of the column; not
-    where programs may wait for one another.
+    Blocks start in the order of their numbers. Where a program takes its row of tiles as the quotient by the columns, and its column as
+    the remainder, those that run together have few rows and all columns: a wide right operand is read from memory again for each few
+    rows. In groups of eight rows, column by column, they read as much of both operands. In an overlapped kernel a group has no more
+    rows than a rank's share. Only in kernels with a product in a loop, one operand's addresses of the row and the other's of the
+    column; not where programs may wait for one another.
   }];
   let dependentDialects = ["::tandem::dist::DistDialect", "::mlir::arith::ArithDialect"];
 }

@@ -6,6 +6,7 @@ import random
 import re
 
 import authors_kernels
+import hard_kernels
 import numpy as np
 import odd_kernels
 import pytest
@@ -165,7 +166,8 @@ REFUSALS = [(kernel, end) for kernel in authors_kernels.ALL for end in kernel.ca
 
 @pytest.mark.parametrize("kernel, end", REFUSALS, ids=[f"{kernel.__name__}-{end}" for kernel, end in REFUSALS])
 def test_refused_at_the_line(kernel, end):
-    file = pathlib.Path((odd_kernels if kernel in odd_kernels.ODD else authors_kernels).__file__)
+    other = [module for module, kernels in [(odd_kernels, odd_kernels.ODD), (hard_kernels, hard_kernels.HARD)] if kernel in kernels]
+    file = pathlib.Path((other or [authors_kernels])[0].__file__)
     text = file.read_text().split("\n")
     first = next(i for i, line in enumerate(text) if line.startswith(f"def {kernel.__name__}("))
     line = next(i for i, one in enumerate(text, 1) if i > first and one.endswith(f"# REFUSED {end}"))

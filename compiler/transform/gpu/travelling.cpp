@@ -15,9 +15,10 @@ InFlightDiagnostic refuse(Operation* access, Operation* memory, StringRef why) {
   return error;
 }
 
-static void refusePlaces(Operation* access, Operation* memory, StringRef why) {
+// `base` is where the places begin, if they are known from there on.
+static void refusePlaces(Operation* access, Operation* memory, Value base, StringRef why) {
   InFlightDiagnostic error = refuse(access, memory, why);
-  if (Operation* from = unfollowed(access->getOperand(0)))
+  if (Operation* from = base ? base.getDefiningOp() : unfollowed(access->getOperand(0)))
     error.attachNote(from->getLoc()) << "its places cannot be followed beyond this";
 }
 
@@ -41,7 +42,8 @@ std::optional<std::vector<TravellingAccess>> accessesOf(Operation* memory, const
   for (Operation* op : *ops) {
     if (!mayUse(op)) return refuse(op, memory, errors.forbidden), std::nullopt;
     std::optional<analysis::StridedAccess> access = accessOf(op, axes);
-    if (!access || access->base != pointer) return refusePlaces(op, memory, errors.noBox), std::nullopt;
+    if (!access || access->base != pointer)
+      return refusePlaces(op, memory, access ? access->base : Value(), errors.noBox), std::nullopt;
     accesses.push_back({op, *access});
   }
   return accesses;

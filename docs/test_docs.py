@@ -76,7 +76,7 @@ def test_help_describes_a_builtin():
     import tandem.dist as dl
 
     text = pydoc.render_doc(dl.wait, renderer=pydoc.plaintext)
-    assert "wait(barrierPtrs, numBarriers, scope, semantic, waitValue=1, compare='eq')" in text
+    assert "wait(barrierPtrs, numBarriers, scope, semantic, waitValue=1, compare='eq', stays=False)" in text
     assert "Executed by all threads of the program together. Memory model: M6." in text
     assert "OpenSHMEM: `shmem_int64_wait_until_all`. Triton-distributed: `triton_dist.language.wait`." in text
 

@@ -90,7 +90,7 @@ class BlockChannel:
         for channel in range(first // self.channel_rows, tl.cdiv(tl.minimum(last, rows), self.channel_rows)):
             row = channel * self.channel_rows
             all_there = arrivals_of(rows - row, self.channel_rows, self.producer_rows) * self.columns
-            token = dl.wait(self.word(rank, row), 1, "sys", "acquire", waitValue=self.call * all_there, compare="ge")
+            token = dl.wait(self.word(rank, row), 1, "sys", "acquire", waitValue=self.call * all_there, compare="ge", stays=True)
         return token
 
     @tandem.jit

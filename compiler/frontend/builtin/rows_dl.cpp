@@ -1,4 +1,5 @@
 // Ranks, symmetric addresses, waits and tokens: `triton_dist.language`.
+#include "compiler/dialect/dist/attributes.h"
 #include "compiler/frontend/builtin/operands.h"
 
 using namespace tandem::frontend::semantic;
@@ -42,6 +43,7 @@ static Value waitRow(Context& c, const Arguments& a) {
     c.fail("argument-value", "`semantic` is `release`, but a wait only reads; use `acquire`");
   auto op = dist::WaitOp::create(c.builder, c.loc(), barriers.value, count, value, scope(c, a["scope"], "scope"), sem,
                                  comparison(c, a["compare"], "compare"));
+  if (constexprBool(c, a["stays"], "stays")) dist::setStays(op);
   return scalarTensor(op, Scalar::Int32);
 }
 
@@ -155,9 +157,10 @@ void addDistributedRows(Rows& rows) {
        symmAtRow});
   rows.push_back(
       {"dl.wait",
-       "barrierPtrs, numBarriers, scope, semantic, waitValue=1, compare='eq'",
+       "barrierPtrs, numBarriers, scope, semantic, waitValue=1, compare='eq', stays=False",
        {"Waits until each of the `numBarriers` words from `barrierPtrs` on compares true with `waitValue`, signed. "
-        "Returns a token for `consume_token`.",
+        "Returns a token for `consume_token`. With `stays` a word that has compared true does so until the kernel ends: a wait "
+        "for what was waited for last may cost nothing.",
         Caller::Block, "M6"},
        waitRow});
   rows.push_back({"dl.consume_token",

@@ -1,4 +1,5 @@
 // This file lowers signals: waits that poll, updates, and the fences that order them (M5, M6, M9, M11).
+#include "compiler/dialect/dist/attributes.h"
 #include "compiler/lower/gpu/dist.h"
 #include "compiler/lower/gpu/trace.h"
 #include "compiler/lower/gpu/orders.h"
@@ -9,6 +10,38 @@ namespace {
 
 llvm::Type* pointeeOf(mlir::Value pointer, llvm::IRBuilder<>& b) {
   return b.getIntNTy(cast<tile::PtrType>(pointer.getType()).getPointee().getIntOrFloatBitWidth());
+}
+
+// What a thread has waited for last at one place. It is nothing when the kernel begins.
+class LastWait {
+ public:
+  LastWait(KernelContext& cx, llvm::Value* signal, llvm::Value* value)
+      : cx_(cx), signal_(signal), value_(value), lastSignal_(cx.temporary(signal->getType())),
+        lastValue_(cx.temporary(value->getType())) {
+    for (llvm::AllocaInst* last : {lastSignal_, lastValue_})
+      llvm::IRBuilder<>(last->getNextNode()).CreateStore(llvm::Constant::getNullValue(last->getAllocatedType()), last);
+  }
+
+  void unlessSame(llvm::function_ref<void()> wait) {
+    auto isOther = [&](llvm::Value* now, llvm::AllocaInst* last) {
+      return cx_.b.CreateICmpNE(now, cx_.b.CreateLoad(now->getType(), last));
+    };
+    cx_.when(cx_.b.CreateOr(isOther(signal_, lastSignal_), isOther(value_, lastValue_)), [&] {
+      wait();
+      cx_.b.CreateStore(signal_, lastSignal_);
+      cx_.b.CreateStore(value_, lastValue_);
+    });
+  }
+
+ private:
+  KernelContext& cx_;
+  llvm::Value *signal_, *value_;
+  llvm::AllocaInst *lastSignal_, *lastValue_;
+};
+
+bool isOne(mlir::Value count) {
+  APInt number;
+  return matchPattern(count, m_ConstantInt(&number)) && number.isOne();
 }
 
 }  // namespace
@@ -22,6 +55,7 @@ static void lowerWait(KernelContext& cx, dist::WaitOp op) {
   strong.scope = scopeOf(op.getScope());
   Callers callers = callersOf(cx, op, dist::Group::Thread);
   bool together = callers.group == dist::Group::Block;
+  cx.define(op.getToken(), {cx.b.getInt32(0)});
   auto pollAll = [&](llvm::Value* first, int step) {
     cx.forEach(first, cx.useScalar(op.getCount()), cx.b.getInt32(step), [&](llvm::Value* i) {
       llvm::Value* signal = cx.b.CreateGEP(width, cx.useScalar(op.getPointer()), i);
@@ -32,15 +66,16 @@ static void lowerWait(KernelContext& cx, dist::WaitOp op) {
     cx.when(cx.b.CreateICmpULT(cx.threadId(), cx.b.getInt32(cx.warpSize())),
             [&] { pollAll(cx.laneId(), cx.warpSize()); });
     cx.emit.blockBarrier();
-    cx.emit.orderAsyncReads();
-  } else {
-    auto poll = [&] {
-      pollAll(cx.b.getInt32(0), 1);
-      cx.emit.orderAsyncReads();
-    };
-    cx.when(cx.b.CreateICmpSGT(cx.useScalar(op.getCount()), cx.b.getInt32(0)), poll);
+    return cx.emit.orderAsyncReads();
   }
-  cx.define(op.getToken(), {cx.b.getInt32(0)});
+  auto poll = [&] {
+    pollAll(cx.b.getInt32(0), 1);
+    cx.emit.orderAsyncReads();
+  };
+  if (dist::stays(op) && isOne(op.getCount()))
+    LastWait(cx, cx.useScalar(op.getPointer()), value).unlessSame(poll);
+  else
+    cx.when(cx.b.CreateICmpSGT(cx.useScalar(op.getCount()), cx.b.getInt32(0)), poll);
 }
 
 static void lowerNotify(KernelContext& cx, dist::NotifyOp op) {

@@ -1,4 +1,5 @@
 // Waits for what loads read of memory that arrives, and an order of programs in which they wait little.
+#include "compiler/dialect/dist/attributes.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/remark/remark.h"
 #include "compiler/transform/gpu/arriving_slices.h"
@@ -145,8 +146,10 @@ class Arrival {
   Value awaitWord(OpBuilder& builder, Location where, Value word) {
     Value once = arith::ConstantIntOp::create(builder, where, 1, 32), epoch = op_.getEpoch();
     if (!op_.getSlices().empty()) epoch = lastSlice(builder, where);
-    return dist::WaitOp::create(builder, where, word, once, epoch, tile::Scope::Sys, tile::Semantic::Acquire,
-                                dist::Compare::Ge);
+    auto wait = dist::WaitOp::create(builder, where, word, once, epoch, tile::Scope::Sys, tile::Semantic::Acquire,
+                                     dist::Compare::Ge);
+    dist::setStays(wait);
+    return wait;
   }
 
   // Returns the value that a word has reached when all slices of its chunk are there.

@@ -1,4 +1,5 @@
 // Rows of `dl`, `shmem` and `extra`: which ops they emit and which mistakes they name.
+#include "compiler/dialect/dist/attributes.h"
 #include "compiler/dialect/dist/compare.h"
 #include "compiler/frontend/builtin/test/emit_fixture.h"
 
@@ -29,9 +30,12 @@ TEST_F(EmitTest, WaitAndConsume) {
   Value token = call("dl.wait", {pointer(Scalar::Int32), Int(4), std::string("gpu"), std::string("acquire")},
                      {{"compare", std::string("ge")}});
   EXPECT_EQ(mlir::cast<dist::WaitOp>(last()).getCompare(), dist::Compare::Ge);
+  EXPECT_FALSE(dist::stays(last()));
   Value both = call("dl.consume_token", {makeTuple({pointer(Scalar::Fp16), argument(f32, {8})}), token});
   EXPECT_EQ(both.elements().size(), 2u);
   EXPECT_EQ(ops(), (Names{"dist.wait", "dist.consume_token", "dist.consume_token"}));
+  call("dl.wait", {pointer(Scalar::Int32), Int(1), std::string("gpu"), std::string("acquire")}, {{"stays", true}});
+  EXPECT_TRUE(dist::stays(last()));
   EXPECT_EQ(failure("dl.wait", {pointer(Scalar::Fp32), Int(1), std::string("gpu"), std::string("acquire")}), "type");
   EXPECT_EQ(failure("dl.wait", {pointer(Scalar::Int32), Int(1), std::string("far"), std::string("acquire")}),
             "argument-value");

@@ -11,7 +11,7 @@
 // CHECK:       %[[MOVED:.*]] = arith.addi %[[ID]], %[[SHARE]]
 // CHECK:       arith.remsi %[[MOVED]], %[[COUNT]]
 // CHECK:       %[[TOKEN:.*]] = scf.for
-// CHECK:         %[[SEEN:.*]] = dist.wait acquire sys %{{.*}}[%{{.*}}] ge %{{.*}} : !tile.ptr<i64>, i64
+// CHECK:         %[[SEEN:.*]] = dist.wait acquire sys %{{.*}}[%{{.*}}] ge %{{.*}} {dist.stays} : !tile.ptr<i64>, i64
 // CHECK:         scf.yield %[[SEEN]]
 // CHECK:       %[[TIED:.*]] = dist.consume_token %{{.*}}, %[[TOKEN]]
 // CHECK:       tile.splat %[[TIED]]

@@ -21,7 +21,7 @@ void hostReport(Machine& m, int rank, ReportKind kind, std::string message, cons
 
 }  // namespace
 
-// The number of a team's n-th symmetric allocation among those of all teams.
+// The number of a team's n-th meeting among those of all teams.
 static uint64_t meetingOf(int team, uint64_t n) { return uint64_t(team) << 40 | n; }
 
 World::World(const WorldOptions& options) : impl_(std::make_unique<Impl>(options)) {}
@@ -51,11 +51,8 @@ Address World::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initiali
   got.allocation->name = name;
   got.allocation->hostFile = hostFile;
   got.allocation->hostLine = hostLine;
-  if (m.observer) {
-    m.observer->forget(got.allocation->begin, bytes);
-    if (kind == MemoryKind::Symmetric)
-      m.observer->hostArrives(rank, meetingOf(team, ++impl_->ranks[size_t(rank)].allocations[team]));
-  }
+  if (m.observer) m.observer->forget(got.allocation->begin, bytes);
+  if (kind == MemoryKind::Symmetric) hostArrives(rank, team);
   return got.allocation->begin;
 }
 
@@ -162,9 +159,14 @@ void World::hostWaited(int rank, StreamId stream) {
     for (Address found : std::exchange(m.foundHostMemory[rank], {})) release(rank, found);
 }
 
-void World::hostAllocated(int rank, int team) {
-  if (impl_->m.observer)
-    impl_->m.observer->hostLeaves(rank, meetingOf(team, impl_->ranks[size_t(rank)].allocations[team]));
+void World::hostArrives(int rank, int team) {
+  uint64_t meeting = meetingOf(team, ++impl_->ranks[size_t(rank)].meetings[team]);
+  if (impl_->m.observer) impl_->m.observer->hostArrives(rank, meeting);
+}
+
+void World::hostLeaves(int rank, int team) {
+  uint64_t meeting = meetingOf(team, impl_->ranks[size_t(rank)].meetings[team]);
+  if (impl_->m.observer) impl_->m.observer->hostLeaves(rank, meeting);
 }
 
 Address World::heapBase() const { return impl_->m.arena.base(); }

@@ -110,10 +110,12 @@ class World {
   bool isWritten(Address address, uint64_t bytes) const;
   // The host of `rank` reads or writes memory.
   void hostAccess(int rank, Address address, uint64_t bytes, HostAccess how);
-  // The host of `rank` has waited until these are idle; has returned from its last symmetric allocation of the team.
+  // The host of `rank` has waited until these are idle; has come to its next meeting with the hosts of the team's other
+  // ranks, of which a symmetric allocation is one; has gone on from there.
   void hostWaited(int rank);
   void hostWaited(int rank, StreamId stream);
-  void hostAllocated(int rank, int team = 0);
+  void hostArrives(int rank, int team);
+  void hostLeaves(int rank, int team);
   // Marks a buffer as holding signals, so that non-zero values at exit are reported. Signal operations mark on their
   // own.
   Address heapBase() const;

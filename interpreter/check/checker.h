@@ -260,7 +260,7 @@ class Checker : public AccessObserver {
   std::unordered_map<uint32_t, Clock> gridMeetings_;        // by grid
   std::map<std::pair<Scope, uint32_t>, Clock> sequential_;  // what `sc` fences have ordered: of a program, a rank, all
   std::unordered_map<EventId, Clock> events_;
-  std::map<uint64_t, Clock> allocations_;
+  std::map<uint64_t, Clock> hostMeetings_;
   std::vector<Site> sites_{1};
   std::unordered_map<size_t, std::vector<uint32_t>> siteIndex_;
   uint32_t lastSite_ = 0;

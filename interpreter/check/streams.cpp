@@ -1,4 +1,4 @@
-// Order of streams, grids, events and hosts (M13), and of symmetric allocations (M2).
+// Order of streams, grids, events and hosts (M13), and of meetings of hosts (M2).
 #include "interpreter/check/checker.h"
 #include "interpreter/schedule/stream.h"
 
@@ -110,9 +110,9 @@ void Checker::hostWaited(int rank, const Stream& stream) {
 
 void Checker::hostArrives(int rank, uint64_t meeting) {
   flush();
-  allocations_[meeting].join(hostOf(rank).publish());
+  hostMeetings_[meeting].join(hostOf(rank).publish());
 }
 
-void Checker::hostLeaves(int rank, uint64_t meeting) { hostOf(rank).clock.join(allocations_[meeting]); }
+void Checker::hostLeaves(int rank, uint64_t meeting) { hostOf(rank).clock.join(hostMeetings_[meeting]); }
 
 }  // namespace tandem::interpreter::check

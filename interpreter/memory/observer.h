@@ -106,7 +106,7 @@ class AccessObserver {
 
   // --- hosts ---
   virtual void hostWaited(int rank, const Stream& stream) = 0;
-  virtual void hostArrives(int rank, uint64_t meeting) = 0;  // at its symmetric allocation of this number
+  virtual void hostArrives(int rank, uint64_t meeting) = 0;  // at the meeting of this number
   virtual void hostLeaves(int rank, uint64_t meeting) = 0;
   virtual void ended() = 0;
 

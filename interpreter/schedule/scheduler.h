@@ -20,7 +20,7 @@ struct World::Impl {
     std::vector<std::unique_ptr<Stream>> streams;
     std::vector<int> freeSlots;
     std::vector<int64_t> slotClockNs;
-    std::map<int, uint64_t> allocations;  // symmetric ones, by team
+    std::map<int, uint64_t> meetings;  // of the hosts, by team
     uint32_t launches = 0;
     uint32_t unnamed = 0;                 // allocations that the host gave no name
     uint32_t hostLocation = kNoLocation;  // of the call under way, in Machine::hostPlaces

@@ -156,3 +156,25 @@ def host_reads_too_early(team, fixed):
     if fixed:
         team.barrier()
     np.asarray(x)  # <-- host_reads_too_early
+
+
+@tandem.jit
+def store_at_the_next(x_ptr, N: tl.constexpr):
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    tl.store(dl.symm_at(x_ptr, peer) + tl.arange(0, N), dl.rank())  # <-- gather_before_the_stream_ends
+
+
+@tandem.jit
+def load_own(x_ptr, y_ptr, N: tl.constexpr):
+    o = tl.arange(0, N)
+    tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- gather_before_the_stream_ends
+
+
+@pair("race", "M12")
+def gather_before_the_stream_ends(team, fixed):
+    x, y = words(team), words(team, "y")
+    store_at_the_next[(1,)](x, N)
+    if fixed:
+        team.synchronize()
+    team.gather("done")
+    load_own[(1,)](x, y, N)

@@ -105,7 +105,7 @@ Address Session::allocate(int rank, uint64_t bytes, bool symmetric, bool initial
   std::string others = team ? "the other ranks of team " + std::to_string(team) : "the other ranks";
   baton_.block(rank, others + " to allocate symmetric memory " + std::to_string(mine),
                [&] { return std::ranges::all_of(members, [&](int m) { return made[m] >= mine; }); });
-  world_.hostAllocated(rank, team);
+  world_.hostLeaves(rank, team);
   return address;
 }
 
@@ -180,11 +180,13 @@ std::vector<int> Session::membersOf(int rank, int team) const {
 std::vector<std::string> Session::gather(int rank, int team, const std::string& bytes) {
   std::vector<int> members = membersOf(rank, team);
   auto& given = given_[team];
+  world_.hostArrives(rank, team);
   given[rank].push_back(bytes);
   size_t mine = given[rank].size();
   baton_.block(rank, "the other ranks of team " + std::to_string(team) + " to gather", [&] {
     return std::all_of(members.begin(), members.end(), [&](int m) { return given[m].size() >= mine; });
   });
+  world_.hostLeaves(rank, team);
   std::vector<std::string> out;
   for (int m : members) out.push_back(given[m][mine - 1]);
   return out;

@@ -304,7 +304,8 @@ Checker::Missing Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, 
       return "thread " + std::to_string(k) +
              " has acquired it, but no `__syncthreads()` lies between that and the other access (M3)";
   Clock known = p ? p->joined() : ended->second.second;
-  if (actors_.covers(missed.narrow, s, theirs) || actors_.covers(known, s, theirs, true))
+  bool isNarrow = actors_.covers(known, s, theirs, true) && !actors_.covers(known, s, theirs);
+  if (actors_.covers(missed.narrow, s, theirs) || isNarrow)
     return "it was released and seen, but a scope on the way does not include the other side: between ranks it must be "
            "`sys` (M14)";
   if (actors_.covers(missed.relaxed, s, theirs))

@@ -204,6 +204,35 @@ def poll_by_adding_nothing(flag_ptr):
             pass
 
 
+@tandem.jit
+def pass_on(in_ptr, out_ptr, box_ptr, flag_ptr, N: tl.constexpr):
+    """Two steps round a ring: each put adds one to the signal, and nothing orders the second behind the first."""
+    o = tl.arange(0, N)
+    right = (dl.rank() + 1) % dl.num_ranks()
+    tl.store(out_ptr + o, tl.load(in_ptr + o))
+    shmem.putmem_signal_block(box_ptr, out_ptr, N * 4, flag_ptr, 1, shmem.NVSHMEM_SIGNAL_ADD, right)
+    dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1, compare="ge")
+    tl.store(out_ptr + N + o, tl.load(box_ptr + o))
+    shmem.putmem_signal_block(box_ptr + N, out_ptr + N, N * 4, flag_ptr, 1, shmem.NVSHMEM_SIGNAL_ADD, right)
+    dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=2, compare="ge")
+    tl.store(in_ptr + o, tl.load(box_ptr + N + o))
+    shmem.quiet()
+
+
+def test_no_scope_is_blamed_for_what_was_known_too_late():
+    def main(team):
+        x, out, box = team.zeros(32, "int32"), team.zeros(64, "int32"), team.zeros(64, "int32", name="box")
+        pass_on[(1,)](x, out, box, team.zeros(1, "int64", name="flag"), 32)
+
+    texts = []
+    for seed in range(24):
+        try:
+            tandem.launch(main, ranks=3, check=True, seed=seed)
+        except tandem.SimulationError as error:
+            texts += [r["text"] for r in error.reports]
+    assert texts and not any("scope" in text for text in texts)
+
+
 @pytest.mark.parametrize("check", [True, False])
 def test_a_poll_by_an_atomic_leaves_nothing_behind(check):
     def main(team):

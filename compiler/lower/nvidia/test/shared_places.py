@@ -1,8 +1,11 @@
 # Buffers and rings that are not in use at once lie in one place of shared memory.
 # REQUIRES: ptxas
-# RUN: tandemc %s:in_turn --remarks --target sm_90a --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16' 2>&1 | FileCheck %s --check-prefix=TURN
-# RUN: tandemc %s:behind --remarks --target sm_90a --signature '*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32' 2>&1 | FileCheck %s --check-prefix=BEHIND
-# RUN: tandemc %s:carried --remarks --target sm_90a --signature '*fp16:16, *fp16:16, *fp32:16, i32' 2>&1 | FileCheck %s --check-prefix=CARRIED
+# RUN: tandemc %s:in_turn --remarks --target sm_90a --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16' 2>&1 \
+# RUN:   | FileCheck %s --check-prefix=TURN
+# RUN: tandemc %s:behind --remarks --target sm_90a --signature '*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32' 2>&1 \
+# RUN:   | FileCheck %s --check-prefix=BEHIND
+# RUN: tandemc %s:carried --remarks --target sm_90a --signature '*fp16:16, *fp16:16, *fp32:16, i32' 2>&1 \
+# RUN:   | FileCheck %s --check-prefix=CARRIED
 import triton
 import triton.language as tl
 

@@ -2,7 +2,8 @@
 # divides no more in a loop than before it.
 # RUN: tandemc %s:columns --emit=ptx --target sm_90a --signature '*i32:16, *i32:16, i32:16' | FileCheck %s --check-prefix=ONCE
 # RUN: tandemc %s:columns --emit=ptx --target sm_90a --signature '*i32:16, *i32:16, i32' | FileCheck %s --check-prefix=EACH
-# RUN: tandemc %s:update --emit=layouts --target sm_90a --signature '*bf16:16, *bf16:16, *bf16:16, *i32:16, i32, i32' | FileCheck %s --check-prefix=UPDATE
+# RUN: tandemc %s:update --emit=layouts --target sm_90a --signature '*bf16:16, *bf16:16, *bf16:16, *i32:16, i32, i32' \
+# RUN:   | FileCheck %s --check-prefix=UPDATE
 import triton
 import triton.language as tl
 

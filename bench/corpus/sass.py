@@ -61,5 +61,6 @@ def hot_loop(code):
         busy = [loop for loop in loops if does[loop][work]]
         inner = [a for a in busy if not any(b != a and a[0] <= b[0] and b[1] <= a[1] for b in busy)]
         if inner:
-            return code[slice(*max(inner, key=lambda loop: (does[loop][work], loop[1] - loop[0])))]
+            longer = -1 if work == "products" else 1  # a wait far behind that jumps back into the loop makes no loop
+            return code[slice(*max(inner, key=lambda loop: (does[loop][work], longer * (loop[1] - loop[0]))))]
     return code

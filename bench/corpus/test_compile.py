@@ -123,3 +123,9 @@ def test_the_hot_loop_is_the_innermost_that_multiplies():
         "wgmma": 1,
         "spills": 1,
     }
+
+
+def test_a_wait_that_jumps_back_into_a_loop_is_no_longer_loop():
+    opcodes = ["IADD3", "HGMMA.64x64x16.F32.BF16", "BRA", "EXIT", "NOP", "BRA"]
+    code = [(16 * i, opcode, {2: "0x0", 5: "0x10"}.get(i, "")) for i, opcode in enumerate(opcodes)]
+    assert load("sass").hot_loop(code) == code[:3]

@@ -210,10 +210,24 @@ struct Run {
   }
 };
 
+// Returns true if what is known of the tile may follow from a program's promise of runs. Of `max_contiguous(rows % M, 128)` the last
+// run is none where M is no multiple, which accesses of a few elements bear.
+static bool isPromised(mlir::Value tile) {
+  llvm::SmallVector<mlir::Value> left{tile};
+  for (int budget = 32; !left.empty(); --budget) {
+    Operation* op = left.pop_back_val().getDefiningOp();
+    if (budget == 0 || (op && tile::promiseOf(op, tile::Promise::Contiguity))) return true;
+    if (op)
+      llvm::copy_if(op->getOperands(), std::back_inserter(left),
+                    [](mlir::Value v) { return isa<RankedTensorType>(v.getType()); });
+  }
+  return false;
+}
+
 // The remainders of neighbours count up where these have one quotient.
 static Run runOfRemainders(KernelContext& cx, Operation* op) {
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (!type || !isa<arith::RemSIOp, arith::RemUIOp>(op)) return {};
+  if (!type || !isa<arith::RemSIOp, arith::RemUIOp>(op) || isPromised(op->getResult(0))) return {};
   const analysis::AxisInfo& info = cx.axes(op).of(op->getResult(0));
   LinearLayout layout = cx.layoutOf(op->getResult(0));
   uint64_t ofThreads = 0;

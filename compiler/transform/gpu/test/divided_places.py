@@ -4,6 +4,8 @@
 # RUN: tandemc %s:columns --emit=ptx --target sm_90a --signature '*i32:16, *i32:16, i32' | FileCheck %s --check-prefix=EACH
 # RUN: tandemc %s:update --emit=layouts --target sm_90a --signature '*bf16:16, *bf16:16, *bf16:16, *i32:16, i32, i32' \
 # RUN:   | FileCheck %s --check-prefix=UPDATE
+# RUN: tandemc %s:wrapped --emit=ptx --target sm_90a --num-warps 1 --signature "*i32:16, *i32:16, i32" \
+# RUN:   | FileCheck %s --check-prefix=WRAPPED
 import triton
 import triton.language as tl
 
@@ -41,3 +43,12 @@ def update(a, b, c, lock, rows, n):
         place = c + row[:, None] * 64 + j + at * 8192
         tl.store(place, tl.load(place) + sums)
         tl.atomic_xchg(lock, 0)
+
+
+# Rows past the last one wrap around within a promised run: each is divided, none is counted on past the end.
+# WRAPPED-COUNT-4: rem.{{[su]}}32
+@triton.jit
+def wrapped(x, y, rows):
+    row = tl.program_id(0) * 128 + tl.arange(0, 128)
+    at = tl.max_contiguous(tl.multiple_of(row % rows, 128), 128)
+    tl.store(y + row, tl.load(x + at * 3))

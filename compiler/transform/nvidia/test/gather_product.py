@@ -7,7 +7,10 @@
 # RUN:   --constexpr 'BM=128, BN=256, BK=64, SMS=132' | FileCheck %s --check-prefix=CHOSEN
 # RUN: tandemc %s:token_on_row --emit=gpu --num-warps 8 --num-stages 4 \
 # RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, *bf16:16, *i64, i32:16, i32:16, i32:16, i32:16' \
-# RUN:   --constexpr 'BM=128, BN=256, BK=64, SMS=132' | FileCheck %s --check-prefix=ROW
+# RUN:   --constexpr 'BM=128, BN=256, BK=64, SMS=132, COUNT=1' | FileCheck %s --check-prefix=ROW
+# RUN: tandemc %s:token_on_row --emit=llvm --target sm_90a --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, *bf16:16, *i64, i32:16, i32:16, i32:16, i32:16' \
+# RUN:   --constexpr 'BM=128, BN=256, BK=64, SMS=132, COUNT=None' | FileCheck %s --check-prefix=MANY
 # RUN: tandemc %s:gather_product --emit=ptx --target sm_90a --num-warps 8 --num-stages 4 \
 # RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, *bf16:16, *i64, i32:16, i32:16, i32:16, i32:16' \
 # RUN:   --constexpr 'BM=128, BN=256, BK=64, SMS=132' | FileCheck %s --check-prefix=PTX
@@ -111,16 +114,25 @@ def chosen(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, M, N, K, shard_rows, BM
 # ROW: %[[TOKEN:.*]] = dist.wait
 # ROW: %[[ROW:.*]] = dist.consume_token {{.*}}, %[[TOKEN]]
 # ROW: tgpu.tma_load %arg1 {{.*}} at(%[[ROW]],
+# A thread that waits for no signal of many fences nothing.
+# MANY: setmaxnreg.dec
+# MANY: icmp sgt i32 {{.*}}, 0
+# MANY-NEXT: br i1 {{.*}}, label %{{[^,]*}}, label %[[NONE:[^,]*]],
+# MANY: {{^}}[[NONE]]:
+# MANY-NOT: fence.proxy.async.global
+# MANY: {{^}}all:
+# MANY-NEXT: fence.proxy.async.global
+# MANY-NEXT: br label %[[NONE]],
 @triton.jit
 def token_on_row(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, M, N, K, shard_rows, BM: tl.constexpr, BN: tl.constexpr,
-                 BK: tl.constexpr, SMS: tl.constexpr):
+                 BK: tl.constexpr, SMS: tl.constexpr, COUNT: tl.constexpr):
     a = tl.make_tensor_descriptor(gathered_ptr, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
     b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[BN, BK])
     c = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
     columns = tl.cdiv(N, BN)
     for tile in range(tl.program_id(0), tl.cdiv(M, BM) * columns, SMS):
         first = tile // columns * BM
-        token = dl.wait(ready_ptr + first // shard_rows, 1, "sys", "acquire", waitValue=1)
+        token = dl.wait(ready_ptr + first // shard_rows, N if COUNT is None else COUNT, "sys", "acquire", waitValue=1)
         row = dl.consume_token(first, token)
         acc = tl.zeros((BM, BN), dtype=tl.float32)
         for k in range(tl.cdiv(K, BK)):

@@ -11,9 +11,9 @@ ROWS = tl.constexpr(128)  # a head's rows of a sequence are filled up to a multi
 
 @tandem.jit
 def factors(keys: tl.constexpr, first: tl.constexpr, dtype: tl.constexpr):
-    """What three columns from `first` on count, for each key: 64 of the first, and of what is left smaller and smaller pieces."""
+    """What three columns from `first` on count, for each key: 1024 of the first, and of what is left smaller and smaller pieces."""
     column = tl.arange(0, COLUMNS)[None, :] + tl.zeros([keys, COLUMNS], tl.int32) - first
-    return tl.where(column == 0, -64.0, tl.where(column == 1, -(2.0**-5), tl.where(column == 2, -(2.0**-15), 0.0))).to(dtype)
+    return tl.where(column == 0, -1024.0, tl.where(column == 1, -1.0, tl.where(column == 2, -(2.0**-11), 0.0))).to(dtype)
 
 
 @tandem.jit
@@ -52,10 +52,10 @@ def columns(
         tl.store(sums_ptr + first_row * SUMS + tl.arange(0, BLOCK * SUMS), tl.zeros([BLOCK * SUMS], tl.float32))
     column = tl.arange(0, COLUMNS)[None, :]
     x = tl.where(column < 3, lse[:, None], tl.where(column < 6, delta[:, None], 0.0))
-    first = (x / 64).to(columns_ptr.dtype.element_ty)
-    rest = x - first.to(tl.float32) * 64
-    second = (rest * 2.0**5).to(first.dtype)
-    third = ((rest - second.to(tl.float32) / 2.0**5) * 2.0**15).to(first.dtype)
+    first = (x / 1024).to(columns_ptr.dtype.element_ty)
+    rest = x - first.to(tl.float32) * 1024
+    second = rest.to(first.dtype)
+    third = ((rest - second.to(tl.float32)) * 2.0**11).to(first.dtype)
     pieces = tl.where(column % 3 == 0, first, tl.where(column % 3 == 1, second, third))
     tl.store(columns_ptr + (first_row + tl.arange(0, BLOCK))[:, None] * COLUMNS + column, pieces)
 

@@ -27,6 +27,7 @@ CASES = [
     ((50,), (83,), 1, 1, 64, {"window": 11}),
     ((3, 66), (40, 66), 1, 1, 64, {"causal": True, "window": 30, "softcap": 1.5}),
     ((40,), (40,), 2, 1, 64, {"softcap": 0.7, "scale": 0.5}),
+    ((40,), (40,), 1, 1, 64, {"scale": 2e-7}),  # logarithms of many products
     ((20, 35), (20, 35), 4, 2, 64, {"causal": True, "sinks": True}),
     ((33,), (20,), 2, 2, 64, {"causal": True, "sinks": True, "scale": 0.3, "dtype": "bf16"}),
     ((33,), (33,), 2, 1, 96, {"causal": True, "sinks": True}),

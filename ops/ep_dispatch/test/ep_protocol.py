@@ -18,6 +18,7 @@ FILES = [
     "device/routes.py",
     "device/scales.py",
     "device/signals.py",
+    "ep_dispatch/about.py",
     "ep_dispatch/ep_dispatch.py",
     "ep_combine/ep_combine.py",
     "route/route.py",

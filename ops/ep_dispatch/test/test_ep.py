@@ -105,7 +105,7 @@ def test_places_that_are_none(place):
 
     with pytest.raises(tandem.SimulationError, match="a place of `placement` is none") as found:
         tandem.launch(main, ranks=2)
-    assert "ep_dispatch.py" in found.value.reports[0]["text"]
+    assert "about.py" in found.value.reports[0]["text"]
 
 
 def test_no_token_anywhere():
@@ -301,7 +301,7 @@ def test_ids_that_are_no_experts():
 
     with pytest.raises(tandem.SimulationError, match="an id is no expert's") as found:
         tandem.launch(main, ranks=2)
-    assert "ep_dispatch.py" in found.value.reports[0]["text"]
+    assert "about.py" in found.value.reports[0]["text"]
 
 
 def test_a_route_that_is_not_the_dispatchs():

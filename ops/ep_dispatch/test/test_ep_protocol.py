@@ -17,7 +17,7 @@ from ep_protocol import Case, is_right
 import tandem
 
 DISPATCH, COMBINE, EXCHANGE = "ep_dispatch/ep_dispatch.py", "ep_combine/ep_combine.py", "device/exchange.py"
-MARKS = "device/marks.py"
+ABOUT, MARKS = "ep_dispatch/about.py", "device/marks.py"
 SENT = "    st_vector(slots[i], without_marks(values[i]), "
 ROW_POINTER = "dl.symm_at(mine_ptr, peer) + item.to(tl.int64) * share_stride(PIECES, QUANTISED)"
 HEADER = "            receive_one(about_ptr + 2 * source, epoch, POLLS)\n"
@@ -44,13 +44,13 @@ PLANTED = {
         "uninitialised|race|deadlock|" + NOTHING,
     ),
     "epoch not kept": ((DISPATCH, "        end_call(epoch_ptr, epoch)\n", ""), "uninitialised|race|deadlock|" + NOTHING),
-    "one token too few told": ((DISPATCH, "dl.make_vector([m, 0])", "dl.make_vector([m - 1, 0])"), "uninitialised|" + NOTHING),
+    "one token too few told": ((ABOUT, "dl.make_vector([m, 0])", "dl.make_vector([m - 1, 0])"), "uninitialised|" + NOTHING),
     "rows over one another": ((DISPATCH, ROW_POINTER, ROW_POINTER + " // 2"), "deadlock|race"),
     "wrong owner": (
         (DISPATCH, "tl.where(place >= 0, place // local_experts, -1)", "tl.where(place >= 0, (place + 1) // local_experts, -1)"),
         "uninitialised|deadlock|race|" + NOTHING,
     ),
-    "counts before they are there": ((DISPATCH, "    __syncthreads()\n    return counts", "    return counts"), "race"),
+    "counts before they are there": ((ABOUT, "    __syncthreads()\n    return counts", "    return counts"), "race"),
     "header of combine left out": ((COMBINE, HEADER, "            0\n"), "race|deadlock|leftover|" + NOTHING),
     "combine has one set": ((COMBINE, PARITY, "slots_ptr += 0"), "race|deadlock|" + NOTHING),
     "throughput: headers not awaited": (
@@ -197,7 +197,7 @@ PLANTED_IN_SLOTS = {
     "epoch not kept": PLANTED["epoch not kept"],
     "stale epoch": PLANTED["stale epoch"],
     "slots of a call before": ((DISPATCH, "about_ptr += (epoch % 2) * RANKS", "about_ptr += 0 * RANKS"), "deadlock|race|" + NOTHING),
-    "another source's slots": ((DISPATCH, SOURCE, SOURCE + "\n            source = (source + 1) % RANKS"), "out-of-bounds"),
+    "another source's slots": ((ABOUT, SOURCE, SOURCE + "\n            source = (source + 1) % RANKS"), "out-of-bounds"),
 }
 
 
@@ -252,7 +252,7 @@ def test_planted_errors_in_direct_rows(tmp_path, name):
     assert re.search(kinds, found), found
 
 
-UNREPORTED = (DISPATCH, """        expect(False, "an id is no expert's")\n""", "        0\n")
+UNREPORTED = (ABOUT, """        expect(False, "an id is no expert's")\n""", "        0\n")
 
 
 def with_bad_ids(bad, placed=None):
@@ -294,7 +294,7 @@ def test_ids_that_are_no_experts_are_reported(kernels, bad):
     given = with_bad_ids(bad)
     with pytest.raises(tandem.SimulationError, match="an id is no expert's") as found:
         tandem.launch(here_and_findings, ranks=2, args=(given, kernels))
-    assert "ep_dispatch.py" in found.value.reports[0]["text"]
+    assert "about.py" in found.value.reports[0]["text"]
 
 
 @pytest.mark.parametrize("placed", [None, 5])
@@ -317,15 +317,15 @@ def test_ids_that_are_no_experts_are_told(tmp_path, bad, options, placed):
 PLANTED_IN_IDS = {
     "the first one behind the experts is one": ("device/places.py", "(expert >= places)", "(expert > places)"),
     "a peer is told of one": (
-        DISPATCH,
+        ABOUT,
         "tl.where((place >= 0) & (place // local_experts == peer), ",
         "tl.where((place != -1) & (place // local_experts == peer), ",
     ),
-    "nobody is told": (DISPATCH, "if here < DROPPED", "if here < NO_PLACE"),
+    "nobody is told": (ABOUT, "if here < DROPPED", "if here < NO_PLACE"),
     "the host is told in one call alone": ("device/findings.py", 'call, sem="relaxed") < call', 'call, sem="relaxed") == 0'),
     "a place of no table": ("device/places.py", "        if (expert >= 0) & (expert < placed):\n", "        if expert >= 0:\n"),
-    "slots and tokens swapped": (DISPATCH, "slot // TOP_K, slot % TOP_K)", "slot % TOP_K, slot // TOP_K)"),
-    "places for experts": (DISPATCH, "(placed if COPIES else places) - 1, slot", "places - 1, slot"),
+    "slots and tokens swapped": (ABOUT, "slot // TOP_K, slot % TOP_K)", "slot % TOP_K, slot // TOP_K)"),
+    "places for experts": (ABOUT, "(placed if COPIES else places) - 1, slot", "places - 1, slot"),
 }
 
 

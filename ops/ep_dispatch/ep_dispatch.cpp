@@ -91,12 +91,11 @@ EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t expert
   if (isDirect_) {
     begun_ = memory_.symmetricZeros({team.size()}, DType::Int64, "begun");
     arrived_ = memory_.symmetricZeros({exchange_->programs(), team.size()}, DType::Int64, "arrived");
-    for (auto [signals, what] :
-         {std::pair(&begun_, "the beginning of the call on rank "), {&arrived_, "the rows from rank "}})
+    for (auto [signals, what] : {std::pair(&begun_, "the beginning of the call on "), {&arrived_, "the rows from "}})
       meanings_.push_back(
           std::make_unique<Meaning>(signals->address, signals->bytes(), "ep_dispatch",
-                                    onTeam(team, [what, ranks = uint64_t(team.size())](uint64_t offset) {
-                                      return what + std::to_string(offset / sizeof(int64_t) % ranks);
+                                    onTeam(team, [what, sizes, ranks = int64_t(team.size())](uint64_t offset) {
+                                      return what + ownerOf(sizes, ranks, int64_t(offset / sizeof(int64_t)) % ranks);
                                     })));
   }
   int64_t tokens = exchange_->tokens();

@@ -81,12 +81,15 @@ const std::vector<Number>& exchangeNumbers() {
   return numbers;
 }
 
+std::string ownerOf(const ExchangeSizes& sizes, int64_t ranks, int64_t rank) {
+  return "rank " + std::to_string(rank) + ", which has experts " + expertsOf(sizes, ranks, rank);
+}
+
 std::string aboutWords(const ExchangeSizes& sizes, int64_t ranks, int64_t aboutToken, uint64_t offset) {
   int64_t packet = int64_t(offset) / kPacketBytes, ofSource = 1 + sizes.maxM * aboutToken;
   int64_t source = packet / ofSource % ranks, slot = packet % ofSource - 1;
-  std::string rank = "rank " + std::to_string(source);
-  if (slot < 0) return "the header of " + rank + ", which has experts " + expertsOf(sizes, ranks, source);
-  return "what " + rank + " says of its token " + std::to_string(slot / aboutToken) + ", slot " +
+  if (slot < 0) return "the header of " + ownerOf(sizes, ranks, source);
+  return "what rank " + std::to_string(source) + " says of its token " + std::to_string(slot / aboutToken) + ", slot " +
          std::to_string(slot % aboutToken);
 }
 

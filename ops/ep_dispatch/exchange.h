@@ -54,6 +54,9 @@ bool isThroughput(const ExchangeConfig& config, int64_t maxM);
 // m, and which half of a call: both unless one is told.
 const std::vector<Number>& exchangeNumbers();
 
+// A rank, and which experts it has.
+std::string ownerOf(const ExchangeSizes& sizes, int64_t ranks, int64_t rank);
+
 // Which rank, token and experts a wait is for, by what is awaited: at an offset of the packets about rows, of which each
 // token has `aboutToken`, and of the slots of rows, `rowSlots` each.
 std::string aboutWords(const ExchangeSizes& sizes, int64_t ranks, int64_t aboutToken, uint64_t offset);

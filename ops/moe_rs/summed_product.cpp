@@ -1,6 +1,7 @@
 // The product, and behind it programs that sum and send.
 #include "ops/moe_rs/summed_product.h"
 #include "ops/cdiv.h"
+#include "ops/findings.h"
 #include "ops/gemm_choice.h"
 #include "ops/kernel_text.h"
 #include <algorithm>
@@ -57,6 +58,21 @@ SummedProduct::SummedProduct(const Table& table, Team& team, Memory& memory, int
   taken_ = memory.localZeros({1}, DType::Int32, "taken");
   done_ = memory.localZeros({1}, DType::Int32, "done");
   epoch_ = memory.localZeros({1}, DType::Int64, "epoch");
+  uint64_t ranks = uint64_t(team.size()), rank = uint64_t(team.rank());
+  auto say = [&](const Tensor& signals, std::function<std::string(uint64_t)> words) {
+    meanings_.push_back(std::make_unique<Meaning>(signals.address, signals.bytes(), table.name, onTeam(team, words)));
+  };
+  auto ofRank = [own, experts](uint64_t r) {
+    std::string first = std::to_string(int64_t(r) * experts);
+    return "rank " + std::to_string(r) + (own ? ", which has the experts from " + first + " on" : "");
+  };
+  say(begun_,
+      [=](uint64_t offset) { return "the beginning of the call on " + ofRank(offset / sizeof(int64_t) % ranks); });
+  if (!peers) return;
+  say(ready_, [=](uint64_t offset) {
+    uint64_t source = offset / sizeof(int64_t) % (ranks - 1);
+    return "sums from " + ofRank(source + (source >= rank));
+  });
 }
 
 void SummedProduct::launch(const Tensor& h, const Tensor& w, const Tensor& route, const Tensor& out, int64_t m,

@@ -1,6 +1,9 @@
 // A grouped product whose results are summed over each token's slots and over the ranks, and come to the token's rank.
 #pragma once
+#include "base/meaning.h"
 #include "ops/grouped_gemm/product.h"
+#include <memory>
+#include <vector>
 
 namespace tandem::ops {
 
@@ -33,6 +36,7 @@ class SummedProduct {
   Tensor findings_;
   GroupedProduct product_;
   Tensor rows_, parts_, brought_, ready_, begun_, taken_, done_, epoch_;
+  std::vector<std::unique_ptr<Meaning>> meanings_;  // of signals, for reports of waits
 };
 
 }  // namespace tandem::ops

@@ -126,6 +126,37 @@ def test_rows_in_fp8():
     assert tandem.launch(main, ranks=2, check=True).reports == []
 
 
+@pytest.mark.parametrize(
+    "late, words",
+    [
+        ("dispatch", r"`ep_dispatch about rows` \+ \d+ of rank 0 \(the header of rank 1, which has experts 2 to 3\)"),
+        ("combine", r"`moe_combine begun` \+ 8 of rank 0 \(the beginning of the call on rank 1, which has the experts from 2 on\)"),
+    ],
+)
+def test_who_is_late_is_named(late, words):
+    layer = drawn(2, 0, 1)[0][0]
+    experts = Experts(layer, 32)
+
+    def main(team):
+        never, rank, moved = team.zeros(1, "int64"), team.rank, team.local_from_array
+        sizes, m = (layer.most, 32, layer.columns, 4, 2, layer.dtype), 2
+        x, ids, weights = np.ones((m, layer.columns), layer.dtype), np.array([[0, 3], [2, 1]], np.int32), np.ones((m, 2), np.float32)
+        up, down = DispatchMoe(team, *sizes), MoeCombine(team, layer.most, layer.columns, 32, 4, 2, layer.dtype)
+
+        def begin(call):
+            if rank == 1 and call == late:
+                team.stream.signal_wait(never, 1)
+
+        begin("dispatch")
+        h, route = up(x, ids, weights, moved(experts.up[:2]), m)
+        begin("combine")
+        down(h, moved(experts.down[:2]), route, m)
+        team.synchronize()
+
+    with pytest.raises(tandem.SimulationError, match=words):
+        tandem.launch(main, ranks=2)
+
+
 def test_memory():
     """The formulas of the READMEs."""
 

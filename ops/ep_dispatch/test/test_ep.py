@@ -270,7 +270,11 @@ def test_halves_that_do_not_fit(flags, message):
     [
         ({}, "dispatch", r"`ep_dispatch about rows` \+ \d+ of rank 0 \(the header of rank 1, which has experts 2 to 3\)"),
         ({}, "combine", r"`ep_combine about rows` \+ \d+ of rank 0 \(the header of rank 1, which has experts 2 to 3\)"),
-        ({"symmetric_out": True}, "dispatch", r"`ep_dispatch begun` \+ 8 of rank 0 \(the beginning of the call on rank 1\)"),
+        (
+            {"symmetric_out": True},
+            "dispatch",
+            r"`ep_dispatch begun` \+ 8 of rank 0 \(the beginning of the call on rank 1, which has experts 2 to 3\)",
+        ),
     ],
 )
 def test_who_is_late_is_named(options, late, words):

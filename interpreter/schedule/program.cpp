@@ -133,13 +133,11 @@ void World::Impl::finishRun(Run& run) {
   rank.slotClockNs[size_t(run.slot)] = run.clockNs;
   g.endNs = std::max(g.endNs, run.clockNs);
   rank.freeSlots.push_back(run.slot);
+  if (g.running > 1 || g.next < g.order.size()) letDependentsGo(m, run);  // behind the last one the launch has ended
   run.runId = 0;
   freeRuns.push_back(&run);
   fillSlots(run.rank);
-  if (--g.running == 0 && g.next == g.order.size())
-    m.makeRunnable(*g.stream);
-  else
-    letDependentsGo(m, run);
+  if (--g.running == 0 && g.next == g.order.size()) m.makeRunnable(*g.stream);
 }
 
 }  // namespace tandem::interpreter

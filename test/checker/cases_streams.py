@@ -90,6 +90,30 @@ def dependent_too_early(team, fixed):
 
 
 @tandem.jit
+def lets_go_late(x_ptr):
+    tl.store(x_ptr + tl.program_id(0), 1)  # <-- dependent_of_many
+    tl.extra.cuda.gdc_launch_dependents()
+
+
+@tandem.jit
+def reads_all(x_ptr, y_ptr, WAITS: tl.constexpr):
+    if WAITS:
+        tl.extra.cuda.gdc_wait()
+    o = tl.arange(0, 8)
+    tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- dependent_of_many
+
+
+@pair("race", "M13", ranks=(1,), slots=3)
+def dependent_of_many(team, fixed):
+    """More programs than a rank has at once, on two streams: each that ends counts for its own launch."""
+    other = team.new_stream()
+    for stream in (team.stream, other):
+        x, y = team.zeros(8, "int32", name="x"), team.zeros(8, "int32")
+        lets_go_late[(8,)](x, stream=stream)
+        reads_all[(1,)](x, y, fixed, launch_pdl=True, stream=stream)
+
+
+@tandem.jit
 def waits_for_host(flag_ptr):
     tl.extra.cuda.gdc_launch_dependents()
     dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)  # <-- dependent_of_what_never_ends

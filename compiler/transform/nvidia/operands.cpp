@@ -191,8 +191,38 @@ static int loopsAround(Operation* op) {
   return loops;
 }
 
+bool changeSeldom(ArrayRef<analysis::ScalarExpr> sizes, scf::ForOp loop) {
+  bool change = false, seldom = true;
+  SmallVector<analysis::ScalarExpr> left(sizes);
+  while (!left.empty()) {
+    analysis::ScalarExpr size = left.pop_back_val();
+    for (const analysis::ScalarExpr::Term& term : size.terms())
+      for (Value symbol : term.symbols) {
+        if (analysis::ScalarExpr::symbol(symbol).isInvariant(loop)) continue;
+        if (auto least = symbol.getDefiningOp<arith::MinSIOp>()) {
+          for (Value of : least->getOperands()) left.push_back(analysis::ScalarExpr::of(of));
+          continue;
+        }
+        change = true;
+        seldom &= isa_and_nonnull<arith::DivSIOp>(symbol.getDefiningOp());
+      }
+  }
+  return change && seldom;
+}
+
+// The same of a block of one argument's memory.
+static bool changesSeldom(tile::BlockLoadOp load) {
+  auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+  auto sizes = llvm::map_to_vector(load.getShape(), [](Value size) { return analysis::ScalarExpr::of(size); });
+  auto isOfArguments = [](Value stride) { return analysis::ScalarExpr::of(stride).isOfArguments(); };
+  return loop && gpu::argumentBehind(load.getBase()) && llvm::all_of(load.getStrides(), isOfArguments) &&
+         changeSeldom(sizes, loop);
+}
+static bool changesSeldom(tile::BlockStoreOp) { return false; }
+
 // The kernel makes the tensor map itself. What the hardware asks of addresses and strides, a descriptor promises.
-// To make it takes about two microseconds, which one tile does not give back: the loop that reads tiles is in another one.
+// To make it takes about two microseconds, which one tile does not give back: the loop that reads tiles is in another one,
+// or goes on to other sizes itself.
 template <class Op>
 static std::optional<Reason> whyNotMade(Op op) {
   constexpr int kLoops = std::is_same_v<Op, tile::BlockLoadOp> ? 2 : 1;
@@ -201,7 +231,7 @@ static std::optional<Reason> whyNotMade(Op op) {
                   "tl.make_tensor_descriptor"};
   if (tgpu::blocksOf(op->template getParentOfType<func::FuncOp>()) > 1)
     return Reason{"the kernel makes the descriptor, and a program is several blocks", "one block for a program"};
-  if (loopsAround(op) < kLoops)
+  if (loopsAround(op) < kLoops && !changesSeldom(op))
     return Reason{"the kernel makes the descriptor for one tile", "a program that goes on to other tiles"};
   return std::nullopt;
 }

@@ -1,15 +1,12 @@
 // Operands of products in shared memory: which tiles wgmma reads, which loads and stores TMA can do.
 #pragma once
+#include "compiler/analysis/scalar_expr.h"
 #include "compiler/dialect/tgpu/bulk_store.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/remark/remark.h"
 #include "compiler/layout/distributed.h"
 #include "compiler/target/nvidia_units.h"
 #include "compiler/target/target_info.h"
-
-namespace tandem::analysis {
-class AxisInfoAnalysis;
-}
 
 namespace tandem::transform::nvidia {
 
@@ -52,6 +49,9 @@ bool onlyProductsRead(mlir::Operation* tile, llvm::ArrayRef<tile::DotOp> dots);
 // threads copy all of the loop's tiles ahead, with no producer that others would wait for.
 bool readsTileOfThreads(tile::DotOp dot);
 
+// Returns true if `loop` changes the sizes, but not with each of its iterations: what it changes is made of quotients, such
+// as a shard's number. A map that is made anew costs as much as some iterations.
+bool changeSeldom(llvm::ArrayRef<analysis::ScalarExpr> sizes, mlir::scf::ForOp loop);
 // Returns nothing if the launcher or the kernel can make the tensor map of this access and TMA can do it.
 std::optional<remark::Reason> whyNotTma(tile::BlockLoadOp load);
 inline bool fitsTma(tile::BlockLoadOp load) { return !whyNotTma(load); }

@@ -126,25 +126,11 @@ class Recognition {
     });
   }
 
-  // Returns true if the load's own loop, inside of another, changes the bounds, but not with each of its iterations: they
-  // are made of quotients, such as a shard's number. A map that is made anew costs as much as some iterations.
   static bool changesSeldom(Operation* load, const BlockForm& form) {
+    SmallVector<ScalarExpr> sizes(form.extents.begin(), form.extents.end());
+    for (const analysis::DimAccess& dim : form.access.dims) llvm::append_range(sizes, dim.alsoBelow);
     auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
-    if (!loop || !loop->getParentOfType<LoopLikeOpInterface>()) return false;
-    bool changes = false, seldom = true;
-    auto look = [&](const ScalarExpr& bound) {
-      for (const ScalarExpr::Term& term : bound.terms())
-        for (Value symbol : term.symbols) {
-          if (ScalarExpr::symbol(symbol).isInvariant(loop)) continue;
-          changes = true;
-          seldom &= isa_and_nonnull<arith::DivSIOp>(symbol.getDefiningOp());
-        }
-    };
-    for (const auto& [dim, extent] : llvm::zip_equal(form.access.dims, form.extents)) {
-      look(extent);
-      llvm::for_each(dim.alsoBelow, look);
-    }
-    return changes && seldom;
+    return loop && changeSeldom(sizes, loop);
   }
 
   static bool isTakenAsItStands(tile::BlockLoadOp load) { return fitsTma(load) && tensorChoice(load); }

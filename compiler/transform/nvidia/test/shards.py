@@ -15,6 +15,8 @@
 # RUN:   | FileCheck %s --check-prefix=TMA
 # RUN: tandemc %s:keys --emit=ptx --num-warps 8 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16' --constexpr 'WHAT="shards"' \
 # RUN:   | FileCheck %s --check-prefix=MADE
+# RUN: tandemc %s:keys --emit=ptx --num-warps 8 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16' --constexpr 'WHAT="once"' \
+# RUN:   | FileCheck %s --check-prefix=MADE
 # RUN: tandemc %s:keys --emit=gpu --num-warps 8 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16' --constexpr 'WHAT="tiles"' \
 # RUN:   | FileCheck %s --check-prefix=THREADS
 import triton
@@ -59,7 +61,10 @@ def keys(q_ptr, v_ptr, o_ptr, M, SHARD, WHAT: tl.constexpr):
     B: tl.constexpr = 64
     tiles = tl.cdiv(SHARD, B)
     across = tl.arange(0, B)
-    for first in range(tl.program_id(0) * 128, M, tl.num_programs(0) * 128):
+    begin = tl.program_id(0) * 128
+    for first in tl.static_range(1) if WHAT == "once" else range(begin, M, tl.num_programs(0) * 128):
+        if WHAT == "once":
+            first = begin
         mine = first + tl.arange(0, 128)
         acc = tl.zeros((128, B), tl.float32)
         for tile in range(tl.cdiv(M, SHARD) * tiles):

@@ -101,6 +101,7 @@ class JITFunction(Source, KernelInterface[_Kernel]):
             for i, p in enumerate(self.parameters)
         ]
         self.constexprs = [p.num for p in self.params if p.is_constexpr]
+        self.number_names = {p.name for p in self.params if not p.is_constexpr}  # of arguments that are no constants
         self.debug, self.noinline, self.launch_metadata, self.repr = debug, noinline, launch_metadata, repr or (lambda _: self.__name__)
         self._specializations, self.gpu_kernels = {}, {}  # see `specialized`
         self.counted = {}  # launches, see `check_signals`

@@ -73,3 +73,23 @@ def test_later_launches_are_known_by_the_numbers_that_decide(gpu, monkeypatch):
         on_gpus(main, wait_timeout=20)
     known = emitted[emitted.index(3) : emitted.index(5)]
     assert "slowly" not in known and "signals" not in known and "signals" in emitted[emitted.index(5) :]
+
+
+@tandem.jit
+def told_but(words_ptr, begun_ptr, call, tiles, FIRST: tl.constexpr):
+    ranks = dl.num_ranks()
+    channel = link.BlockChannel(words_ptr, begun_ptr, call, ranks * tiles * 16, tiles * 16, 1, 16, 16, 16)
+    for tile in range(FIRST, tiles):
+        link.producer_tile_notify(channel, dl.rank() * tiles + tile, "broadcast")
+    for tile in range(ranks * tiles):
+        link.consumer_tile_wait(channel, tile)
+
+
+def test_constants_decide_like_numbers(gpu):
+    def main(team):
+        words, begun = team.zeros(3 * team.size, "int64", name="words"), team.zeros(team.size, "int64", name="begun")
+        for call, first in [(2, 0), (3, 0), (4, 16)]:
+            told_but[(1,)](words, begun, call, 3, FIRST=first)
+
+    with pytest.raises(tandem.CompileError, match="nobody signals what this waits for"):
+        on_gpus(main, wait_timeout=20)

@@ -25,17 +25,17 @@ class _Numbers(Arguments):
 
 def _as_they_stand(kernel, ranks, grid, args, kwargs):
     """(what decides how a launch is specialized, its integers by name), from the arguments as they stand; None of a launch with others
-    than arrays and numbers, or with a grid that is a function."""
+    than arrays and numbers, or with a grid that is a function. Constants and options are numbers that decide."""
     if not isinstance(grid, tuple):
         return None
     parts, integers = [ranks, grid], {}
     for name, value in (*zip(kernel.arg_names, args), *kwargs.items()):
         if isinstance(value, Tensor):
             parts.append((name, value.dtype))
-        elif type(value) is int:
+        elif type(value) is int and name in kernel.number_names:
             integers[name] = value
             parts.append((name, value == 1, value % 16 == 0, -(2**31) <= value < 2**31))
-        elif type(value) in (float, bool, str):
+        elif type(value) in (int, float, bool, str):
             parts.append((name, type(value), value))
         else:
             return None

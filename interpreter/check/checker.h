@@ -165,7 +165,13 @@ class Checker : public AccessObserver {
   void publish(const MemoryAccess& a);
   void publishOfProgram(ProgramState& p, const MemoryAccess& a);
   void acquire(const MemoryAccess& a);
-  void acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& acquired);
+  // Releases of updates that a wait can do without, by number, each with what the wait knows if it has done without.
+  using Spared = std::map<uint64_t, Clock>;
+  void acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& acquired, const Spared& spared = {});
+  Spared sparedBy(const MemoryAccess& a, const SyncPlace& place, uint64_t last,
+                  const std::function<bool(uint64_t)>& ends);
+  Release sharedWith(const Release& r, const Clock& certain) const;
+  void learn(ProgramState* p, Serial* s, const MemoryAccess& a, const Release& r, bool isNarrow);
   void acquireAwaited(const MemoryAccess& a, bool valueUsed, const std::function<bool(uint64_t)>& ends);
   bool acquirePolled(const MemoryAccess& a);
   void acquireByProgram(ProgramState& p, const MemoryAccess& a, const Release& r);
@@ -225,7 +231,8 @@ class Checker : public AccessObserver {
   bool knowsSibling(const Clock& known, uint32_t actor, uint32_t other) const;
   Missing missedBy(uint32_t actor, const Stamp& s, Part theirs, bool stale);
   std::vector<Diagnostic> endedEarly(uint32_t actor,
-                                     const std::function<bool(const SyncPlace&, const SyncPlace::Look&)>& isIt);
+                                     const std::function<bool(const SyncPlace&, const SyncPlace::Look&)>& isIt,
+                                     const std::function<bool(const Release&)>& brings = {});
   Missing missingOfTransfer(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs);
   std::string actorText(const Stamp& s, Part thread) const;
   std::string accessText(const Site& site) const;

@@ -288,13 +288,13 @@ Checker::Missing Checker::missingOfTransfer(const View& v, const Stamp& now, con
 Checker::Missing Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, bool stale) {
   const ProgramState* p = actor < programs_.size() ? programs_[actor].get() : nullptr;
   auto ended = ended_.find(actor);
-  std::vector<Diagnostic> wait = endedEarly(actor, [&](const SyncPlace& place, const SyncPlace::Look& look) {
-    return place.anyBetween(look, [&](const Release& r) {
-      Clock all;
-      r.addAllTo(all);
-      return actors_.covers(all, s, theirs);
-    });
-  });
+  auto brings = [&](const Release& r) {
+    Clock all;
+    r.addAllTo(all);
+    return actors_.covers(all, s, theirs);
+  };
+  std::vector<Diagnostic> wait = endedEarly(
+      actor, [&](const SyncPlace& place, const SyncPlace::Look& look) { return place.anyBetween(look, brings); });
   const char* early =
       "a wait may have ended with an older update of the signal, which does not order this access (M15)";
   if (!p && ended == ended_.end()) return wait.empty() ? Missing("") : Missing(early, std::move(wait));
@@ -312,6 +312,14 @@ Checker::Missing Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, 
     return {"the update that says so was read, but by a relaxed read or wait: it must acquire (M4, M6)",
             std::move(wait)};
   if (!wait.empty()) return {early, std::move(wait)};
+  if (actors_.covers(missed.spared, s, theirs))
+    return {
+        "a wait may have ended before the update of the signal that orders this access: the others are enough for it "
+        "(M15)",
+        endedEarly(
+            actor,
+            [&](const SyncPlace& place, const SyncPlace::Look& look) { return place.anyBefore(look.end, brings); },
+            brings)};
   bool isProgram = actors_[s.actor].kind == ActorKind::Program && !isTransfer(theirs);
   if (actors_.covers(missed.unfenced, s, theirs)) {
     if (std::string by = isProgram ? releaserText(known, s.actor, s.time) : ""; !by.empty())
@@ -340,9 +348,10 @@ Checker::Missing Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, 
   return "";
 }
 
-// The last wait of an actor that `isIt`, and the update that is enough for it.
+// The last wait of an actor that `isIt`, and the update that is enough for it, none that `brings` what is missing.
 std::vector<Diagnostic> Checker::endedEarly(uint32_t actor,
-                                            const std::function<bool(const SyncPlace&, const SyncPlace::Look&)>& isIt) {
+                                            const std::function<bool(const SyncPlace&, const SyncPlace::Look&)>& isIt,
+                                            const std::function<bool(const Release&)>& brings) {
   const SyncPlace* place = nullptr;
   const SyncPlace::Look* wait = nullptr;
   sync_.each([&](const SyncPlace& p) {
@@ -360,8 +369,9 @@ std::vector<Diagnostic> Checker::endedEarly(uint32_t actor,
     return d;
   };
   std::vector<Diagnostic> notes{told("ended early: ", wait->by)};
-  if (const UpdatePoint* enough = place->update(wait->number))
-    notes.push_back(told("enough for that wait: ", enough->by));
+  uint64_t number = wait->number;
+  while (brings && place->brings(number, brings)) --number;
+  if (const UpdatePoint* enough = place->update(number)) notes.push_back(told("enough for that wait: ", enough->by));
   return notes;
 }
 

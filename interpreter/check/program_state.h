@@ -46,7 +46,7 @@ struct ThreadState {
 
 // The knowledge that an acquire would have brought had it been done right: for explanations only.
 struct Missed {
-  Clock relaxed, narrow, unfenced;
+  Clock relaxed, narrow, unfenced, spared;
 };
 
 // The knowledge that one of the loads which may go ahead of waits has in any case (M7).

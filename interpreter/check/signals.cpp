@@ -90,7 +90,7 @@ void Checker::noteWait(SignalUses& uses, const View& v, SignalLook look, const M
 
 void Checker::remember(SyncPlace& place, const MemoryAccess& a, uint64_t old, uint64_t now) {
   remembered_ -= place.remembered();
-  place.wrote(lastStrong_, old, now, a.kind == AccessKind::Atomic && !a.isSignal);
+  place.wrote(lastStrong_, old, now, a.kind == AccessKind::Atomic && !a.isSignal, a.isSignal && !a.sets);
   if (remembered_ + place.remembered() > m_.options.updatesKept && place.remembered() > 1) place.forgetHalf();
   remembered_ += place.remembered();
 }

@@ -3,7 +3,7 @@
 
 namespace tandem::interpreter::check {
 
-void SyncPlace::wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads) {
+void SyncPlace::wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads, bool adds) {
   // Somebody else has written here: a wait can no longer see the values before that.
   if (newest() > before_ && old != value_) {
     forgetUpTo(newest());
@@ -13,7 +13,7 @@ void SyncPlace::wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads) {
   if (newest() == before_) initial_ = old;
   value_ = now;
   bool isLook = reads && old == now && isAcquired();
-  updates_.push_back({by, now, std::max(chain_, firstRelease_), endOfReleases()});
+  updates_.push_back({by, now, std::max(chain_, firstRelease_), endOfReleases(), adds});
   auto [author, isNew] = authorOf_.try_emplace({by.actor, by.part});
   if (isNew)
     author->second = authors_.insert(authors_.begin(), {by.actor, by.part, {}});

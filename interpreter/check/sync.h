@@ -26,6 +26,7 @@ struct Release {
   bool hasWaits = false;       // in `extra`
   bool carriesChain = false;   // all releases of its chain before it, too
   bool isOfThread = false;     // one thread's release operation: its later strong writes here carry it on
+  bool isFull = false;         // it carries all that its thread knew
   // The times that it would carry with nothing left out.
   uint32_t now = 0, transfers = 0;
 
@@ -54,6 +55,7 @@ struct Release {
 struct UpdatePoint {
   Stamp by;
   uint64_t value = 0, chain = 0, end = 0;
+  bool adds = false;  // to a signal
 };
 
 // A look acquires releases [begin, end) of a place; `number` is the update that it must have seen.
@@ -110,9 +112,17 @@ class SyncPlace {
   template <class Body>
   bool anyBetween(const Look& look, Body body) const {
     const UpdatePoint* enough = update(look.number);
-    for (uint64_t k = std::max(enough ? enough->end : 0, firstRelease_); k < std::min(look.end, endOfReleases()); ++k)
-      if (body(release(k))) return true;
-    return false;
+    return any(enough ? enough->end : 0, look.end, body);
+  }
+  // Likewise for those before a number, and for those of an update.
+  template <class Body>
+  bool anyBefore(uint64_t end, Body body) const {
+    return any(0, end, body);
+  }
+  template <class Body>
+  bool brings(uint64_t number, Body body) const {
+    const UpdatePoint *u = update(number), *before = update(number - 1);
+    return u && any(before ? before->end : 0, u->end, body);
   }
   const Release& release(uint64_t number) const { return releases_[number - firstRelease_]; }
   // A look at the current value of memory brings all of the last chain.
@@ -122,6 +132,14 @@ class SyncPlace {
   uint64_t oldest() const { return before_ + 1; }
   uint64_t newest() const { return before_ + updates_.size(); }
   uint64_t value() const { return value_; }
+  uint64_t valueOf(uint64_t number) const { return number > before_ ? update(number)->value : initial_; }
+  // Calls body(number, release) for each release of an update.
+  template <class Body>
+  void eachRelease(uint64_t number, Body body) const {
+    const UpdatePoint* before = update(number - 1);
+    for (uint64_t k = std::max(before ? before->end : 0, firstRelease_); k < update(number)->end; ++k)
+      body(k, release(k));
+  }
   // Returns null for the value from before all updates, and for a forgotten update.
   const UpdatePoint* update(uint64_t number) const {
     return number > before_ && number <= newest() ? &updates_[number - before_ - 1] : nullptr;
@@ -136,7 +154,7 @@ class SyncPlace {
     return found == numbers.rend() ? 0 : *found;
   }
   // Called after a strong write; `reads`: by an atomic, which has seen the value before.
-  void wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads);
+  void wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads, bool adds);
   // No older value is left for this thread to see.
   void sees(const Stamp& by, uint64_t number, bool waited) {
     Look& look = looks[{by.actor, by.part}];
@@ -202,6 +220,12 @@ class SyncPlace {
   Stamp seenBy_, forgotten_;
 
   uint64_t endOfReleases() const { return firstRelease_ + releases_.size(); }
+  template <class Body>
+  bool any(uint64_t begin, uint64_t end, Body body) const {
+    for (uint64_t k = std::max(begin, firstRelease_); k < std::min(end, endOfReleases()); ++k)
+      if (body(release(k))) return true;
+    return false;
+  }
   void comesAfter(const Stamp& by, uint64_t number) {
     if (number < lastSeen_) return;
     lastSeen_ = number;

@@ -39,10 +39,12 @@ void Checker::publish(const MemoryAccess& a) {
   if (a.transfer) {
     r.actor = a.transfer->observedActor;
     r.common = static_cast<const Transfer*>(a.transfer->observed.get())->carried;
+    r.isFull = true;
   } else {
     Serial& s = a.stream ? serialOf(*a.stream) : hostOf(a.rank);
     r.actor = s.actor;
     r.common = s.publish();
+    r.isFull = true;
   }
   sync_.at(a.address).add(std::move(r));
 }
@@ -88,6 +90,7 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
     if (const Clock* extra = whole ? nullptr : p.extraOf(part)) own.extra = *extra;
     own.everyTime = whole ? p.time : p.barrierTime;
     own.partTime = p.time;
+    own.isFull = true;
     own.isOfThread = isOfThread;
     own.carriesChain = hasChain_ && acquires(a.semantic) && !each;
   } else {
@@ -125,7 +128,7 @@ void Checker::acquire(const MemoryAccess& a) {
 
 // Goes from the newest release on, since that often carries the others. Releases that this reader has been through
 // bring nothing again.
-void Checker::acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& acquired) {
+void Checker::acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& acquired, const Spared& spared) {
   place.forgetReaders([&](uint32_t actor) { return actors_[actor].kind == ActorKind::Program && !programs_[actor]; });
   if (a.transfer || acquired.begin == acquired.end) return;
   ProgramState* p = a.run ? &stateOf(*a.run) : nullptr;
@@ -141,16 +144,87 @@ void Checker::acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& a
     if (isNarrow || !synchronises) taken.all = false;
     if (p && (isNarrow || !synchronises)) r.addAllTo(p->missed.narrow);
     if (!synchronises) continue;
-    if (p)
-      acquireByProgram(*p, a, r);
-    else if (isNarrow)
-      r.addNarrowTo(s->clock);
-    else
-      r.addTo(s->clock);
+    if (auto certain = spared.find(k); certain != spared.end()) {
+      if (p) r.addAllTo(p->missed.spared);
+      learn(p, s, a, sharedWith(r, certain->second), isNarrow);
+    } else {
+      learn(p, s, a, r, isNarrow);
+    }
     if (r.carriesChain) break;
   }
-  taken.end = std::max(taken.end, acquired.end);
+  // A later wait may bring all of what this one has done without.
+  taken.end = std::max(taken.end, spared.empty() ? acquired.end : std::min(acquired.end, spared.begin()->first));
+  taken.all &= spared.empty();
   hasChain_ = taken.all;
+}
+
+void Checker::learn(ProgramState* p, Serial* s, const MemoryAccess& a, const Release& r, bool isNarrow) {
+  if (p)
+    acquireByProgram(*p, a, r);
+  else if (isNarrow)
+    r.addNarrowTo(s->clock);
+  else
+    r.addTo(s->clock);
+}
+
+// Adds without order come in any: a wait may have ended before one of them if the others are enough for it.
+Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place, uint64_t last,
+                                  const std::function<bool(uint64_t)>& ends) {
+  constexpr uint64_t kMost = 32;  // of the last updates; those before are taken to have come
+  View v = viewOf(a);
+  Stamp now = stampOf(a, v);
+  auto look = place.looks.find({now.actor, now.part});
+  auto isKnown = [&](uint64_t n) {
+    const Stamp& by = place.update(n)->by;
+    Part mine, theirs;
+    return (look != place.looks.end() && n <= look->second.number) || knowsUpdate(v, now, &place, {by, 0, n}) ||
+           ordered(v, now, by, a.address, a.address + a.bytes, &mine, &theirs);
+  };
+  uint64_t first = place.newest() + 1;
+  while (first > place.oldest() && place.newest() - first + 1 < kMost && place.update(first - 1)->adds) --first;
+  Spared spared;
+  while (first <= last && isKnown(first)) ++first;
+  if (last < first) return spared;
+  std::vector<Clock> carried(place.newest() - first + 1);
+  std::vector<bool> isFull(carried.size());
+  for (uint64_t n = first; n <= place.newest(); ++n)
+    place.eachRelease(n, [&](uint64_t, const Release& r) {
+      r.addAllTo(carried[n - first]);
+      isFull[n - first] = isFull[n - first] || r.isFull;
+    });
+  for (uint64_t n = first; n <= last; ++n) {
+    if (isKnown(n)) continue;
+    const Stamp& by = place.update(n)->by;
+    uint64_t value = place.valueOf(first - 1);
+    Clock certain;
+    for (uint64_t other = first; other <= place.newest(); ++other) {
+      bool mayFollow = other > n && (!isFull[other - first] || actors_.covers(carried[other - first], by, by.part));
+      if (other == n || mayFollow) continue;
+      value += place.valueOf(other) - place.valueOf(other - 1);
+      certain.join(carried[other - first]);
+    }
+    if (ends(value)) place.eachRelease(n, [&](uint64_t k, const Release&) { spared[k] = certain; });
+  }
+  return spared;
+}
+
+// The part of a release that a clock has, too. Transfers are taken to be known.
+Release Checker::sharedWith(const Release& r, const Clock& certain) const {
+  Clock all, shared;
+  r.addTo(all);
+  all.each([&](const Clock::Entry& e) {
+    Part part = Part(e.key);
+    bool isWhole = e.key >> 60 || isTransfer(part) || part == kAllTransfers ||
+                   actors_.covers(certain, {.actor = actorOf(e.key), .time = e.time, .part = part}, part);
+    if (uint32_t time = isWhole ? e.time : std::min(e.time, certain.get(e.key))) shared.raise(e.key, time);
+  });
+  Release out;
+  out.actor = r.actor;
+  out.rank = r.rank;
+  out.scope = r.scope;
+  out.fence = r.fence;
+  out.common = std::move(shared);
+  return out;
 }
 
 // A loop that looks at a word until it compares true is a wait; its looks before the last one order nothing. Returns
@@ -169,13 +243,15 @@ void Checker::acquireAwaited(const MemoryAccess& a, bool valueUsed, const std::f
   SyncPlace* place = sync_.find(a.address);
   if (!place) return;
   Acquired acquired = place->all();
+  Spared spared;
   if (!valueUsed && wordAt(m_, a.address, unsigned(a.bytes)) == place->value()) {
     uint64_t known = lastKnown(a, *place);
     if (place->isForgotten(known)) exceeded(a, *place);
     acquired = place->firstFrom(known, ends).value_or(acquired);
+    spared = sparedBy(a, *place, acquired.number, ends);
   }
   place->sees(stampOf(a, viewOf(a)), acquired.number, true);
-  acquire(a, *place, acquired);
+  acquire(a, *place, acquired, spared);
   learnUpdate(a, *place, acquired.number);
 }
 

@@ -41,6 +41,24 @@ def credit_one_too_early(team, fixed):
 
 
 @tandem.jit
+def count_arrivals(x_ptr, y_ptr, count_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    """Rank 0 adds, too, so its wait is over before the last of the others has added."""
+    o = tl.arange(0, N)
+    rank, n = dl.rank(), dl.num_ranks()
+    tl.store(dl.symm_at(x_ptr, 0) + rank * N + o, rank)  # <-- one_arrival_too_few
+    dl.notify(count_ptr, 0, signal=1, sig_op="add", comm_scope="intra_node")
+    if rank == 0:
+        dl.wait(count_ptr, 1, "sys", "acquire", waitValue=n if FIXED else n - 1, compare="ge")
+        for other in range(n):
+            tl.store(y_ptr + other * N + o, tl.load(x_ptr + other * N + o))  # <-- one_arrival_too_few
+
+
+@pair("race", None)
+def one_arrival_too_few(team, fixed):
+    count_arrivals[(1,)](data(team, count=team.size * N), data(team, "y", team.size * N), flags(team, 1, "count"), N, fixed)
+
+
+@tandem.jit
 def step_of_a_graph(x_ptr, y_ptr, flag_ptr, epoch_ptr, step, N: tl.constexpr, FIXED: tl.constexpr):
     """The epoch is a constant of the recorded call: the second replay's wait is over before it begins."""
     o = tl.arange(0, N)

@@ -240,6 +240,18 @@ def test_gradients_are_the_same_where_a_mode_sees_the_calls():
         assert is_seen and all(torch.equal(x, y) for x, y in zip(plain, seen, strict=True))
 
 
+def test_gradients_go_by_the_counts_of_their_call(one_rank, monkeypatch):
+    """A caller may use its list for the next call, before the gradients."""
+    told = []
+    monkeypatch.setattr(one_rank.operators, "run", lambda *call: told.append(call[5]))
+    counts = [to + (to == by) for by in range(SIZE) for to in range(SIZE)]
+    back = [counts[to * SIZE + by] for by in range(SIZE) for to in range(SIZE)]
+    rows = tt.all_to_all(random(sum(counts[SIZE : 2 * SIZE]), 8).requires_grad_(), counts)
+    counts[:] = [1] * len(counts)
+    rows.sum().backward()
+    assert told[1] == back
+
+
 def test_compiled_without_a_break(one_rank):
     from torch._dynamo.testing import CompileCounter
 

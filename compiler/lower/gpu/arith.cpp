@@ -211,15 +211,14 @@ struct Run {
 };
 
 // Returns true if what is known of the tile may follow from a program's promise of runs. Of `max_contiguous(rows % M, 128)` the last
-// run is none where M is no multiple, which accesses of a few elements bear.
+// run is none where M is no multiple, which accesses of a few elements bear. What a loop or a branch hands on is not followed.
 static bool isPromised(mlir::Value tile) {
   llvm::SmallVector<mlir::Value> left{tile};
   for (int budget = 32; !left.empty(); --budget) {
     Operation* op = left.pop_back_val().getDefiningOp();
-    if (budget == 0 || (op && tile::promiseOf(op, tile::Promise::Contiguity))) return true;
-    if (op)
-      llvm::copy_if(op->getOperands(), std::back_inserter(left),
-                    [](mlir::Value v) { return isa<RankedTensorType>(v.getType()); });
+    if (budget == 0 || !op || op->getNumRegions() || tile::promiseOf(op, tile::Promise::Contiguity)) return true;
+    llvm::copy_if(op->getOperands(), std::back_inserter(left),
+                  [](mlir::Value v) { return isa<RankedTensorType>(v.getType()); });
   }
   return false;
 }

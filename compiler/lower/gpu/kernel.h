@@ -57,6 +57,7 @@ class KernelContext {
   llvm::Function* function = nullptr;
   int numWarps = 4, blocks = 1;  // of the program; a block's warps, without added ones
   Role role = Role::Block;
+  bool producesByGroup = false;  // all threads of a warpgroup are producers
   bool isOneThread() const { return role == Role::Producer || role == Role::Signaller; }
 
   // Lowers the whole kernel to a function of the module.

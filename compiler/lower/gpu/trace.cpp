@@ -47,6 +47,8 @@ void beginTrace(KernelContext& cx) {
 // One thread for a program and for each of its added roles; where threads go ways of their own, the first of each warp
 // that is here.
 static llvm::Value* traceWriter(KernelContext& cx, Operation* op) {
+  if (cx.role == Role::Producer && cx.producesByGroup)
+    return cx.b.CreateICmpEQ(cx.threadId(), cx.b.getInt32(cx.numThreads()));
   if (cx.isOneThread()) return nullptr;
   if (isa<func::FuncOp>(op)) return cx.isFirstThread();
   bool apart = cx.threadValues(op).anyDiffers(op->getOperands()) || cx.threadValues(op).isDivergent(op);

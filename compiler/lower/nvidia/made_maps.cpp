@@ -353,7 +353,7 @@ void makeMapsBefore(KernelContext& cx, scf::ForOp loop) {
     loop.walk([&](tgpu::TmaLoadOp load) { add(load); });
     if (accesses.empty()) return;
     llvm::Value* one = cx.b.getInt32(0);
-    makeMaps(cx, accesses, one, [&] { awaitFills(cx); });
+    byOneProducer(cx, loop, [&] { makeMaps(cx, accesses, one, [&] { awaitFills(cx); }); });
     for (Operation* load : accesses) cx.mapsOfLoads[load] = madeMap(cx, load, one);
     return;
   }

@@ -76,7 +76,7 @@ bool producesByGroup(tgpu::WarpSpecializeOp roles) {
 // and keeps as few as it can where consumers are short of them. Blocks beside it run their products while this one
 // computes or stores.
 void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op) {
-  bool ofGroup = producesByGroup(op);
+  bool ofGroup = cx.producesByGroup = producesByGroup(op);
   constexpr int kGroupRegisters = 72;
   const int producerRegisters = ofGroup                                             ? kGroupRegisters
                                 : cx.blocksPerMultiprocessor > 2 || cx.numWarps > 8 ? 24

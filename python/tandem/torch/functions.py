@@ -74,13 +74,12 @@ def _has_gradient(*tensors):
 
 
 def _flat(told):
-    """Nested lists, which torch.library does not take, in one."""
-    return tuple(
-        [count for row in value for count in row]
-        if isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple))
-        else value
-        for value in told
-    )
+    """Nested lists, which torch.library does not take, in one; of lists, which a caller may write to later, copies."""
+    return tuple(_numbers(value) if isinstance(value, (list, tuple)) else value for value in told)
+
+
+def _numbers(value):
+    return tuple(count for row in value for count in row) if value and isinstance(value[0], (list, tuple)) else tuple(value)
 
 
 def _queue(name, tensors, told, out_dtype, out):

@@ -6,6 +6,8 @@
 # RUN:   | FileCheck %s --check-prefix=UPDATE
 # RUN: tandemc %s:wrapped --emit=ptx --target sm_90a --num-warps 1 --signature "*i32:16, *i32:16, i32" \
 # RUN:   | FileCheck %s --check-prefix=WRAPPED
+# RUN: tandemc %s:handed_on --emit=ptx --target sm_90a --num-warps 1 --signature "*i32:16, i32, i32, i32" \
+# RUN:   | FileCheck %s --check-prefix=HANDED
 import triton
 import triton.language as tl
 
@@ -52,3 +54,15 @@ def wrapped(x, y, rows):
     row = tl.program_id(0) * 128 + tl.arange(0, 128)
     at = tl.max_contiguous(tl.multiple_of(row % rows, 128), 128)
     tl.store(y + row, tl.load(x + at * 3))
+
+
+# The same where a loop hands the promised rows on: before the loop and inside each of the two has its own four divisions.
+# HANDED-COUNT-12: rem.{{[su]}}32
+@triton.jit
+def handed_on(y, rows, columns, times):
+    place = tl.arange(0, 128)
+    first = tl.max_contiguous(tl.multiple_of((tl.program_id(0) * 128 + place) % rows, 128), 128)
+    second = tl.max_contiguous(tl.multiple_of((tl.program_id(1) * 128 + place) % rows, 128), 128)
+    for i in range(times):
+        tl.store(y + i * 128 + place, first % columns)
+        first, second = second, first

@@ -249,7 +249,7 @@ def test_gradients_go_by_the_counts_of_their_call(one_rank, monkeypatch):
     rows = tt.all_to_all(random(sum(counts[SIZE : 2 * SIZE]), 8).requires_grad_(), counts)
     counts[:] = [1] * len(counts)
     rows.sum().backward()
-    assert told[1] == back
+    assert told[1][-SIZE * SIZE :] == back
 
 
 def test_compiled_without_a_break(one_rank):

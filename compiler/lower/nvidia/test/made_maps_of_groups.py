@@ -1,5 +1,6 @@
 # Where a warpgroup copies gathered rows, the thread that begins TMA copies alone makes their maps.
-# RUN: tandemc %s --emit=ptx --remarks --num-warps 8 --num-stages 4 --target sm_90a --signature '*bf16:16, *i32:16, *i32:16, *bf16:16, *fp32:16, i32, i32, i32:16, i32:16' 2>&1 | FileCheck %s
+# RUN: tandemc %s --emit=ptx --remarks --num-warps 8 --num-stages 4 --target sm_90a \
+# RUN:   --signature '*bf16:16, *i32:16, *i32:16, *bf16:16, *fp32:16, i32, i32, i32:16, i32:16' 2>&1 | FileCheck %s
 import triton
 import triton.language as tl
 

@@ -34,7 +34,7 @@ bool releasesAtOnce(Value ring, func::FuncOp kernel) {
 
 }  // namespace
 
-constexpr int kGroupThreads = 128, kProducersBarrier = 2;
+constexpr int kProducers = 128, kProducersBarrier = 2;
 
 // True if the producer's threads copy to the ring by cp.async beside TMA.
 static bool isGathered(mlir::Value ring) {
@@ -215,7 +215,7 @@ void initialiseBarriers(KernelContext& cx) {
       for (int slot = 0; slot < ring.slots && !ring.isCopied; ++slot) {
         ptx::mbarrierInit(cx.b, cx.sharedAddress(ring.full + 8 * slot),
                           cx.b.getInt32(ring.isMailbox      ? cx.numWarps
-                                        : isGathered(value) ? 1 + kGroupThreads
+                                        : isGathered(value) ? 1 + kProducers
                                                             : 1));
         int releases = ring.isMailbox ? 1 : ring.isCluster ? cx.numWarps * cx.blocks : cx.numWarps;
         ptx::mbarrierInit(cx.b, cx.sharedAddress(ring.empty + 8 * slot), cx.b.getInt32(releases));
@@ -290,7 +290,7 @@ void registerRing(Lowerings& table) {
     Ring& ring = cx.ringOf(o.getRing());
     ptx::mbarrierWait(cx.b, barrierOf(cx, ring, ring.empty, kFill),
                       cx.b.CreateLoad(cx.b.getInt32Ty(), ring.parity[kFill]));
-    if (ring.isGate && isRunByGroup(o)) ptx::barrierSync(cx.b, kProducersBarrier, kGroupThreads);
+    if (ring.isGate && isRunByGroup(o)) ptx::barrierSync(cx.b, kProducersBarrier, kProducers);
     if (ring.isGate && ring.isCluster) ptx::fence(cx.b, ptx::Scope::Cluster);
     if (ring.isGate) ptx::fenceProxyAsync(cx.b);
     if (cx.role == Role::Signaller) cx.emit.completeStores();

@@ -28,7 +28,7 @@ struct Grid {
   int64_t startNs = 0, endNs = 0;
 };
 
-// What follows a launch, if it may, starts once all its programs have let it go or have ended.
+// The launch behind this one, if it may start early, starts once all programs of this one have let it go or have ended.
 void letDependentsGo(Machine& m, Grid& grid);
 void letDependentsGo(Machine& m, Run& run);
 

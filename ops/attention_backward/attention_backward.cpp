@@ -21,7 +21,7 @@ AttentionTile queriesTile(int64_t d) {
   if (d == 64) return {64, 128, 4, 2};
   return d <= 192 ? AttentionTile{128, 64, 8, 2} : AttentionTile{128, 32, 8, 2};
 }
-// Of of_keys where it adds to the gradient of q.
+// The tile of the kernel `of_keys` where it adds to the gradient of q.
 AttentionTile addingTile(int64_t d) { return d == 64 ? AttentionTile{128, 128, 8, 2} : AttentionTile{64, 128, 8, 2}; }
 
 constexpr int64_t kColumns = 16, kColumnRows = 128;  // as in columns.py

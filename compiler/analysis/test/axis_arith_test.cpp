@@ -127,7 +127,7 @@ TEST(AxisArith, PromisesOfASign) {
   EXPECT_FALSE(promised("ne, %x, %c0"));
   EXPECT_FALSE(promised("sge, %c1, %x"));
   EXPECT_FALSE(promised("sge, %x, %c0", "%m"));
-  // Where the block may not run, nothing is said of the value elsewhere.
+  // An assumption in a block that may not run says nothing of the value elsewhere.
   EXPECT_FALSE(infoOf(R"(%holds = arith.cmpi sge, %x, %c0 : i32
                          %q = arith.cmpi eq, %pid, %c0 : i32
                          scf.if %q { tile.assume %holds }

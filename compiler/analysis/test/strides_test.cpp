@@ -284,7 +284,7 @@ TEST(Strides, ShapesKeepTheirIndices) {
             "none");
 }
 
-// What lies below the least of several is below each; the bound of arguments is the tensor's.
+// An offset below the least of several limits is below each; the bound that follows from arguments alone is the tensor's.
 TEST(Strides, SeveralBounds) {
   auto several = [](const std::string& limit, const char* predicate = "slt") {
     Kernel kernel(around("%p = tile.addptr %ptrs, %offs {name = \"p\"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>\n" +

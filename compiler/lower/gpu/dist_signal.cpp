@@ -12,7 +12,8 @@ llvm::Type* pointeeOf(mlir::Value pointer, llvm::IRBuilder<>& b) {
   return b.getIntNTy(cast<tile::PtrType>(pointer.getType()).getPointee().getIntOrFloatBitWidth());
 }
 
-// What a thread has waited for last at one place. It is nothing when the kernel begins.
+// The class keeps, in each thread, the signal and the value that it has waited for last at one place of the program: none when the
+// kernel begins.
 class LastWait {
  public:
   LastWait(KernelContext& cx, llvm::Value* signal, llvm::Value* value)

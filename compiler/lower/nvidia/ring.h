@@ -16,7 +16,7 @@ llvm::Value* barrierOf(KernelContext& cx, Ring& ring, int64_t barriers, int coun
 // Returns, in bytes, the place in shared memory of the part of `buffer` in the slot that the ring's counter is at
 // (without a ring: slot 0).
 llvm::Value* slotOffset(KernelContext& cx, mlir::Value buffer, mlir::Value ring, int counter);
-// What one of the producer's threads does, where a group of them runs `op`.
+// Lets one of the producer's threads do `act` where a whole warpgroup of them runs `op`; a lone producer does it as it is.
 void byOneProducer(KernelContext& cx, mlir::Operation* op, llvm::function_ref<void()> act);
 // Each thread waits for the stores by TMA that it has issued.
 void completeBulkStores(KernelContext& cx);

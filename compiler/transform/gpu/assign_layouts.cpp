@@ -376,8 +376,8 @@ class LayoutAssignment {
     });
   }
 
-  // What was divided before a loop and is wanted in another layout inside is divided before it again. LLVM moves what cannot
-  // fail, but no division.
+  // A quotient from before a loop that is wanted in another layout inside is computed once more, before the loop, too: LLVM
+  // moves out of loops what cannot fail, and a division can.
   void hoistDivisions() {
     for (auto [again, first] : change_.divisions())
       while (auto loop = dyn_cast<scf::ForOp>(again->getParentOp())) {

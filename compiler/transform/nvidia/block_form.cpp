@@ -224,7 +224,7 @@ BlockOperands buildOperands(const BlockForm& form, OpBuilder& builder, Location 
     out.shape.push_back(form.isMade ? b.least(form.extents[d], dim.alsoBelow)
                                     : b.extent(form.extents[d], form.divisors[d]));
     out.strides.push_back(b.wide(dim.stride));
-    // Who makes a map keeps away from an empty tensor, too.
+    // A map that the kernel makes has its own guard against an empty tensor, so its offsets need no extent.
     out.offsets.push_back(b.offset(dim.offset, form.isMade ? ScalarExpr(kMaxExtent) : form.extents[d]));
   }
   return out;

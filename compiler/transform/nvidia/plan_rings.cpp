@@ -153,7 +153,7 @@ void joinRings(SmallVectorImpl<RingPlan>& rings) {
   }
 }
 
-// What the products of a loop with one ring read through pointers comes with the ring's blocks.
+// Tiles that products of a loop with one ring read through pointers are copied into that ring's slots, beside its blocks.
 void gather(RingPlan& plan, ArrayRef<RingPlan> rings) {
   bool isAlone = llvm::count_if(rings, [&](const RingPlan& p) { return p.loop == plan.loop; }) == 1;
   if (!plan.loop || !isAlone || !accumulatesBeside(plan) || !isCopiedBeside(plan.loop, rings)) return;

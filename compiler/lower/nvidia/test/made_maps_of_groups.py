@@ -1,4 +1,4 @@
-# Where a warpgroup copies gathered rows, the thread that begins TMA copies alone makes their maps.
+# A warpgroup copies gathered rows here, and one thread of it begins the TMA copies: that thread alone makes their maps.
 # RUN: tandemc %s --emit=ptx --remarks --num-warps 8 --num-stages 4 --target sm_90a \
 # RUN:   --signature '*bf16:16, *i32:16, *i32:16, *bf16:16, *fp32:16, i32, i32, i32:16, i32:16' 2>&1 | FileCheck %s
 import triton

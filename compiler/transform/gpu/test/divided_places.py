@@ -1,5 +1,5 @@
-# Where a program's places come from divisions by variables, a thread has neighbours that share a quotient, as many as its stores move, and
-# divides no more in a loop than before it.
+# A thread has neighbours that share a quotient, as many as its stores move, where a program's places come from divisions by variables, and
+# it divides no more in a loop than before it.
 # RUN: tandemc %s:columns --emit=ptx --target sm_90a --signature '*i32:16, *i32:16, i32:16' | FileCheck %s --check-prefix=ONCE
 # RUN: tandemc %s:columns --emit=ptx --target sm_90a --signature '*i32:16, *i32:16, i32' | FileCheck %s --check-prefix=EACH
 # RUN: tandemc %s:update --emit=layouts --target sm_90a --signature '*bf16:16, *bf16:16, *bf16:16, *i32:16, i32, i32' \

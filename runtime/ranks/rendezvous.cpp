@@ -167,6 +167,8 @@ void Rendezvous::awaitPackets(const std::vector<int>& members, const std::string
       if (found != members.end()) left = *found;
       return stopped_ || left >= 0 || std::none_of(members.begin(), members.end(), lacks);
     });
+    // All has come: a rank that found it wrong sooner, and stopped the run, leaves the others their own words for it.
+    if (std::none_of(members.begin(), members.end(), lacks)) return;
   }
   if (!stopped_ && left >= 0)
     stop(reportOf(ReportKind::RankLeft, left,

@@ -58,16 +58,17 @@ def _check_mode(return_mode):
         raise ValueError(f"`return_mode` is `min`, `max`, `mean`, `median` or `all`, not `{return_mode}`")
 
 
-def _estimate(fn, device, stream, flush):
+def _estimate(fn, device, stream):
+    """Milliseconds of one of five calls: between events on the stream, and for the host to launch it."""
     events = _Events(device, 1)
     start, end = events.pairs[0]
     _tandem.gpu_event_record(device, stream, start)
+    begin = time.perf_counter()
     for _ in range(5):
-        if flush:
-            _flush(device, stream)
         fn()
+    launched = time.perf_counter() - begin
     _tandem.gpu_event_record(device, stream, end)
-    return max(events.milliseconds()[0] / 5, 1e-4)
+    return max(events.milliseconds()[0] / 5, 1e-4), launched * 1e3 / 5
 
 
 def _simulated_times(fn, grad_to_none):
@@ -84,7 +85,7 @@ def _simulated_times(fn, grad_to_none):
 
 
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
-    """Milliseconds of `fn()` on the current device and stream, with a cold L2.
+    """Milliseconds of `fn()` on the current device and stream, with a cold L2, without the host's time to launch it.
 
     `warmup` and `rep` are milliseconds to spend. Gives the `quantiles` (a list, or one number for one), else what `return_mode` says:
     "min", "max", "mean", "median" or "all". On a simulated rank, which has no clock, `fn` is called twice, and the time is the host's.
@@ -96,14 +97,19 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
     stream = stream_handle(None, device)
     fn()
     _tandem.gpu_synchronize(device)
-    estimate = _estimate(fn, device, stream, flush=True)
+    flush, _ = _estimate(lambda: _flush(device, stream), device, stream)
+    call, launch = _estimate(fn, device, stream)
+    # A GPU that ends its flushes before the host has launched the call would be timed idle. A launch may take twice its time.
+    flushes = min(1 + int(2 * launch / flush), 32)
+    estimate = call + flushes * flush
     for _ in range(max(1, int(warmup / estimate))):
         fn()
     events = _Events(device, max(1, int(rep / estimate)))
     for start, end in events.pairs:
         for x in grad_to_none or ():
             x.grad = None
-        _flush(device, stream)
+        for _ in range(flushes):
+            _flush(device, stream)
         _tandem.gpu_event_record(device, stream, start)
         fn()
         _tandem.gpu_event_record(device, stream, end)
@@ -128,7 +134,7 @@ def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mod
             x.requires_grad_(True)
             x.grad = None
         torch.cuda.synchronize()
-        calls = max(1, int(rep / _estimate(fn, device, stream, flush=False)))
+        calls = max(1, int(rep / _estimate(fn, device, stream)[0]))
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             for _ in range(calls):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from gpu_fake import LIBRARY, FakeTensor, gpu, needs_fake  # noqa: F401
@@ -164,11 +165,24 @@ def test_default_timing(gpu):
 def test_do_bench(gpu):
     calls = []
     assert testing.do_bench(lambda: calls.append(1), warmup=4, rep=10) == 2.0  # the fake's events: one record each
-    assert len(calls) == 1 + 5 + 10 + 25
+    assert len(calls) == 1 + 5 + 5 + 12  # a call and its flush take 0.4 ms each
     assert testing.do_bench(lambda: None, warmup=0, rep=1, quantiles=[0.5, 0.2]) == [2.0, 2.0]
-    assert testing.do_bench(lambda: None, warmup=0, rep=1, return_mode="all") == [2.0] * 2
+    assert testing.do_bench(lambda: None, warmup=0, rep=2, return_mode="all") == [2.0] * 2
     with pytest.raises(ValueError, match="not `average`"):
         testing.do_bench(lambda: None, return_mode="average")
+
+
+def test_do_bench_flushes_until_the_call_is_launched(gpu, monkeypatch):
+    seen, flush = [], testing._flush
+    monkeypatch.setattr(testing, "_flush", lambda *args: (seen.append("flush"), flush(*args)))
+
+    def call():
+        seen.append("call")
+        time.sleep(0.002)
+
+    testing.do_bench(call, warmup=0, rep=1)
+    timed = "".join("f" if what == "flush" else "c" for what in seen).split("c")[-2]
+    assert len(timed) >= 11  # 0.4 ms a flush, for twice the 2 ms of a launch
 
 
 def test_summary():

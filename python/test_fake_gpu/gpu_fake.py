@@ -131,11 +131,13 @@ def image_bytes(request, shared=0, registers=40, apart=()):
             "remarks": [],
         }
     ).encode()
-    body = header + cubin + b".version 8.6"
+    constants = [a["constexpr"] for a in request["arguments"] if "constexpr" in a]
+    ptx = f".version 8.6 // {json.dumps(constants)}".encode()
+    body = header + cubin + ptx
     checksum = 0xCBF29CE484222325
     for byte in body:
         checksum = (checksum ^ byte) * 0x100000001B3 % 2**64
-    sizes = b"".join(n.to_bytes(8, "little") for n in (len(header), len(cubin), 12, 0, checksum))
+    sizes = b"".join(n.to_bytes(8, "little") for n in (len(header), len(cubin), len(ptx), 0, checksum))
     return b"TDIMG\x0004" + sizes + body
 
 

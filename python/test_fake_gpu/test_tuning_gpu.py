@@ -162,6 +162,22 @@ def test_default_timing(gpu):
     assert len(gpu.requests) == 3 and kernel.best_config in CONFIGS
 
 
+def test_configurations_of_one_program_are_timed_once(gpu):
+    """No loop has loads to be ahead of, so `num_stages` changes nothing; the grid does."""
+    configs = [tandem.Config({"BLOCK": block}, num_stages=stages) for block in (32, 64) for stages in (1, 2, 3)]
+    calls = []
+    kernel = tuned({32: 2.0, 64: 1.0}, calls, configs=configs)
+    kernel[(1,)](FakeTensor(16), FakeTensor(16), 16)
+    assert calls == [32, 64] and kernel.best_config is configs[3] and len(kernel.configs_timings) == 6
+    calls.clear()
+    kernel[lambda meta: (meta["num_stages"],)](FakeTensor(16), FakeTensor(16), 32)
+    assert calls == [32] * 3 + [64] * 3
+    calls.clear()
+    hooked = tuned({32: 2.0, 64: 1.0}, calls, configs=configs, pre_hook=lambda arguments, reset_only=False: None)
+    hooked[(1,)](FakeTensor(16), FakeTensor(16), 16)
+    assert calls == [32] * 3 + [64] * 3
+
+
 def test_do_bench(gpu):
     calls = []
     assert testing.do_bench(lambda: calls.append(1), warmup=4, rep=10) == 2.0  # the fake's events: one record each

@@ -18,7 +18,9 @@ import numpy as np
 from .. import _tandem, testing
 from ..errors import AutotunerError, CompileError, OutOfResources
 from ..gpu.ahead import CompiledAhead
+from ..gpu.compiled import CompiledKernel
 from ..host.arrays import Tensor
+from ..host.call import grid_sizes
 from ..host.current import is_simulating
 from ..jit import JITFunction, KernelInterface
 from .rank_tuning import choose_together
@@ -239,7 +241,7 @@ class Autotuner(_Wrapper):
         best = candidates[0]
         if len(candidates) > 1:
             start = time.monotonic()
-            self.configs_timings = {c: self._bench(*args, config=c, **kwargs) for c in candidates}
+            self.configs_timings = self._times_of(candidates, args, kwargs)
             self.bench_time = time.monotonic() - start
             best = min(candidates, key=lambda c: milliseconds(self.configs_timings[c]))
             if not math.isfinite(milliseconds(self.configs_timings[best])):
@@ -247,6 +249,28 @@ class Autotuner(_Wrapper):
             self.pre_hook({**self.nargs, **kwargs, **best.all_kwargs()}, reset_only=True)
         self.keep(device, key, best)
         return best
+
+    def _times_of(self, candidates, args, kwargs):
+        """{configuration: what `_bench` gives}; configurations that launch the same program in the same grid have one timing."""
+        self._compile_ahead(candidates[0], args, kwargs)
+        timings, of_program = {}, {}
+        for config in candidates:
+            program = self._program_of(config, args, kwargs)
+            timings[config] = of_program.get(program) or self._bench(*args, config=config, **kwargs)
+            if program:
+                of_program[program] = timings[config]
+        return timings
+
+    def _program_of(self, config, args, kwargs):
+        """What a launch with the configuration runs; None where hooks may change the arguments, or where this cannot be told."""
+        if config.pre_hook or self.user_defined_pre_hook:
+            return None
+        try:
+            compiled = self._warmup_of(config, args, kwargs)
+            sizes = grid_sizes(kwargs["grid"], {**self.nargs, **kwargs}, config.all_kwargs())
+        except Exception:
+            return None  # the launch itself will say what is wrong with it
+        return (compiled.asm["ptx"], compiled.info["threads"], compiled.shared, sizes) if isinstance(compiled, CompiledKernel) else None
 
     def prune_configs(self, kwargs):
         """The configurations worth timing: `early_config_prune`, then the `top_k` that `perf_model` estimates as the quickest."""

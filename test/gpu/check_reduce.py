@@ -263,3 +263,51 @@ for k, (A, B, C) in enumerate([(2, 4, 8), (8, 16, 32), (32, 2, 16), (1, 64, 64),
             AXIS=axis,
             num_warps=WARPS[(k + axis) % 5],
         )
+
+
+@triton.jit
+def carried(x, o, outer, inner, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr, FROM: tl.constexpr):
+    """Folds of two loops whose values nobody looks at before their end, and one whose value is stored in each step."""
+    COUNT: tl.constexpr = N if AXIS == 0 else M
+    i = tl.arange(0, COUNT)
+    total, top, low = tl.full([COUNT], 3, x.dtype.element_ty), tl.full([COUNT], -1, x.dtype.element_ty), 1 << 30
+    whole = tl.full([], 0, x.dtype.element_ty)
+    for t in range(outer):
+        for s in range(inner):
+            v = tile(x + (t * inner + s) * M * N, M, N, FROM)
+            total += tl.sum(v, AXIS).to(x.dtype.element_ty)
+            total += tl.sum(v * v, AXIS).to(x.dtype.element_ty)
+            top = tl.maximum(top, tl.max(v, AXIS))
+            low = tl.minimum(low, tl.min((v * 100).to(tl.int32)))
+            whole += tl.sum(v).to(x.dtype.element_ty)
+            tl.store(o + 2 * COUNT + t * inner + s, whole)
+    tl.store(o + i, total)
+    tl.store(o + COUNT + i, top)
+    tl.store(o + 2 * COUNT + outer * inner, low)
+
+
+def carried_reference(axis, M, N):
+    def reference(x, o, outer, inner, *rest):
+        v = x.reshape(-1, M, N).astype(np.float64 if x.dtype.kind == "f" else np.int64)
+        total = 3 + (v + v * v).sum((0, axis + 1))
+        top = np.maximum(v.max((0, axis + 1)), -1)
+        low = min((x * 100).astype(np.int32).min(), 1 << 30) if len(v) else 1 << 30
+        return np.concatenate([total, top, v.sum((1, 2)).cumsum(), [low]]).astype(o.dtype if o.dtype.kind == "i" else np.float64)
+
+    return reference
+
+
+for k, (M, N) in enumerate([*SHAPES, (1, 4096), (64, 128), (16, 2048)]):
+    for axis in (0, 1):
+        for w, warps in enumerate(WARPS):
+            dtype, source = ("fp32", "int32", "fp64")[(k + w) % 3], FROMS[(k + axis + w) % 3]
+            outer, inner = ((3, 2), (1, 5), (2, 1))[(k + w + axis) % 3]
+            make = lambda rng, M=M, N=N, d=dtype, t=outer * inner, c=N if axis == 0 else M, s=(outer, inner): [
+                rng.integers(-50, 50, t * M * N).astype(np.int32) if d == "int32" else normal(rng, t * M * N, d),
+                poisoned(2 * c + t + 1, d),
+                *s,
+            ]
+            tolerance = {"fp32": 3e-6, "fp64": 1e-13}.get(dtype, 0)
+            options = dict(M=M, N=N, AXIS=axis, FROM=source, num_warps=warps)
+            tag = f"{dtype}.{M}x{N}.{axis}.{source}.w{warps}"
+            check(carried, make, carried_reference(axis, M, N), tag, (1,), tolerance, tolerance, **options)

@@ -69,6 +69,31 @@ def test_any_lengths(world):
     assert world.told[0][1:4] == ((9, 2, 2, 64, 64), [9, 9, 2, 5], {"causal": True, "varlen": True, "softcap": 2.0})
 
 
+@pytest.mark.parametrize(
+    "d, dv, whole", [(40, 40, (64, 64)), (80, 80, (96, 96)), (96, 64, (96, 96)), (160, 128, (192, 128)), (160, 160, (256, 256))]
+)
+def test_other_heads_are_filled_with_zeros(world, d, dv, whole):
+    q, v = heads(2, 5, 4, d, requires_grad=True), heads(2, 5, 4, dv, requires_grad=True)
+    out = tt.attention(q, q, v)
+    name, sizes, numbers, options, _ = world.told[0]
+    assert out.shape == (2, 4, 5, dv) and sizes == (10, 4, 4, *whole) and options == {"scale": d**-0.5, "with_lse": True}
+    assert [x.shape for x in torch.autograd.grad(out.sum(), (q, v))] == [q.shape, v.shape]
+    eight = heads(2, 5, 4, d).to(torch.float8_e4m3fn)
+    assert tt.attention(eight, eight, eight, scales=torch.ones(3)).shape == (2, 4, 5, d)
+    cu = torch.tensor([0, 4, 10], dtype=torch.int32)
+    packed = torch.ones(10, 4, d, dtype=torch.float16)
+    assert tt.attention_varlen(packed, packed, packed, cu, cu, 6, scale=0.5).shape == packed.shape
+    assert world.told[-1][3] == {"varlen": True, "scale": 0.5}
+
+
+@pytest.mark.parametrize("before", [(), (2, 3)])
+def test_any_dimensions_before_heads(world, before):
+    q, k = (torch.ones(*before, h, n, 64, dtype=torch.float16) for h, n in ((4, 5), (2, 7)))
+    out = tt.attention(q, k, k, enable_gqa=True)
+    batch = 6 if before else 1
+    assert out.shape == q.shape and world.told[0][1:3] == ((batch * 7, 4, 2, 64, 64), [batch * 5, batch * 7, batch, 5])
+
+
 def test_traced_whole(world):
     from torch._dynamo.testing import CompileCounter
 
@@ -82,8 +107,9 @@ def test_wrong_arguments(world):
     for given, options, message in [
         ((q, q, q), {"attn_mask": q}, "`attention` has no `attn_mask`"),
         ((q, q, q), {"dropout_p": 0.1}, "`attention` has no `dropout_p`"),
-        ((q[0], q, q), {}, "`attention`: `query` has 3 dimensions"),
-        ((q, q[:1], q), {}, "`attention`: `key` has a batch of 1, `query` of 2"),
+        ((q[0], q, q), {}, r"`attention`: `query` has 3 dimensions, `key` 4; \[..., heads, length, d\] is needed of all"),
+        ((q[0, 0], q[0, 0], q[0, 0]), {}, "`attention`: `query` has 2 dimensions"),
+        ((q, q[:1], q), {}, r"`attention`: `key` has a batch of \(1,\), `query` of \(2,\)"),
         ((q, q[:, :2], q[:, :2]), {}, "`attention`: `query` has 4 heads, `key` 2, which needs `enable_gqa`"),
         ((q, q, q), {"scale": 0.0}, "`attention`: `scale` is 0, a number above 0 is needed"),
         ((q, q, q.float()), {}, "`attention`: `v` is torch.float32, torch.bfloat16 is needed"),

@@ -7,6 +7,9 @@ from torch import Tensor
 
 from .functions import FUNCTIONS
 
+# Of queries and keys, and of values: the elements of a head that the operator is made for.
+_HEADS = ((64, 64), (96, 96), (128, 128), (192, 128), (256, 256))
+
 
 class _Attention(torch.autograd.Function):
     @staticmethod
@@ -32,9 +35,25 @@ class _Attention(torch.autograd.Function):
         return of_q, of_k, of_v, of_sinks, *[None] * 5
 
 
+def _filled(x, elements):
+    """x with zeros behind each head's elements, which change no product."""
+    missing = elements - x.shape[-1]
+    if not missing:
+        return x
+    if x.dtype.itemsize == 1:  # torch has no padding of fp8, whose zeros are those of bytes
+        return torch.nn.functional.pad(x.view(torch.uint8), (0, missing)).view(x.dtype)
+    return torch.nn.functional.pad(x, (0, missing))
+
+
 def _attend(q, k, v, sinks, scales, cu_q, cu_kv, batch, longest, options):
     if options["scale"] == 0:
         raise ValueError("`attention`: `scale` is 0, a number above 0 is needed")
+    d, dv = q.shape[-1], v.shape[-1]
+    whole = next((size for size in _HEADS if d <= size[0] and dv <= size[1]), (d, dv))
+    if whole != (d, dv) and k.shape[-1] == d:
+        options["scale"] = options["scale"] or d**-0.5
+        q, k, v = _filled(q, whole[0]), _filled(k, whole[0]), _filled(v, whole[1])
+        return _attend(q, k, v, sinks, scales, cu_q, cu_kv, batch, longest, options)[..., :dv]
     options = {name: value for name, value in options.items() if value is not None and value is not False}
     if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (q, k, v, sinks)):
         if scales is not None:
@@ -59,8 +78,9 @@ def attention(
     scales: Tensor | None = None,
     **options: Any,
 ) -> Tensor:
-    """softmax(query key^T * scale) value, as torch.nn.functional.scaled_dot_product_attention: [batch, heads, length, d]. Without copies
-    where each position's heads stand together in memory, as in `x.view(batch, length, heads, d).transpose(1, 2)`.
+    """softmax(query key^T * scale) value, as torch.nn.functional.scaled_dot_product_attention: [..., heads, length, d]. Without copies
+    where each position's heads stand together in memory, as in `x.view(batch, length, heads, d).transpose(1, 2)`, and d is 64, 96, 128 or
+    256, or 192 with values of 128; other heads up to 256 are copied with zeros behind them.
 
     Query i has its place at key i. `window`: it sees the keys less than this far from there; `softcap`: scores s become
     softcap * tanh(s / softcap); `sinks`[heads], fp32: scores that take their share of the weights; `scales`[3],
@@ -70,20 +90,24 @@ def attention(
         raise ValueError(
             f"`attention` has no {'`attn_mask`' if attn_mask is not None else '`dropout_p`'}; there are `is_causal` and `window`"
         )
-    for name, x in (("query", query), ("key", key), ("value", value)):
-        if x.dim() != 4:
-            raise ValueError(f"`attention`: `{name}` has {x.dim()} dimensions, [batch, heads, length, d] is needed")
-        if x.shape[0] != query.shape[0]:
-            raise ValueError(f"`attention`: `{name}` has a batch of {x.shape[0]}, `query` of {query.shape[0]}")
+    for name, x in (("key", key), ("value", value)):
+        if x.dim() != query.dim() or x.dim() < 3:
+            raise ValueError(
+                f"`attention`: `query` has {query.dim()} dimensions, `{name}` {x.dim()}; [..., heads, length, d] is needed of all"
+            )
+        if x.shape[:-3] != query.shape[:-3]:
+            raise ValueError(f"`attention`: `{name}` has a batch of {tuple(x.shape[:-3])}, `query` of {tuple(query.shape[:-3])}")
+    before = query.shape[:-3]
+    query, key, value = (x.reshape(-1, *x.shape[-3:]) for x in (query, key, value))
     if query.shape[1] != key.shape[1] and not enable_gqa:
         raise ValueError(f"`attention`: `query` has {query.shape[1]} heads, `key` {key.shape[1]}, which needs `enable_gqa`")
     batch, heads, longest, _ = query.shape
     if not query.numel() or not key.shape[2]:
-        return query.new_zeros(*query.shape[:3], value.shape[3])
+        return query.new_zeros(*before, *query.shape[1:3], value.shape[3])
     packed = [x.transpose(1, 2).reshape(-1, x.shape[1], x.shape[3]) for x in (query, key, value)]
     options.update(causal=is_causal, top_left=is_causal or window is not None, scale=scale, window=window, softcap=softcap)
     out = _attend(*(x.contiguous() for x in packed), sinks, scales, None, None, batch, longest, options)
-    return out.view(batch, longest, heads, -1).transpose(1, 2)
+    return out.view(*before, longest, heads, -1).transpose(-3, -2)
 
 
 def attention_varlen(

@@ -435,16 +435,20 @@ def flash_decode(
             scores = tl.dot(q, k.T)
             if TURNED:
                 scores = tl.dot(q_turned, k_turned.T, scores)
-            scores *= of_scores
+            by = of_scores * LOG2E
             if CAPPED:
-                scores = soft_cap * (1 - 2 / (1 + tl.exp2(scores * (2 * LOG2E / soft_cap))))
+                scores = soft_cap * LOG2E * (1 - 2 / (1 + tl.exp2(scores * (2 * by / soft_cap))))
+            elif SCALED:  # whose scale may be 0
+                scores *= by
+            if CAPPED or SCALED:
+                by = 1.0
             seen = there[None, :] & (key[None, :] <= last_key[:, None])
             if WINDOW:
                 seen = seen & (key[None, :] > last_key[:, None] - window)
-            scores = tl.where(seen, scores * LOG2E, -float("inf"))
-            highest = tl.maximum(greatest, tl.max(scores, 1))
+            scores = tl.where(seen, scores, -float("inf"))
+            highest = tl.maximum(greatest, tl.max(scores, 1) * by)
             base = tl.where(highest == -float("inf"), 0.0, highest)
-            weights = tl.exp2(scores - base[:, None])
+            weights = tl.exp2(scores * by - base[:, None])
             shrink = tl.exp2(greatest - base)
             sums = sums * shrink + tl.sum(weights, 1)
             acc = tl.dot(weights.to(MATH), v, acc * shrink[:, None])

@@ -38,6 +38,45 @@ bool dependsOnProduct(Value value, Block& block, llvm::DenseSet<Operation*>& see
   return llvm::any_of(op->getOperands(), [&](Value v) { return dependsOnProduct(v, block, seen); });
 }
 
+// Returns what `scaled` multiplies a carried sum by, if products of `sum`'s loop decide it; else null.
+Value factorOf(arith::MulFOp scaled, BlockArgument sum) {
+  if (scaled.getLhs() == scaled.getRhs() || (scaled.getLhs() != sum && scaled.getRhs() != sum)) return nullptr;
+  Value factor = scaled.getLhs() == sum ? scaled.getRhs() : scaled.getLhs();
+  llvm::DenseSet<Operation*> seen;
+  return dependsOnProduct(factor, *sum.getOwner(), seen) ? factor : nullptr;
+}
+
+// Rows whose maximum stays are multiplied by 1: a warp that has no others goes past it.
+Value rescale(OpBuilder& b, Value sum, Value factor) {
+  Location loc = sum.getLoc();
+  auto type = cast<RankedTensorType>(factor.getType());
+  Value one =
+      arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, b.getFloatAttr(type.getElementType(), 1.0)));
+  Value moved = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, factor, one);
+  auto branch = scf::IfOp::create(b, loc, sum.getType(), tgpu::WarpAnyOp::create(b, loc, b.getI1Type(), moved), true);
+  OpBuilder then = OpBuilder::atBlockEnd(branch.thenBlock()), otherwise = OpBuilder::atBlockEnd(branch.elseBlock());
+  scf::YieldOp::create(then, loc, arith::MulFOp::create(then, loc, sum, factor).getResult());
+  scf::YieldOp::create(otherwise, loc, sum);
+  return branch.getResult(0);
+}
+
+// Replaces the products of carried sums by factors, before products add to them, by `rescale`.
+void rescaleSums(scf::ForOp loop) {
+  for (auto product : llvm::make_early_inc_range(loop.getBody()->getOps<tgpu::WgmmaOp>())) {
+    auto scaled = product.getAcc() ? product.getAcc().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+    if (!scaled || scaled->getBlock() != loop.getBody() || !scaled->hasOneUse()) continue;
+    for (Value side : scaled->getOperands()) {
+      auto sum = dyn_cast<BlockArgument>(side);
+      Value factor = sum && sum.getOwner() == loop.getBody() && sum.hasOneUse() ? factorOf(scaled, sum) : nullptr;
+      if (!factor) continue;
+      OpBuilder b(scaled);
+      scaled.replaceAllUsesWith(rescale(b, sum, factor));
+      scaled.erase();
+      break;
+    }
+  }
+}
+
 // Returns true if so few iterations are known to run that turning the loop inside out gains nothing: LLVM writes them
 // out one by one.
 bool isShort(scf::ForOp loop) {
@@ -211,24 +250,7 @@ class Rotation {
   // factor; else null.
   Value rescaling() {
     auto scaled = later_.size() == 1 ? dyn_cast<arith::MulFOp>(later_.front()) : arith::MulFOp();
-    if (!scaled || scaled.getLhs() == scaled.getRhs()) return nullptr;
-    Value factor = scaled.getLhs() == loop_.getRegionIterArgs()[index_] ? scaled.getRhs() : scaled.getLhs();
-    llvm::DenseSet<Operation*> seen;
-    return dependsOnProduct(factor, *body_, seen) ? factor : nullptr;
-  }
-
-  // Rows whose maximum stays are multiplied by 1: a warp that has no others goes past it.
-  static Value rescale(OpBuilder& b, Value sum, Value factor) {
-    Location loc = sum.getLoc();
-    auto type = cast<RankedTensorType>(factor.getType());
-    Value one =
-        arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, b.getFloatAttr(type.getElementType(), 1.0)));
-    Value moved = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, factor, one);
-    auto branch = scf::IfOp::create(b, loc, sum.getType(), tgpu::WarpAnyOp::create(b, loc, b.getI1Type(), moved), true);
-    OpBuilder then = OpBuilder::atBlockEnd(branch.thenBlock()), otherwise = OpBuilder::atBlockEnd(branch.elseBlock());
-    scf::YieldOp::create(then, loc, arith::MulFOp::create(then, loc, sum, factor).getResult());
-    scf::YieldOp::create(otherwise, loc, sum);
-    return branch.getResult(0);
+    return scaled ? factorOf(scaled, loop_.getRegionIterArgs()[index_]) : nullptr;
   }
 
   void cloneFirst(OpBuilder& b, IRMapping& mapping, llvm::function_ref<void()> startOther) {
@@ -302,6 +324,7 @@ struct OverlapProducts : impl::OverlapProductsBase<OverlapProducts> {
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops)
       if (std::optional<Rotation> rotation = Rotation::find(loop)) rotation->apply();
+    getOperation().walk([](scf::ForOp loop) { rescaleSums(loop); });
   }
 };
 

@@ -85,6 +85,8 @@ def OverlapProducts : KernelPass<"overlap-products"> {
     The first product of an iteration has `takesTurn`, the last `givesTurn`: warpgroups start their products in turn, in pairs,
     so that one computes while the other multiplies. Where exponentials take at least as long as the products, the wait for the first
     product has `givesTurn` instead, so that the exponentials of the two fall less into one another.
+
+    In all loops a warp whose factors are all 1 goes past the multiplication of a carried sum by factors that products decide.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

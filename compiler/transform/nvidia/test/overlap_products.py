@@ -122,6 +122,9 @@ def attend(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, BM: tl.constexpr, BN: tl.cons
 
 # STAYS:       scf.for
 # STAYS-NOT:   pending 1
+# STAYS:       tgpu.warp_any
+# STAYS-NEXT:  scf.if
+# STAYS-NOT:   pending 1
 # STAYS:       } producer {
 
 # POWERS:      takesTurn

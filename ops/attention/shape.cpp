@@ -75,12 +75,17 @@ AttentionTile attentionTile(const std::string& target, int64_t d, int64_t keys, 
   return {128, 64, 8, 2};
 }
 
+int64_t blocksAlong(const AttentionConfig& config, const AttentionCall& call, int64_t rows, int64_t each,
+                    int64_t block) {
+  return config.varlen ? rows / block + call.batch : cdiv(each, block);
+}
+
 // A program that stays has the next block's first keys when one block ends, but its blocks are dealt out before; else programs
 // that end make room for the next ones, the longest first.
 AttentionGrid attentionGrid(const AttentionConfig& config, int64_t alone, int64_t blocks, int64_t heads, int64_t batch,
                             int64_t along) {
   constexpr double kEnds = 256, kSharedEnds = 96;  // rows of keys whose time both ends of a block cost
-  AttentionGrid each{{int(blocks), int(heads), int(batch)}, 0};
+  AttentionGrid each{{int(blocks), int(heads), config.varlen ? 1 : int(batch)}, 0};
   int64_t all = blocks * heads * batch;
   if (config.varlen || all <= alone || !alone) return each;
   bool grows = config.causal && !config.window;
@@ -111,7 +116,7 @@ AttentionTile chosen(const AttentionConfig& config, AttentionTile tile) {
 
 AttentionCall attentionCall(const AttentionConfig& config, const AttentionTile& tile,
                             const std::vector<int64_t>& numbers) {
-  AttentionCall out{numbers[0], numbers[1], numbers[2], numbers[3], 0, 0, false};
+  AttentionCall out{numbers[0], numbers[1], numbers[2], numbers[3], numbers[2], numbers[2], false};
   if (config.varlen) return out;
   out.queries = out.m / out.batch;
   out.keys = out.n / out.batch;

@@ -52,12 +52,16 @@ AttentionTile attentionTile(const std::string& target, int64_t d, int64_t keys, 
 
 // A call's numbers, and what follows of them and the options.
 struct AttentionCall {
-  int64_t m, n, batch, longest, queries, keys;  // the last two: of each sequence, where they are alike
+  int64_t m, n, batch, longest, queries, keys;  // the last two: of each sequence; with `varlen` how many there are
   bool isSquare;                                // as many, and multiples of the tile
 };
 AttentionCall attentionCall(const AttentionConfig& config, const AttentionTile& tile,
                             const std::vector<int64_t>& numbers);
 // Who has which blocks of a call: of `blocks` of each head and sequence, that go along so many rows.
+// The blocks of a call's rows: of each sequence; with `varlen` of all, as many as ops/device/attention.py's `block_of` has places.
+int64_t blocksAlong(const AttentionConfig& config, const AttentionCall& call, int64_t rows, int64_t each,
+                    int64_t block);
+
 struct AttentionGrid {
   std::array<int, 3> programs;
   int64_t

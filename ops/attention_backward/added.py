@@ -3,7 +3,8 @@ product, so that they are added from registers."""
 
 import tandem
 import tandem.language as tl
-from ops.attention_backward.columns import ROWS
+from ops.attention_backward.columns import first_column
+from ops.device.attention import place_of
 from tandem.simt import num_warps
 
 
@@ -23,16 +24,43 @@ def in_order(x, M: tl.constexpr, N: tl.constexpr, WARPS: tl.constexpr):
 
 
 @tandem.jit
-def narrow(sums_ptr, of_q_ptr, factor, seq_q, HQ: tl.constexpr, D: tl.constexpr, BLOCK_M: tl.constexpr, WARPS: tl.constexpr):
+def narrow_part(sums_ptr, out_ptr, factor, row, rows, HQ: tl.constexpr, D: tl.constexpr, PART: tl.constexpr, WARPS: tl.constexpr):
+    """out[rows, HQ, D] = sums * factor, PART elements of each of so many rows."""
+    M: tl.constexpr = row.shape[0]
+    R: tl.constexpr = M * PART // 32
+    x = tl.load(sums_ptr + tl.arange(0, R)[:, None] * 32 + tl.arange(0, 32)[None, :])
+    x = in_order(x, M, PART, WARPS) * factor
+    at = row.to(tl.int64)[:, None] * (HQ * D) + tl.arange(0, PART)[None, :]
+    tl.store(out_ptr + at, x.to(out_ptr.dtype.element_ty), mask=(row < rows)[:, None])
+
+
+@tandem.jit
+def narrow(
+    sums_ptr,
+    of_q_ptr,
+    cu_q_ptr,
+    factor,
+    m,
+    seq_q,
+    column_rows,
+    HQ: tl.constexpr,
+    D0: tl.constexpr,
+    D1: tl.constexpr,
+    VARLEN: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    WARPS: tl.constexpr,
+):
     """of_q = sums * factor. WARPS: of the kernel that has added."""
     block, head, sequence = tl.program_id(0), tl.program_id(1), tl.program_id(2).to(tl.int64)
-    R: tl.constexpr = BLOCK_M * D // 32
-    first_row = (sequence * HQ + head) * (tl.cdiv(seq_q, ROWS) * ROWS) + block * BLOCK_M
-    x = tl.load(sums_ptr + first_row * D + tl.arange(0, R)[:, None] * 32 + tl.arange(0, 32)[None, :])
-    x = in_order(x, BLOCK_M, D, WARPS) * factor
+    D: tl.constexpr = D0 + D1
+    place = place_of(cu_q_ptr, sequence, m, seq_q, VARLEN)
     row = block * BLOCK_M + tl.arange(0, BLOCK_M)
-    at = ((sequence * seq_q + row) * HQ + head)[:, None] * D + tl.arange(0, D)[None, :]
-    tl.store(of_q_ptr + at, x.to(of_q_ptr.dtype.element_ty), mask=(row < seq_q)[:, None])
+    sums_ptr += (head.to(tl.int64) * column_rows + first_column(place, sequence, seq_q, VARLEN) + block * BLOCK_M) * D
+    of_q_ptr += (place[0].to(tl.int64) * HQ + head) * D
+    if block * BLOCK_M < place[1]:
+        narrow_part(sums_ptr, of_q_ptr, factor, row, place[1], HQ, D, D0, WARPS)
+        if D1:
+            narrow_part(sums_ptr + BLOCK_M * D0, of_q_ptr + D0, factor, row, place[1], HQ, D, D1, WARPS)
 
 
 @tandem.jit

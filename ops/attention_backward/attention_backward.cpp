@@ -9,7 +9,7 @@
 namespace tandem::ops {
 namespace {
 
-constexpr AttentionTile kSimulated = {16, 32, 4, 2}, kPlain = {64, 64, 4, 2};
+constexpr AttentionTile kSimulated = {16, 32, 4, 2}, kSimulatedAdding = {32, 16, 4, 2}, kPlain = {64, 64, 4, 2};
 constexpr int kDeltaRows = 32, kSinkRows = 1024, kWarps = 4;
 
 // Of of_keys, whose tiles have a row for each key and two sums, and of of_queries.
@@ -21,12 +21,13 @@ AttentionTile queriesTile(int64_t d) {
   if (d == 64) return {64, 128, 4, 2};
   return d <= 192 ? AttentionTile{128, 64, 8, 2} : AttentionTile{128, 32, 8, 2};
 }
-// The tile of the kernel `of_keys` where it adds to the gradient of q.
+// The tile of the kernel `of_keys` where it adds to the gradient of q. Wider heads leave no registers for what is added.
+constexpr int64_t kMostAdded = 128;
 AttentionTile addingTile(int64_t d) { return d == 64 ? AttentionTile{128, 128, 8, 2} : AttentionTile{64, 128, 8, 2}; }
 
 constexpr int64_t kColumns = 16, kColumnRows = 128;  // as in columns.py
 // The columns' rows: sequences begin with multiples, for which there is room if there are few.
-int64_t columnRows(int64_t maxRows) { return maxRows + std::max(maxRows / 8, kColumnRows); }
+int64_t columnRows(int64_t maxRows, bool varlen) { return maxRows + std::max(maxRows / (varlen ? 2 : 8), kColumnRows); }
 
 }  // namespace
 
@@ -85,9 +86,10 @@ AttentionBackward::AttentionBackward(Team& team, int64_t maxRows, int64_t hq, in
       d_(d), dv_(dv), config_(config) {
   checkHeads(table_, hq, hkv, d, dv);
   delta_ = memory_.localScratch({hq * maxRows}, DType::Float32, "delta");
-  if (config.varlen || config.softcap != 0) return;
-  columns_ = memory_.localScratch({hq * columnRows(maxRows) * kColumns}, dtype, "columns");
-  if (config.anyOrder) sums_ = memory_.localScratch({hq * columnRows(maxRows) * d}, DType::Float32, "sums");
+  if (config.softcap != 0) return;
+  int64_t rows = hq * columnRows(maxRows, config.varlen);
+  columns_ = memory_.localScratch({rows * kColumns}, dtype, "columns");
+  if (config.anyOrder && d <= kMostAdded) sums_ = memory_.localScratch({rows * d}, DType::Float32, "sums");
 }
 
 void AttentionBackward::queue(const Call& call) {
@@ -108,21 +110,33 @@ void AttentionBackward::queue(const Call& call) {
     return chosen(config_, hasWgmma ? tile : simulated ? kSimulated : kPlain);
   };
 
-  AttentionTile adding = tileOf(addingTile(d_)), ofBlocks = tileOf(keysTile(d_, config_.wantsK));
-  int64_t batch = call.numbers[2], queries = m / batch, rows = cdiv(queries, kColumnRows) * kColumnRows;
-  bool hasColumns = (hasWgmma || simulated) && !config_.varlen && config_.softcap == 0 && scale != 0 &&
-                    kColumnRows % ofBlocks.m == 0 && batch * rows * hq_ * kColumns <= columns_.shape[0];
-  int across = adding.warps * 16 / adding.m;  // warpgroups that share rows
-  bool adds = hasColumns && config_.anyOrder && config_.wantsQ && config_.wantsK && d_ == dv_ &&
-              (d_ == 64 || d_ == 128) && adding.m % 16 == 0 && across * adding.m == adding.warps * 16 &&
-              d_ % (across * 16) == 0;
+  AttentionTile adding = simulated ? chosen(config_, kSimulatedAdding) : tileOf(addingTile(d_));
+  AttentionTile ofBlocks = tileOf(keysTile(d_, config_.wantsK));
+  int64_t batch = call.numbers[2], longest = call.numbers[3];
+  int64_t rows = (config_.varlen ? m / kColumnRows + batch : cdiv(m / batch, kColumnRows) * batch) * kColumnRows;
+  // Above every product, as rows behind a sequence have it (columns.py): their weights must be 0.
+  constexpr double kFar = 6e7, kFarEnough = 1e5;
+  bool hasColumns = (hasWgmma || simulated) && config_.softcap == 0 && scale != 0 && kColumnRows % ofBlocks.m == 0 &&
+                    rows * hq_ * kColumns <= columns_.shape[0] && (!config_.varlen || scale * kFar >= kFarEnough);
+  Parts ofD = partsOf(d_);
+  int64_t across = adding.warps * 16 / adding.m;  // warpgroups that share rows
+  bool adds = hasColumns && config_.anyOrder && config_.wantsQ && config_.wantsK && d_ <= kMostAdded &&
+              kColumnRows % adding.m == 0 && adding.m % 16 == 0 && across * adding.m == adding.warps * 16 &&
+              ofD.first % (across * 16) == 0 && ofD.second % (across * 16) == 0;
 
   Parts parts = partsOf(dv_);
   int64_t columns = parts.second ? parts.first * 2 : parts.first;
   if (hasColumns)
-    queue("columns.py", "columns", {int(rows / kDeltaRows), int(hq_), int(batch)}, {0, 0, kWarps, 1},
-          {result, grad, lse, delta_, columns_, adds ? sums_ : delta_, std::numbers::log2e / scale, m, queries},
-          {{"HQ", hq_}, {"V", dv_}, {"BLOCK_V", columns}, {"SUMS", adds ? d_ : 0}, {"BLOCK", int64_t(kDeltaRows)}});
+    queue("columns.py", "columns", {int(cdiv(longest, kColumnRows) * kColumnRows / kDeltaRows), int(hq_), int(batch)},
+          {0, 0, kWarps, 1},
+          {result, grad, lse, delta_, columns_, adds ? sums_ : delta_, cuQ, std::numbers::log2e / scale, m, longest,
+           rows},
+          {{"HQ", hq_},
+           {"V", dv_},
+           {"BLOCK_V", columns},
+           {"VARLEN", config_.varlen},
+           {"SUMS", adds ? d_ : 0},
+           {"BLOCK", int64_t(kDeltaRows)}});
   else
     queue("of_sums.py", "delta", {int(cdiv(m, kDeltaRows)), int(hq_), 1}, {0, 0, kWarps, 1}, {result, grad, delta_, m},
           {{"HQ", hq_}, {"V", dv_}, {"BLOCK_V", columns}, {"BLOCK", int64_t(kDeltaRows)}});
@@ -137,7 +151,7 @@ void AttentionBackward::queue(const Call& call) {
     AttentionCall a = attentionCall(config_, tile, call.numbers);
     // Blocks of keys that all read as many queries are quicker apart: 4096 keys 1739 µs and 1904 shared, on an H200.
     int64_t alone = config_.causal && !adds ? programsAlone(team_, tile) : 0;
-    AttentionGrid grid = attentionGrid(config_, alone, cdiv(config_.varlen ? a.n : a.keys, tile.n), hkv_, a.batch,
+    AttentionGrid grid = attentionGrid(config_, alone, blocksAlong(config_, a, a.n, a.keys, tile.n), hkv_, a.batch,
                                        a.queries * (hq_ / hkv_));
     auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
     constants["OF_K"] = hasK;
@@ -146,22 +160,45 @@ void AttentionBackward::queue(const Call& call) {
     constants["ADD"] = adds;
     constants["SHARED"] = grid.shared;
     queue("of_keys.py", "of_keys", grid.programs, tile,
-          {q, k, v, grad, lse, delta_, hasColumns ? columns_ : q, adds ? sums_ : delta_, cuQ, cuKv,
-           config_.wantsK ? ofK : ofV, ofV, scale, cap, a.m, a.n, a.queries, a.keys, window},
+          {q,
+           k,
+           v,
+           grad,
+           lse,
+           delta_,
+           hasColumns ? columns_ : q,
+           adds ? sums_ : delta_,
+           cuQ,
+           cuKv,
+           config_.wantsK ? ofK : ofV,
+           ofV,
+           scale,
+           cap,
+           a.m,
+           a.n,
+           a.queries,
+           a.keys,
+           rows,
+           window},
           constants);
   };
   ofKeys(config_.wantsK && together, true);
   if (config_.wantsK && !together) ofKeys(true, false);
 
   if (adds)
-    queue("added.py", "narrow", {int(cdiv(queries, adding.m)), int(hq_), int(batch)}, {0, 0, kWarps, 1},
-          {sums_, ofQ, scale / std::numbers::log2e, queries},
-          {{"HQ", hq_}, {"D", d_}, {"BLOCK_M", int64_t(adding.m)}, {"WARPS", int64_t(adding.warps)}});
+    queue("added.py", "narrow", {int(cdiv(longest, adding.m)), int(hq_), int(batch)}, {0, 0, kWarps, 1},
+          {sums_, ofQ, cuQ, scale / std::numbers::log2e, m, longest, rows},
+          {{"HQ", hq_},
+           {"D0", ofD.first},
+           {"D1", ofD.second},
+           {"VARLEN", config_.varlen},
+           {"BLOCK_M", int64_t(adding.m)},
+           {"WARPS", int64_t(adding.warps)}});
   if (!config_.wantsQ || adds) return;
   AttentionTile tile = tileOf(queriesTile(d_));
   AttentionCall a = attentionCall(config_, tile, call.numbers);
-  AttentionGrid grid =
-      attentionGrid(config_, programsAlone(team_, tile), cdiv(a.longest, tile.m), hq_, a.batch, a.keys);
+  AttentionGrid grid = attentionGrid(config_, programsAlone(team_, tile),
+                                     blocksAlong(config_, a, a.m, a.queries, tile.m), hq_, a.batch, a.keys);
   auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
   constants["SHARED"] = grid.shared;
   queue("of_queries.py", "of_queries", grid.programs, tile,

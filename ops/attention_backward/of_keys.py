@@ -4,8 +4,8 @@ the logarithms of their sums once more. It may add its parts of the queries' gra
 import tandem
 import tandem.language as tl
 from ops.attention_backward.added import add
-from ops.attention_backward.columns import columns_of, factors
-from ops.device.attention import LOG2E, block_at, blocks_of, load_parts, place_of, queries_of, seen, slope_of
+from ops.attention_backward.columns import columns_of, factors, first_column
+from ops.device.attention import LOG2E, block_at, block_of, blocks_of, load_parts, place_of, queries_of, seen, slope_of
 from ops.device.attention import store_parts, turns_of, zero_parts
 
 
@@ -98,7 +98,10 @@ def _along_queries(
             if QK[1]:
                 of_k1 = tl.dot(of_scores, q1, of_k1)
             if ADD:  # while the last product goes on
-                add(sums_ptr + (column_row + start).to(tl.int64) * k[0].shape[1], part)
+                sums = sums_ptr + (column_row + start).to(tl.int64) * (QK[0] + QK[1])
+                add(sums, part)
+                if QK[1]:
+                    add(sums + BLOCK_M * QK[0], tl.dot(of_scores.T, k[1]))
     return (of_k0, of_k1), (of_v0, of_v1)
 
 
@@ -122,6 +125,7 @@ def of_keys(
     n,
     seq_q,
     seq_kv,
+    column_rows,
     window,
     HQ: tl.constexpr,
     HKV: tl.constexpr,
@@ -144,8 +148,8 @@ def of_keys(
     SHARED: tl.constexpr,
 ):
     """The gradients of the keys, of the values, or of both: of a block of them, the sums over the heads of queries that share it. scale and
-    cap: times log2(e). SQUARE: as in attention.py; COLUMNS: lse and delta come as columns; ADD: parts of the queries' gradients are added
-    to sums; SHARED: see turns_of."""
+    cap: times log2(e). SQUARE: as in attention.py; COLUMNS: lse and delta come as columns, so many rows of each head; ADD: parts of the
+    queries' gradients are added to sums; SHARED: see turns_of."""
     D: tl.constexpr = D0 + D1
     V: tl.constexpr = V0 + V1
     QK: tl.constexpr = (D0, D1)
@@ -155,6 +159,8 @@ def of_keys(
     blocks = tl.cdiv(seq_kv, BLOCK_N)
     for turn in range(turns_of(blocks * HKV * sequences, SHARED)):
         block, kv_head, sequence = block_at(turn, blocks, HKV, SHARED)
+        if VARLEN:
+            block, sequence = block_of(cu_kv_ptr, block, seq_kv, n, BLOCK_N)
         start = block * BLOCK_N
         at_q = place_of(cu_q_ptr, sequence, m, seq_q, VARLEN)
         at_kv = place_of(cu_kv_ptr, sequence, n, seq_kv, VARLEN)
@@ -169,13 +175,15 @@ def of_keys(
         of_v = zero_parts(BLOCK_N, OV, OF_V)
         offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q
         keys = start + tl.arange(0, BLOCK_N)
-        begin, whole, part, end = queries_of(start, offset, rows_q, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
-        shift, column_blocks, column_rows = 0, 0, 0
+        rows = tl.where(start < rows_kv, rows_q, 0)
+        begin, whole, part, end = queries_of(start, offset, rows, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
+        shift, column_blocks, first_row = 0, 0, 0
         if COLUMNS:
-            column_blocks, column_rows = columns_of(columns_ptr, sequences, seq_q, HQ, BLOCK_M)
+            column_blocks = columns_of(columns_ptr, column_rows, HQ, BLOCK_M)
+            first_row = first_column(at_q, sequence, seq_q, VARLEN)
         if ADD and not CAUSAL and not WINDOW:  # blocks of a head are at queries of their own, and go around
-            part = tl.cdiv(seq_q, BLOCK_M) * BLOCK_M
-            shift = start % part // BLOCK_M * BLOCK_M
+            part = tl.cdiv(rows, BLOCK_M) * BLOCK_M
+            shift = start % tl.maximum(part, BLOCK_M) // BLOCK_M * BLOCK_M
         if EDGE:  # keys behind the last one have products of 0, which no logarithm bounds
             whole = tl.where(start + BLOCK_N > rows_kv, part, whole)
         shape: tl.constexpr = (QK, OV, BLOCK_M, CAUSAL, WINDOW, CAP, OF_K, OF_V, COLUMNS, ADD)
@@ -184,7 +192,7 @@ def of_keys(
             head = kv_head * (HQ // HKV) + member
             lse = lse_ptr + head.to(tl.int64) * m + at_q[0]
             sums = delta_ptr + head.to(tl.int64) * m + at_q[0]
-            at_columns = (sequence * HQ + head) * column_rows
+            at_columns = head * column_rows + first_row
             read = (k, v, q_blocks, grad_blocks, column_blocks, lse, sums, sums_ptr, head * D, head * V, at_columns)
             if CAUSAL or WINDOW or EDGE:
                 of_k, of_v = _along_queries(of_k, of_v, *read, begin, whole, 0, *more, *shape, True)

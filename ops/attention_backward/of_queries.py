@@ -2,7 +2,7 @@
 
 import tandem
 import tandem.language as tl
-from ops.device.attention import LOG2E, block_at, blocks_of, keys_of, load_parts, place_of, seen, slope_of
+from ops.device.attention import LOG2E, block_at, block_of, blocks_of, keys_of, load_parts, place_of, seen, slope_of
 from ops.device.attention import store_parts, turns_of, zero_parts
 
 
@@ -101,6 +101,9 @@ def of_queries(
     blocks = tl.cdiv(seq_q, BLOCK_M)
     for turn in range(turns_of(blocks * HQ * sequences, SHARED)):
         block, head, sequence = block_at(turn, blocks, HQ, SHARED)
+        if VARLEN:  # where work grows along a sequence, its last blocks begin first
+            at = tl.num_programs(0) - 1 - block if CAUSAL else block
+            block, sequence = block_of(cu_q_ptr, at, seq_q, m, BLOCK_M)
         kv_head = head // (HQ // HKV)
         start = block * BLOCK_M
         at_q = place_of(cu_q_ptr, sequence, m, seq_q, VARLEN)
@@ -119,7 +122,8 @@ def of_queries(
         if SQUARE:
             begin, whole, part, end = 0, 0, start if CAUSAL else seq_kv, start + BLOCK_M
         else:
-            begin, whole, part, end = keys_of(start, offset, rows_kv, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
+            some = tl.where(start < rows_q, rows_kv, 0)  # none for a block behind a shorter sequence
+            begin, whole, part, end = keys_of(start, offset, some, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
         read = (q, grad, lse, sums, k_blocks, v_blocks)
         more = (at_kv[2], kv_head * D, kv_head * V, rows + offset, rows_kv, window, scale, cap)
         shape: tl.constexpr = (QK, OV, BLOCK_N, CAUSAL, WINDOW, CAP)

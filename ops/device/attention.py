@@ -77,6 +77,19 @@ def block_at(turn, blocks, HEADS: tl.constexpr, SHARED: tl.constexpr):
 
 
 @tandem.jit
+def block_of(cu_ptr, at, sequences, rows, BLOCK: tl.constexpr):
+    """Which block of which sequence by cu the one at this place is: a sequence has the places from its first row // BLOCK and its number
+    on, as many as it has blocks, and the next one's begin behind these."""
+    low, high = 0, sequences
+    while high - low > 1:
+        middle = (low + high) // 2
+        is_before = rows_of(cu_ptr, middle, rows)[0] // BLOCK + middle <= at
+        low, high = tl.where(is_before, middle, low), tl.where(is_before, high, middle)
+    block = at - (rows_of(cu_ptr, low, rows)[0] // BLOCK + low)
+    return tl.where(block < 0, rows // BLOCK + 1, block), low
+
+
+@tandem.jit
 def blocks_of(x_ptr, place, stride, BLOCK: tl.constexpr, PARTS: tl.constexpr, VARLEN: tl.constexpr):
     """Descriptors of blocks of x[rows, stride], for both parts of a head."""
     if not VARLEN:

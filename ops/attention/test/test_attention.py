@@ -26,11 +26,15 @@ CASES = [
     ((70,), (70,), 1, 1, 64, {"causal": True, "window": 19}),
     ((50,), (83,), 1, 1, 64, {"window": 11}),
     ((3, 66), (40, 66), 1, 1, 64, {"causal": True, "window": 30, "softcap": 1.5}),
+    ((200, 10, 130), (200, 10, 130), 2, 2, 64, {"causal": True}),  # sequences of more rows than a tile's columns
+    ((0, 0, 40, 1, 0, 33), (5, 0, 17, 64, 9, 0), 2, 1, 64, {"causal": True}),  # the programs of sequences without rows
+    ((1,) * 9 + (100,), (*range(10, 19), 100), 2, 1, 64, {}),
     ((40,), (40,), 2, 1, 64, {"softcap": 0.7, "scale": 0.5}),
     ((40,), (40,), 1, 1, 64, {"scale": 2e-7}),  # logarithms of many products
     ((20, 35), (20, 35), 4, 2, 64, {"causal": True, "sinks": True}),
     ((33,), (20,), 2, 2, 64, {"causal": True, "sinks": True, "scale": 0.3, "dtype": "bf16"}),
     ((33,), (33,), 2, 1, 96, {"causal": True, "sinks": True}),
+    ((20, 33), (33, 20), 2, 1, 96, {}),
     ((20,), (33,), 1, 1, 128, {"dtype": "bf16"}),
     ((20, 33), (33, 20), 1, 1, 192, {"causal": True}),
     ((20,), (20,), 1, 1, 256, {"causal": True}),

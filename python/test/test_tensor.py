@@ -44,9 +44,13 @@ def test_indexing_reads_and_writes_like_numpy():
             ((2, slice(None)), np.arange(6)),
             ((..., 0), 7),
             ([0, 3], 9),
+            ((slice(1, 3), [4, 0]), 4),
+            ((slice(0, 4, 3), np.array([True, False] * 3)), 6),
+            ((slice(2, 2), [1]), 8),
         ):
             t[index] = value
             mirror[index] = value
+            np.testing.assert_array_equal(np.asarray(t[index]), mirror[index])
         np.testing.assert_array_equal(np.asarray(t), mirror)
         np.testing.assert_array_equal(np.asarray(t[1:3, ::2]), mirror[1:3, ::2])
         assert t[1, 2] == mirror[1, 2]
@@ -139,6 +143,17 @@ def test_a_slice_is_a_kernel_argument():
         np.testing.assert_array_equal(y, np.arange(32, 48))
 
     on_ranks(main)
+
+
+def test_a_part_without_elements_begins_where_its_slices_do():
+    def main(team):
+        t = team.zeros((10, 3), "int32")
+        parts = (slice(4, 4), slice(10, 20), (3, slice(2, 2)), (..., slice(1, 1)), (None, slice(-2, 5)))
+        begins = [t[index].address - t.address for index in parts]
+        assert begins == [48, 120, 44, 4, 96]
+        assert t[2:8][3:3].address == t[5:5].address and np.array(t[4:4]).shape == (0, 3)
+
+    on_ranks(main, ranks=1)
 
 
 def test_host_views_of_one_array_stay_one():

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import _tandem
-from .layout import READ, VIEW, WRITE, Memory, as_slices, row_major, runs_of, selected_runs
+from .layout import READ, VIEW, WRITE, Memory, as_slices, begin_of, is_view, row_major, runs_of, selected_runs
 from .memory import host_array
 from .view import HostView
 
@@ -126,35 +126,35 @@ class Tensor:
 
     def __getitem__(self, index: Any) -> Any:
         """A part of the tensor (slices; no waiting), or an element or a NumPy copy (which waits for the streams)."""
-        part = self._raw(False)[index]
-        if not isinstance(part, np.ndarray) or part.base is None:
+        raw = self._raw(False)
+        part = raw[index]
+        if not isinstance(part, np.ndarray) or not is_view(index):
             view = self._view(False)
             self._tell(runs_of(view[as_slices(index)]) if np.ndim(part) == 0 else selected_runs(view, index), READ)
             return view[index]
-        return Tensor(
-            self.team, part.__array_interface__["data"][0], part.shape, self.dtype, part.strides, owner=self, symmetric=self.symmetric
-        )
+        # Peers are written to where a part without elements begins, too.
+        address = part.__array_interface__["data"][0] if part.size else self.address + begin_of(raw, index)
+        return Tensor(self.team, address, part.shape, self.dtype, part.strides, owner=self, symmetric=self.symmetric)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         view = self._view(True)
         part = self._raw(False)[index]
-        if self._is_copy(part, value):
+        if is_view(index) and self._is_copy(part, value):
             dest = self[index]
             self.team.stream.copy(dest, value)
             return self.team.stream.synchronize()
         view[index] = numpy_readable(value)
         if not isinstance(part, np.ndarray):
             part = self._raw(False)[as_slices(index)]
-        self._note(part if part.base is not None else view, WRITE)
+        self._note(part if is_view(index) else view, WRITE)
 
     @staticmethod
     def _is_copy(part, value):
-        """Returns true if the copy engine does the assignment: it carries unwritten elements along, which the host
+        """Returns true if the copy engine does the assignment to a view: it carries unwritten elements along, which the host
         may not read."""
         return (
             isinstance(value, Tensor)
             and isinstance(part, np.ndarray)
-            and part.base is not None
             and part.dtype == value.dtype
             and part.shape == value.shape
             and part.size > 0

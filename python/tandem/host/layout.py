@@ -33,6 +33,25 @@ def as_slices(index):
     return (*(slice(i, i + 1 or None) for i in np.atleast_1d(index)),)
 
 
+def is_view(index):
+    """Whether an array gives a view for the index, not a copy."""
+    return all(i is None or i is Ellipsis or (isinstance(i, int | np.integer | slice) and not isinstance(i, bool)) for i in listed(index))
+
+
+def listed(index):
+    return list(index) if isinstance(index, tuple) else [index]
+
+
+def begin_of(array, index):
+    """The bytes from the array's beginning to that of the view. NumPy lets a view without elements begin at the array's beginning."""
+    index = [i for i in listed(index) if i is not None]
+    if Ellipsis in index:
+        at = index.index(Ellipsis)
+        index[at : at + 1] = [slice(None)] * (array.ndim - len(index) + 1)
+    firsts = (i.indices(n)[0] if isinstance(i, slice) else i % n for i, n in zip(index, array.shape))
+    return sum(first * step for first, step in zip(firsts, array.strides))
+
+
 def selected_runs(array, index):
     """(address, bytes) of the contiguous pieces of the elements that an index picks, of which NumPy makes a copy."""
     offsets = np.zeros(array.shape, np.int64)

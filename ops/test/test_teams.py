@@ -225,6 +225,24 @@ def test_ranks_outside_and_lists_that_differ():
         tandem.launch(differ, ranks=2)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_teams_made_one_behind_the_other(seed):
+    """Who is through with one team makes the next while others of its members are still on their way out of the first."""
+    draw = np.random.default_rng(seed)
+    ranks = int(draw.integers(3, 7))
+    lists = [[int(r) for r in draw.permutation(ranks)[: draw.integers(1, ranks + 1)]] for _ in range(5)]
+
+    def main(team):
+        parts = [team.split(members) for members in lists if team.rank in members]
+        sums = [AllReduce(part, 1, "fp32") for part in parts]
+        return [float(np.array(op(np.full(1, 2.0**team.rank, np.float32)))[0]) for op in sums]
+
+    result = tandem.launch(main, ranks=ranks, seed=seed, check=True)
+    assert result.reports == []
+    for rank, values in enumerate(result.values):
+        assert values == [sum(2.0**r for r in members) for members in lists if rank in members]
+
+
 def test_who_is_late_is_named_by_the_teams_number():
     def main(team):
         if team.rank != 1:

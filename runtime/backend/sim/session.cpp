@@ -158,12 +158,16 @@ int Session::createTeam(int rank, const std::vector<int>& members) {
   auto& [team, calls] = teamCalls_[members];
   if (calls.empty()) calls.resize(rankCount());
   uint64_t mine = ++calls[rank];
-  bool first =
-      std::all_of(members.begin(), members.end(), [&, &calls = calls](int m) { return m == rank || calls[m] < mine; });
-  if (first) teams_[team = world_.createTeam(members)] = members;
+  // Whether the other members have made so many of these teams.
+  auto others = [&, &calls = calls](uint64_t made) {
+    return std::ranges::all_of(members, [&](int m) { return m == rank || calls[m] == made; });
+  };
+  if (others(mine - 1)) teams_[team = world_.createTeam(members)] = members;
   int id = team;
+  if (others(
+          mine))  // the last one: who leaves the barrier first may make another team with members that are in it still
+    for (int m : members) makes_.erase(m);
   barrier(rank, id);
-  makes_.erase(rank);
   return id;
 }
 

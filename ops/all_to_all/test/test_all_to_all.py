@@ -118,6 +118,26 @@ def test_symmetric_results(packets_bytes):
             assert value.tobytes() == expected(rank, counts, 6, "fp32", 3).tobytes()
 
 
+def test_a_result_of_no_rows_is_symmetric_too():
+    """Its address says where the others' results are."""
+    counts = [[0, 2], [0, 3]]
+
+    def main(team):
+        out = team.empty((8, 6), "float32")[2 : 2 + 5 * team.rank]
+        with AllToAll(team, 12, 6, "fp32", packets_bytes=0) as op:
+            op(rows_from(team.rank, counts, 6, "fp32", 2), counts, out=out, symmetric_out=True)
+            found = np.array(out)
+            if team.rank == 0:
+                with pytest.raises(RuntimeError, match="`out` is to be symmetric: .* is not in rank 0's symmetric memory"):
+                    op(rows_from(0, counts, 6, "fp32", 2), counts, out=team.local_empty((0, 6)), symmetric_out=True)
+        return found
+
+    result = tandem.launch(main, ranks=2, check=True)
+    assert result.reports == []
+    for rank, value in enumerate(result.values):
+        assert value.tobytes() == expected(rank, counts, 6, "fp32", 2).tobytes()
+
+
 def failing(counts, rows, message, **given):
     def main(team):
         AllToAll(team, 8, 4, "fp32")(np.zeros((rows, 4), np.float32), counts(team.rank) if callable(counts) else counts, **given)

@@ -38,8 +38,8 @@ AllGather::AllGather(Team& team, int64_t maxM, int64_t columns, DType dtype, con
       packetsBytes_(config.packetsBytes) {
   int64_t shard = shardRows(maxM, team.size()) * columns, bytes = maxM * columns * byteSize(dtype);
   if (packetsBytes_ > 0) {
-    int64_t most = std::min(shard * byteSize(dtype), shardRows(packetsBytes_, team.size()) + columns * byteSize(dtype));
-    packets_ = std::make_unique<Packets>(team, memory_, cdiv(most, kPacketBytes), config, Packets::Kind::Bits);
+    int64_t atOnce = std::min(shard * byteSize(dtype), cdiv(std::min(packetsBytes_, exchangeBytes(team)), team.size()));
+    packets_ = std::make_unique<Packets>(team, memory_, cdiv(atOnce, kPacketBytes), config, Packets::Kind::Bits);
   }
   if (bytes <= packetsBytes_) return;
   gathered_ = memory_.symmetricEmpty({team.size() * shard}, dtype, "gathered");

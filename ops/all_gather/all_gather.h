@@ -9,7 +9,7 @@ class PeerCopies;
 class Packets;
 
 struct AllGatherConfig : CollectiveConfig {
-  int64_t packetsBytes = 32 << 20;  // results of at most this many bytes travel in packets
+  int64_t packetsBytes = 128 << 20;  // results of at most this many bytes travel in packets
 };
 
 // out[m, columns] = the rows x[rowsOfRank(m), columns] of all ranks, of any element type. Small ones travel in packets

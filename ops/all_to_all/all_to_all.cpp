@@ -60,8 +60,8 @@ AllToAll::AllToAll(Team& team, int64_t maxM, int64_t columns, DType dtype, const
   int64_t room = shardRows(maxM, team.size()) * team.size() * columns, bytes = room * byteSize(dtype);
   int64_t most = packetsBytes_ / team.size();
   if (most > 0) {
-    packets_ = std::make_unique<Packets>(team, memory_, cdiv(std::min(bytes, most), kPacketBytes), config,
-                                         Packets::Kind::Bits);
+    int64_t atOnce = std::min({bytes, most, exchangeBytes(team) / team.size()});
+    packets_ = std::make_unique<Packets>(team, memory_, cdiv(atOnce, kPacketBytes), config, Packets::Kind::Bits);
     places_ = memory_.localZeros({4, team.size()}, DType::Int64, "places");
   }
   if (bytes <= most) return;

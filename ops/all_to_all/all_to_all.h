@@ -11,7 +11,7 @@ struct Counts;
 
 struct AllToAllConfig : CollectiveConfig {
   // up to this many bytes, the most that a rank sends to one times the ranks, travel in packets
-  int64_t packetsBytes = 32 << 20;
+  int64_t packetsBytes = 128 << 20;
 };
 
 // Every rank sends rows to every rank, of any element type: x has the rows for rank 0, then those for rank 1, and so

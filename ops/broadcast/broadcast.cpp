@@ -25,8 +25,8 @@ const Table& broadcast() {
             .options = collectiveOptions<BroadcastConfig>(),
             .isFlat = true};
     t.options.push_back(option<BroadcastConfig>("packets_bytes", &BroadcastConfig::packetsBytes,
-                                                "up to so many, sent by the root in all, travel in packets", 0,
-                                                kNoLimit, BroadcastConfig().packetsBytes));
+                                                "up to so many, the tensor's times the peers twice, travel in packets",
+                                                0, kNoLimit, BroadcastConfig().packetsBytes));
     t.make = maker<Broadcast, BroadcastConfig, 1>(broadcast);
     return t;
   }();
@@ -36,12 +36,15 @@ const Table& broadcast() {
 }  // namespace tables
 
 Broadcast::Broadcast(Team& team, int64_t maxElements, DType dtype, const BroadcastConfig& config)
-    : Operator(tables::broadcast(), team, {maxElements}, dtype, &config), packetsBytes_(config.packetsBytes) {
-  int64_t bytes = maxElements * byteSize(dtype), most = packetsBytes_ / std::max(1, team.size() - 1);
-  if (most > 0)
-    packets_ = std::make_unique<Packets>(team, memory_, cdiv(std::min(bytes, most), kPacketBytes), config,
-                                         Packets::Kind::Bits);
-  if (bytes <= most) return;
+    : Operator(tables::broadcast(), team, {maxElements}, dtype, &config) {
+  int64_t bytes = maxElements * byteSize(dtype), peers = std::max(1, team.size() - 1);
+  // The root's link carries packets to each peer, so they take `peers` times as long as copies, of which it sends parts.
+  mostInPackets_ = config.packetsBytes / (peers * peers);
+  if (mostInPackets_ > 0) {
+    int64_t atOnce = std::min({bytes, mostInPackets_, exchangeBytes(team) / peers});
+    packets_ = std::make_unique<Packets>(team, memory_, cdiv(atOnce, kPacketBytes), config, Packets::Kind::Bits);
+  }
+  if (bytes <= mostInPackets_) return;
   landing_ = memory_.symmetricEmpty({maxElements}, dtype, "landing");
   copies_ = std::make_unique<PeerCopies>(team, memory_);
 }
@@ -51,8 +54,7 @@ Broadcast::~Broadcast() = default;
 void Broadcast::queue(const Call& call) {
   const Tensor &x = call.tensors[0], &out = call.tensors[1];
   int root = int(call.numbers[1]);
-  if (x.bytes() > packetsBytes_ / std::max(1, team_.size() - 1))
-    return runCopies(x, out, root, call.stream, call.numbers[2] != 0);
+  if (x.bytes() > mostInPackets_) return runCopies(x, out, root, call.stream, call.numbers[2] != 0);
   Tensor source = asIntegers(x);
   packets_->exchange("broadcast", source, asIntegers(out), {source.size(), 0, 0}, root, source.size(), call.stream);
 }

@@ -9,7 +9,7 @@ class PeerCopies;
 class Packets;
 
 struct BroadcastConfig : CollectiveConfig {
-  int64_t packetsBytes = 32 << 20;  // up to this many bytes, sent by the root in all, travel in packets
+  int64_t packetsBytes = 128 << 20;  // up to this many bytes, the tensor's times the peers twice, travel in packets
 };
 
 // out = the root's x, on every rank, of any element type. Small ones travel in packets with flags, large ones by copy
@@ -29,7 +29,7 @@ class TANDEM_API Broadcast : public Operator {
   void queue(const Call& call) override;
   void runCopies(const Tensor& x, const Tensor& out, int root, int stream, bool symmetricOut);
 
-  int64_t packetsBytes_;
+  int64_t mostInPackets_;  // bytes
   std::unique_ptr<Packets> packets_;
   std::unique_ptr<PeerCopies> copies_;
   Tensor landing_;

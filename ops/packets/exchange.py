@@ -2,7 +2,8 @@
 
 No value is left for a mark, so a warp sends one slot more with its 32: two masks of the lanes whose first or second half looks like the
 mark, in whose place zeros travel. A warp sends that slot to every rank in every call, even where it has nothing for it, and waits for one
-from each: that is what makes two sets of slots enough (ops/packets/packets.py).
+from each: that is what makes two sets of slots enough (ops/packets/packets.py). These slots stand behind a program's others, which so fill
+whole sectors of memory.
 """
 
 import tandem
@@ -13,7 +14,6 @@ from ops.device.packets import end_call, load_elements, store_elements
 from tandem.simt import __ballot_sync, __syncwarp, ld, num_warps, st, st_vector, tid
 
 AHEAD = tl.constexpr(3)  # packets of a thread that are sent before it takes the first
-GROUP = tl.constexpr(2 * 33)  # of a warp's slots, in 8 bytes
 WORD = tl.constexpr(1 << 62)
 
 
@@ -56,8 +56,24 @@ def incoming(source, n, shard, own, root, places_ptr, RANKS: tl.constexpr, KIND:
     return ld(places_ptr + 2 * RANKS + source, semantic="weak"), ld(places_ptr + 3 * RANKS + source, semantic="weak")
 
 
+@tandem.constexpr_function
+def is_alike(kind):
+    """Whether a rank sends the same to all."""
+    return kind in ("gather", "broadcast")
+
+
 @tandem.jit
-def send(group_ptr, halves, is_inside, lane):
+def packets_at(x_ptr, at, end, given, ELEMENTS: tl.constexpr, ALIGNED: tl.constexpr, RANKS: tl.constexpr, KIND: tl.constexpr):
+    """What the next rank gets of the packet that begins at element `at`, and what the ones behind it get; once, where all get the same."""
+    values = ()
+    for step in tl.static_range(1 if is_alike(KIND) else RANKS - 1):
+        first, count = outgoing((dl.rank() + 1 + step) % RANKS, *given, RANKS, KIND)
+        values += (load_elements(x_ptr + first, at, tl.minimum(count, end), ELEMENTS, ALIGNED).recast(tl.int64),)
+    return values
+
+
+@tandem.jit
+def send(slot_ptr, masks_ptr, halves, is_inside, lane):
     masks = dl.zeros_vector(2, tl.int64)
     for half in tl.static_range(2):
         is_mark = is_inside & (halves[half] == MARK)
@@ -65,9 +81,9 @@ def send(group_ptr, halves, is_inside, lane):
         if is_mark:
             halves[half] = 0
     if is_inside:
-        st_vector(group_ptr + 2 * (1 + lane), halves, "sys", "relaxed")
+        st_vector(slot_ptr, halves, "sys", "relaxed")
     if lane == 0:
-        st_vector(group_ptr, masks, "sys", "relaxed")
+        st_vector(masks_ptr, masks, "sys", "relaxed")
 
 
 @tandem.jit
@@ -77,6 +93,7 @@ def send_all(
     out_ptr,
     mine_ptr,
     i,
+    packets_each,
     at,
     end,
     ahead,
@@ -89,16 +106,19 @@ def send_all(
     """Sends each peer its packet i, brings the own one to its place, and gives the packets `ahead` elements on, which are under way
     meanwhile."""
     rank = dl.rank()
-    following = ()
-    for step in tl.static_range(1, RANKS):
-        peer = (rank + step) % RANKS
-        first, count = outgoing(peer, *given, RANKS, KIND)
-        send(dl.symm_at(mine_ptr + i // 32 * GROUP, peer), values[step - 1], at < count, tid(0) % 32)
-        loaded = load_elements(x_ptr + first, at + ahead, tl.minimum(count, end), ELEMENTS, ALIGNED)
-        following += (loaded.recast(tl.int64),)
+    for step in tl.static_range(RANKS - 1):
+        peer = (rank + 1 + step) % RANKS
+        _, count = outgoing(peer, *given, RANKS, KIND)
+        to_ptr = dl.symm_at(mine_ptr, peer)
+        send(to_ptr + 2 * i, to_ptr + 2 * (packets_each + i // 32), values[step % len(values)], at < count, tid(0) % 32)
+    following = packets_at(x_ptr, at + ahead, end, given, ELEMENTS, ALIGNED, RANKS, KIND)
     first, count = outgoing(rank, *given, RANKS, KIND)
     there, _ = incoming(rank, *given, RANKS, KIND)
-    store_elements(out_ptr + there, at, count, load_elements(x_ptr + first, at, count, ELEMENTS, ALIGNED), ELEMENTS, ALIGNED)
+    if is_alike(KIND):
+        own = values[0].recast(x_ptr.dtype.element_ty)
+    else:
+        own = load_elements(x_ptr + first, at, count, ELEMENTS, ALIGNED)
+    store_elements(out_ptr + there, at, count, own, ELEMENTS, ALIGNED)
     return following
 
 
@@ -113,6 +133,7 @@ def exchange(
     own,
     root,
     places_ptr,
+    first_packet,
     packets_each,
     source_stride,
     program_stride,
@@ -124,38 +145,36 @@ def exchange(
 ):
     """KIND "gather": of n elements rank r gives those from r * shard on. "equal": of n elements those for rank r begin at r * shard, and
     every rank sends `own` to this one. "places": `places`, [4, RANKS], has the first element and the count for each rank, then from each.
-    "broadcast": the root sends n. Program p takes packets p * packets_each on of every pair, a multiple of 32."""
+    "broadcast": the root sends n. Program p takes packets first_packet + p * packets_each on of every pair; all are multiples of 32."""
     rank = dl.rank()
     pid = tl.program_id(0)
     threads = num_warps() * 32
     lane = tid(0) % 32
     given = (n, shard, own, root, places_ptr)
-    begin = (pid * packets_each).to(tl.int64)
+    begin = first_packet + (pid * packets_each).to(tl.int64)
     end = (begin + packets_each) * ELEMENTS  # where the next program's elements begin, which it may have written over
     i = tid(0)
-    values = ()
-    for step in tl.static_range(1, RANKS):  # under way while the epoch is read
-        first, count = outgoing((rank + step) % RANKS, *given, RANKS, KIND)
-        values += (load_elements(x_ptr + first, (begin + i) * ELEMENTS, tl.minimum(count, end), ELEMENTS, ALIGNED).recast(tl.int64),)
+    values = packets_at(x_ptr, (begin + i) * ELEMENTS, end, given, ELEMENTS, ALIGNED, RANKS, KIND)  # under way while the epoch is read
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
     set_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
     mine_ptr = set_ptr + rank.to(tl.int64) * source_stride
     pointers = (x_ptr, out_ptr, mine_ptr)
     sizes = (end, threads * ELEMENTS, given)
     while i < tl.minimum(packets_each, AHEAD * threads):
-        values = send_all(values, *pointers, i, (begin + i) * ELEMENTS, *sizes, ELEMENTS, ALIGNED, RANKS, KIND)
+        values = send_all(values, *pointers, i, packets_each, (begin + i) * ELEMENTS, *sizes, ELEMENTS, ALIGNED, RANKS, KIND)
         i += threads
     for i in range(tid(0), packets_each, threads):
         later = i + AHEAD * threads
         if later < packets_each:
-            values = send_all(values, *pointers, later, (begin + later) * ELEMENTS, *sizes, ELEMENTS, ALIGNED, RANKS, KIND)
+            values = send_all(values, *pointers, later, packets_each, (begin + later) * ELEMENTS, *sizes, ELEMENTS, ALIGNED, RANKS, KIND)
         at = (begin + i) * ELEMENTS
         slots = ()
         for step in tl.static_range(1, RANKS):
             source = (rank + step) % RANKS
             _, count = incoming(source, *given, RANKS, KIND)
-            group_ptr = set_ptr + source.to(tl.int64) * source_stride + i // 32 * GROUP
-            slots += (group_ptr, group_ptr + tl.where(at < count, 2 * (1 + lane), 0))
+            from_ptr = set_ptr + source.to(tl.int64) * source_stride
+            last = packets_each + i // 32
+            slots += (from_ptr + 2 * last, from_ptr + 2 * tl.where(at < count, i, last))
         packets = arrived(slots, POLLS)
         __syncwarp()  # all lanes have the masks
         for step in tl.static_range(1, RANKS):

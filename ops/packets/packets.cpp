@@ -8,7 +8,7 @@
 namespace tandem::ops {
 namespace {
 
-constexpr int kGpuWarps = 16, kSimulatedPrograms = 4, kSimulatedWarps = 4, kLanes = 32;
+constexpr int kGpuWarps = 16, kSimulatedPrograms = 4, kSimulatedWarps = 4, kLanes = 32, kOfLine = 8;
 constexpr uint8_t kMark = 0xff;
 
 }  // namespace
@@ -35,7 +35,7 @@ Packets::Packets(Team& team, Memory& memory, int64_t maxPackets, const Collectiv
   numWarps_ = config.numWarps ? config.numWarps : simulated ? kSimulatedWarps : kGpuWarps;
   slotPackets_ = std::max<int64_t>(numWarps_ * kLanes, cdiv(maxPackets, programs_));
   if (kind == Kind::TwoFlights) slotPackets_ = cdiv(slotPackets_, team.size());
-  if (kind == Kind::Bits) slotPackets_ = cdiv(slotPackets_, kLanes) * (kLanes + 1);
+  if (kind == Kind::Bits) slotPackets_ = cdiv(cdiv(slotPackets_, kLanes) * (kLanes + 1), kOfLine) * kOfLine;
   int64_t sets = kind == Kind::TwoFlights ? 4 : 2;
   slots_ = markedSlots(team, memory, {sets, team.size(), programs_, slotPackets_, 2}, name + "packets");
   epochs_ = memory.localZeros({programs_}, DType::Int64, name + "packets calls");
@@ -60,10 +60,14 @@ void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, c
 void Packets::exchange(const char* kind, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
                        int root, int64_t mostElements, int stream, const Tensor& places) {
   int64_t packets = cdiv(mostElements, elementsOfPacket(x.dtype));
-  int64_t programs = std::clamp<int64_t>(cdiv(packets, numWarps_ * kLanes), 1, programs_);
-  Deal deal{programs, cdiv(cdiv(packets, programs), kLanes) * kLanes};
-  launch(kernelOf("ops/packets/exchange.py", "exchange"), x, out, sizes, deal, stream,
-         {int64_t(root), places.address ? places : epochs_}, {{"KIND", std::string(kind)}});
+  int64_t room = programs_ * (slotPackets_ / (kLanes + 1)) * kLanes;
+  for (int64_t first = 0; first < packets; first += room) {
+    int64_t count = std::min(packets - first, room);
+    int64_t programs = std::clamp<int64_t>(cdiv(count, numWarps_ * kLanes), 1, programs_);
+    Deal deal{programs, cdiv(cdiv(count, programs), kLanes) * kLanes};
+    launch(kernelOf("ops/packets/exchange.py", "exchange"), x, out, sizes, deal, stream,
+           {int64_t(root), places.address ? places : epochs_, first}, {{"KIND", std::string(kind)}});
+  }
 }
 
 void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,

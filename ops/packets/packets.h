@@ -9,6 +9,8 @@
 namespace tandem::ops {
 
 constexpr int64_t kPacketBytes = 16;
+// What the packets of all ranks carry in one launch of an exchange, at most: slots take twice as much.
+inline int64_t exchangeBytes(const Team& team) { return team.target() == "sim" ? 64 << 10 : 32 << 20; }
 
 // Tries until a thread takes the wait that the host can end; a try is about a microsecond. Simulated ranks take it
 // early.
@@ -36,7 +38,8 @@ class Packets {
   void launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
               int64_t packets, int stream, const std::vector<Argument>& others = {},
               const std::map<std::string, Constant>& constants = {});
-  // ops/packets/exchange.py, with so many elements of the largest pair of ranks; `sizes` as there.
+  // ops/packets/exchange.py, with so many elements of the largest pair of ranks, in as many launches as its slots ask for;
+  // `sizes` as there.
   void exchange(const char* kind, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes, int root,
                 int64_t mostElements, int stream, const Tensor& places = {});
   // The most programs of a launch.

@@ -6,23 +6,30 @@ import tandem
 from tandem.ops import AllGather, AllReduce, AllToAll, Broadcast, ReduceScatter
 
 PROGRAMS, CHUNK, MUCH = 2, 4096, 1 << 30
+AT_ONCE = 64 << 10  # what packets carry in one launch of an exchange
 SIZES = {"programs": PROGRAMS, "num_warps": 1}
+
+
+def exchanged(ranks, pair):
+    """Symmetric bytes of an exchange of so many bytes between two ranks: 33/16 of what all send, in whole lines of each program."""
+    slots = 33 * -(-pair // (16 * 32 * PROGRAMS))
+    return 2 * ranks * PROGRAMS * -(-slots // 8) * 8 * 16
 
 
 def wanted(ranks, size):
     """For each operator with its options: symmetric bytes of a result of `size` bytes, in elements that all divide."""
-    chunks = size // ranks // CHUNK
+    chunks, at_once = size // ranks // CHUNK, AT_ONCE // ranks
     return {
-        ("all_gather", ("packets_bytes", MUCH)): 33 * size // 16,
+        ("all_gather", ("packets_bytes", MUCH)): exchanged(ranks, min(size // ranks, at_once)),
         ("all_gather", ("packets_bytes", 0)): size + 8 * ranks,
         ("reduce_scatter", ("packets_bytes", MUCH)): 2 * size,
         ("reduce_scatter", ("packets_bytes", 0)): 2 * size + 8 * ranks * chunks,
         ("all_reduce", ("way", "one_shot")): 2 * ranks * size,
         ("all_reduce", ("way", "two_shot_packets")): 4 * size,
         ("all_reduce", ("way", "two_shot")): 2 * size + 16 * ranks * chunks,
-        ("broadcast", ("packets_bytes", MUCH)): 33 * ranks * size // 16,
+        ("broadcast", ("packets_bytes", MUCH)): exchanged(ranks, min(size, AT_ONCE // (ranks - 1))),
         ("broadcast", ("packets_bytes", 0)): size + 8 * ranks,
-        ("all_to_all", ("packets_bytes", 16384)): 33 * 16384 // 16 + size + 8 * ranks,
+        ("all_to_all", ("packets_bytes", 16384)): exchanged(ranks, 16384 // ranks) + size + 8 * ranks,
         ("all_to_all", ("packets_bytes", 0)): size + 8 * ranks,
     }
 

@@ -55,8 +55,38 @@ def test_any_bits_arrive(ranks):
                 np.testing.assert_array_equal(got, sent[1].reshape(-1))
 
 
-SEND = 'st_vector(group_ptr + 2 * (1 + lane), halves, "sys", "relaxed")'
-SEND_MASKS = 'st_vector(group_ptr, masks, "sys", "relaxed")'
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_more_than_a_launch_carries(ranks):
+    """Slots have room for 64 KB on simulated ranks."""
+    m, columns = 397, 67
+
+    def main(team):
+        found = []
+        sent = data(team.rank, m, columns, dtype="int32")
+        first = shard_rows(m, ranks) * team.rank
+        with AllGather(team, m, columns, "int32") as gather, AllToAll(team, ranks * m, columns, "int32") as exchange:
+            with Broadcast(team, m * columns, "int32") as broadcast:
+                for rows in (m, 5, m):
+                    counts = [[rows - 3 * (source == to) if to == 1 else 0 for to in range(ranks)] for source in range(ranks)]
+                    own = sent[first:][: rows_of_rank(m, ranks, team.rank)]
+                    outs = gather(own, m), exchange(sent[: counts[team.rank][1]], counts), broadcast(sent[:rows].reshape(-1), 1)
+                    found.append([np.array(a) for a in outs])
+        return found
+
+    result = tandem.launch(main, ranks=ranks, check=True)
+    assert result.reports == []
+    sent = [data(source, m, columns, dtype="int32") for source in range(ranks)]
+    whole = np.concatenate([x[shard_rows(m, ranks) * r :][: rows_of_rank(m, ranks, r)] for r, x in enumerate(sent)])
+    for rank, found in enumerate(result.values):
+        for rows, (gathered, exchanged, got) in zip((m, 5, m), found, strict=True):
+            np.testing.assert_array_equal(gathered, whole)
+            parts = [x[: rows - 3 * (source == 1)] for source, x in enumerate(sent)] if rank == 1 else [sent[0][:0]]
+            np.testing.assert_array_equal(exchanged, np.concatenate(parts))
+            np.testing.assert_array_equal(got, sent[1][:rows].reshape(-1))
+
+
+SEND = 'st_vector(slot_ptr, halves, "sys", "relaxed")'
+SEND_MASKS = 'st_vector(masks_ptr, masks, "sys", "relaxed")'
 LOOK = 'part = ld_vector(slots[i], 2, "sys", "relaxed")'
 MARK = 'st_vector(slot_ptr, dl.fill_vector(2, tl.int64, MARK), "sys", "relaxed")'
 SET = "(epoch % 2) * source_stride * RANKS"
@@ -99,7 +129,7 @@ def calls(team, kernel, given, programs=2):
     for source in inputs:
         team.stream.copy(x, source)
         kernel[(programs,)](
-            x, out, slots, epochs, n, shard, 0, 0, epochs, each, 2 * 2 * 33 * programs, 2 * 2 * 33, **constants, num_warps=1
+            x, out, slots, epochs, n, shard, 0, 0, epochs, 0, each, 2 * 2 * 33 * programs, 2 * 2 * 33, **constants, num_warps=1
         )
         kept.append(team.local_empty((n,), "int64"))
         team.stream.copy(kept[-1], out)

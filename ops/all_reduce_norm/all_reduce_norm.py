@@ -100,6 +100,7 @@ def all_reduce_norm(
 ):
     """Program p has rows p * rows_each on, each in slots of its own; with PARTS `part_columns` of row p // PARTS, a multiple of those that
     share a scale. FLIGHTS is 0 where x is the sum already."""
+    tl.extra.cuda.gdc_wait()
     threads = num_warps() * 32
     begin = tl.program_id(0) // PARTS * rows_each
     rows = tl.minimum(m - begin, rows_each)
@@ -137,6 +138,8 @@ def all_reduce_norm(
             squares = add_squares(squares, after.to(tl.float32), ELEMENTS)
             if i < threads:
                 kept = after.to(tl.float32)
+        if row == rows - 1:  # what is left waits for no rank
+            tl.extra.cuda.gdc_launch_dependents()
         factor = tl.rsqrt(of_row(squares, buffer, told_ptr, turn, PARTS, POLLS, False) / row_columns + eps)
         turn = 1 - turn
         row_ptr = residual_ptr + first_of_row

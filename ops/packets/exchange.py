@@ -146,6 +146,7 @@ def exchange(
     """KIND "gather": of n elements rank r gives those from r * shard on. "equal": of n elements those for rank r begin at r * shard, and
     every rank sends `own` to this one. "places": `places`, [4, RANKS], has the first element and the count for each rank, then from each.
     "broadcast": the root sends n. Program p takes packets first_packet + p * packets_each on of every pair; all are multiples of 32."""
+    tl.extra.cuda.gdc_wait()
     rank = dl.rank()
     pid = tl.program_id(0)
     threads = num_warps() * 32
@@ -188,4 +189,5 @@ def exchange(
                     if (masks[half] >> lane) & 1 != 0:
                         halves[half] = MARK
                 store_elements(out_ptr + first, at, count, halves.recast(x_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
+    tl.extra.cuda.gdc_launch_dependents()
     end_call(epoch_ptr, epoch)

@@ -86,7 +86,8 @@ void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, c
   all.insert(
       {{"ELEMENTS", elements}, {"ALIGNED", isAligned}, {"RANKS", int64_t(team_.size())}, {"POLLS", pollsOn(team_)}});
   if (kind_ != Kind::Bits) all.insert({"FLIGHTS", int64_t(kind_)});
-  team_.launch(kernel, {.grid = {int(deal.programs), 1, 1}, .numWarps = numWarps_, .stream = stream}, arguments, all);
+  team_.launch(kernel, {.grid = {int(deal.programs), 1, 1}, .numWarps = numWarps_, .stream = stream, .dependent = true},
+               arguments, all);
 }
 
 }  // namespace tandem::ops

@@ -7,6 +7,9 @@ sums a share of each program's slots and sends the sums to all, itself included.
 Each program counts its own calls, and its slots are its own. Two sets of slots are used in turn: who has read a slot in call e puts the
 marks back before that call ends; a rank that writes there in call e + 2 has ended call e + 1, so it has received what every rank sent in it
 (in two flights: a sum to which every rank had sent a part), after its call e had ended.
+
+The next kernel of the stream is let go when a program waits for no rank any more, not before: it would take multiprocessors from kernels
+of other streams that ranks wait for.
 """
 
 import tandem
@@ -144,6 +147,7 @@ def all_reduce(
     FLIGHTS: tl.constexpr,
 ):
     """Program p takes slots p * packets_each on."""
+    tl.extra.cuda.gdc_wait()
     begin = tl.program_id(0) * packets_each * ELEMENTS
     n = tl.minimum(n - begin, packets_each * ELEMENTS)
     slots = tl.cdiv(n, ELEMENTS)
@@ -165,6 +169,7 @@ def all_reduce(
         first = slot * ELEMENTS
         total = sum_of_slot(x_ptr, sums_ptr, slot, first, n, source_stride, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS)
         store_elements(out_ptr + begin, first, n, total, ELEMENTS, ALIGNED)
+    tl.extra.cuda.gdc_launch_dependents()
     end_call(epoch_ptr, epoch)
 
 
@@ -206,6 +211,7 @@ def reduce_scatter(
     """Of n elements rank r has those from r * shard on. Program p takes packets p * packets_each on of every rank's shard. A rank with
     fewer elements, or none, is sent as many packets as others: so it waits for all ranks in each call, which makes two sets of
     slots enough."""
+    tl.extra.cuda.gdc_wait()
     rank = dl.rank()
     pid = tl.program_id(0)
     threads = num_warps() * 32
@@ -231,4 +237,5 @@ def reduce_scatter(
         own = part_of(x_ptr, n, shard, rank, at, ELEMENTS, ALIGNED)
         parts = take(slots_of_others(parts_ptr + 2 * i, rank, source_stride, RANKS), POLLS)
         store_elements(out_ptr, at, count, add_in_rank_order(own, parts, rank, ELEMENTS, RANKS), ELEMENTS, ALIGNED)
+    tl.extra.cuda.gdc_launch_dependents()
     end_call(epoch_ptr, epoch)

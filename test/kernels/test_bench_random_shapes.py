@@ -70,7 +70,7 @@ def options_of(shapes, *words):
     parser = shapes.arguments("")
     parser.add_argument("--draws", type=int, default=5)
     options = parser.parse_args(["OUT.json", "--ranks", "2", *words])
-    options.rows, options.types = (1, 64), shapes.TYPES
+    options.rows, options.types, options.sizes, options.layouts = (1, 64), shapes.TYPES, shapes.SIZES, None
     return options
 
 
@@ -85,6 +85,20 @@ def test_types_are_drawn_and_change_no_size(shapes):
     mixed, plain = draws(shapes, 60, "gemm_ar", 2, seed=4, types=shapes.TYPES), draws(shapes, 60, "gemm_ar", 2, seed=4)
     assert {case["dtype"] for case in mixed} == set(shapes.TYPES)
     assert [{**case, "dtype": "bf16"} for case in mixed] == plain
+
+
+def test_sizes_are_of_models_or_any(shapes):
+    cases = draws(shapes, 400, "ag_gemm", 2, seed=4, sizes=shapes.SIZES)
+    free = [case for case in cases if case["model"] == "any"]
+    assert 150 < len(free) < 250
+    assert all(case[size] % 16 == 0 and 64 <= case[size] <= 16384 for case in free for size in ("local_n", "local_k"))
+    assert [case["m"] for case in draws(shapes, 1, "ag_gemm", 2, seed=4)] == [cases[0]["m"]]
+
+
+def test_layouts_are_drawn_and_change_no_size(shapes):
+    mixed, plain = draws(shapes, 60, "gemm_rs", 2, seed=4, layouts=shapes.LAYOUTS), draws(shapes, 60, "gemm_rs", 2, seed=4)
+    assert {case["weights"] for case in mixed} == {"kn", "nk"} and {case["weights"] for case in plain} == {"kn"}
+    assert [{**case, "weights": "kn"} for case in mixed] == plain
 
 
 @pytest.mark.parametrize("words, types", [((), {"bf16", "fp16", "e4m3"}), (("--types", "bf16", "e4m3"), {"bf16", "e4m3"})])

@@ -29,7 +29,7 @@ def local_sizes(row):
 
 def modelled(row, ranks, profile):
     dtype = row.get("dtype", "bf16")
-    word, transposed = ("fp8e4nv", True) if dtype == "e4m3" else (dtype, False)
+    word, transposed = ("fp8e4nv", True) if dtype == "e4m3" else (dtype, row.get("weights") == "nk")
     return choices(row["op"], *local_sizes(row), ranks, word, profile=profile, b_transposed=transposed)[0]
 
 

@@ -1,7 +1,8 @@
 """Times the operators on shapes that are drawn by a seed: `random_shapes.py OUT.json --draws 150`, and says where they are behind.
 
 M is log-uniform from 1 to 32768. N and K are the sizes of a layer of one of models.py's models, dealt to 2, 4 or 8 ranks whatever the
-number of GPUs; the element type is one of --types, all three unless told. Shapes come in an order that the seed shuffles, until
+number of GPUs, or with --sizes any multiples of 16, log-uniform as well; the element type is one of --types, all three unless told, and
+the memory order of B one of --layouts. Shapes come in an order that the seed shuffles, until
 --seconds are over. Rows are in the file as soon as they are measured, and a second call goes on with what is not there yet. --worst FILE
 repeats the rows that are behind in another file. Contenders, checks and times are run.py's. The file is one that table.py and predict.py
 read. --summary-only needs no GPU.
@@ -15,25 +16,36 @@ import random
 
 from cases import errors_of, label
 from models import MODELS
-from run import arguments, measure
+from run import LAYOUTS, arguments, measure
 
 OPS = ("ag_gemm", "gemm_rs", "gemm_ar")
 TYPES = ("bf16", "fp16", "e4m3")
 MOST_ROWS = 32768
 MOST_RESULTS = 1 << 29  # elements of a product on a rank: several copies in float64 are compared
 PARTS = (2, 4, 8)
+SIZES = ("models", "any")
+ANY_SIZES = (64, 16384)
 MOST_BEHIND = 0.97
 WORST = 10
-CASE = ("op", "m", "n", "k", "local_n", "local_k", "dtype", "model", "parts")
+CASE = ("op", "m", "n", "k", "local_n", "local_k", "dtype", "weights", "model", "parts")
 
 
-def drawn(op, ranks, seed, rows=(1, MOST_ROWS), types=("bf16",)):
+def log_uniform(source, least, most):
+    return round(math.exp(source.uniform(math.log(least), math.log(most))))
+
+
+def drawn(op, ranks, seed, rows=(1, MOST_ROWS), types=("bf16",), sizes=("models",), layouts=("kn",)):
     """Cases of an operator without an end, M between the two `rows`. More draws of one seed begin with the same cases."""
-    source, of_type = random.Random(f"{seed} {op}"), random.Random(f"{seed} {op} type")
+    source, *others = (random.Random(f"{seed} {op}{what}") for what in ("", " type", " sizes", " layout"))
+    of_type, of_sizes, of_layout = others
     while True:
-        m = round(math.exp(source.uniform(math.log(rows[0]), math.log(rows[1]))))
+        m = log_uniform(source, *rows)
         model, parts = source.choice(MODELS), source.choice(PARTS)
-        if op == "ag_gemm":
+        name = model.name
+        if of_sizes.choice(sizes) == "any":
+            name, parts = "any", 1
+            local_n, local_k = (log_uniform(source, *ANY_SIZES) // 16 * 16 for _ in range(2))
+        elif op == "ag_gemm":
             n, k = source.choice(model.column_parallel)
             local_n, local_k = n // parts, k
         else:
@@ -45,7 +57,7 @@ def drawn(op, ranks, seed, rows=(1, MOST_ROWS), types=("bf16",)):
             continue
         # The sizes over the ranks that run.
         n, k = (local_n * ranks, local_k) if op == "ag_gemm" else (local_n, local_k * ranks)
-        dtype = of_type.choice(types)
+        dtype, weights = of_type.choice(types), of_layout.choice(layouts)
         yield {
             "op": op,
             "m": m,
@@ -54,16 +66,21 @@ def drawn(op, ranks, seed, rows=(1, MOST_ROWS), types=("bf16",)):
             "local_n": local_n,
             "local_k": local_k,
             "dtype": dtype,
-            "model": model.name,
+            "weights": weights,
+            "model": name,
             "parts": parts,
         }
 
 
 def all_drawn(options):
     """In an order that the seed decides: whenever a run ends, what it has measured is a fair part."""
-    ops = options.only or OPS
+    ops, layouts = options.only or OPS, options.layouts or [options.weights]
     cases = [
-        case for op in ops for case in itertools.islice(drawn(op, options.ranks, options.seed, options.rows, options.types), options.draws)
+        case
+        for op in ops
+        for case in itertools.islice(
+            drawn(op, options.ranks, options.seed, options.rows, options.types, options.sizes, layouts), options.draws
+        )
     ]
     random.Random(options.seed).shuffle(cases)
     return cases
@@ -133,6 +150,8 @@ def main():
     parser.add_argument("--draws", type=int, default=150, help="of each operator")
     parser.add_argument("--rows", type=int, nargs=2, default=(1, MOST_ROWS), metavar=("LEAST", "MOST"), help="of M")
     parser.add_argument("--types", nargs="+", choices=TYPES, default=TYPES, help="from which each case draws one")
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=SIZES[:1], help="where N and K of each case come from, one of these")
+    parser.add_argument("--layouts", nargs="+", choices=LAYOUTS, help="memory orders of B, one for each case; else --weights")
     parser.add_argument("--worst", type=pathlib.Path, metavar="FILE", help="measure the rows that are behind in FILE, and no drawn ones")
     parser.add_argument("--summary-only", action="store_true", help="of a file that is there")
     parser.set_defaults(resume=True)

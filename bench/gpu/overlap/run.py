@@ -16,6 +16,7 @@ from processes import Processes, free_port
 HERE = pathlib.Path(__file__).resolve().parent
 START_S, STALL_S = 120, 45
 STARTS = 8
+LAYOUTS = ("kn", "nk")
 
 
 def arguments(description):
@@ -27,7 +28,7 @@ def arguments(description):
     parser.add_argument("--quick", action="store_true", help="20 repetitions instead of 100, 10 instead of 30 for long ones")
     parser.add_argument("--no-graphs", action="store_true")
     parser.add_argument("--tune", action="store_true", help="tune each product, too, and keep what that gains")
-    parser.add_argument("--weights", choices=("kn", "nk"), default="kn", help="memory order of B: [K, N], or an [N, K] weight transposed")
+    parser.add_argument("--weights", choices=LAYOUTS, default="kn", help="memory order of B: [K, N], or an [N, K] weight transposed")
     parser.add_argument("--lead-us", type=float, default=200, help="time the host is ahead of the device at each call; 0: as called")
     parser.add_argument("--without", action="append", default=[], choices=("tandem",), help="leave a contender out")
     parser.add_argument("--seconds", type=float, default=560, help="after which what is there must do")

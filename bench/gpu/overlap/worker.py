@@ -177,7 +177,7 @@ class Worker:
         errors = row["errors"]
         if self.ranks.tandem and case["op"] != "all_reduce":
             row["chosen"] = self._chosen(case)
-        built, ok = self._attempt("case", "build", lambda: Case(case, self.ranks, self.plan["weights"]), errors)
+        built, ok = self._attempt("case", "build", lambda: Case(case, self.ranks, self._weights(case)), errors)
         if not ok:
             return row
         errors.update({k: v for own in self.agree.all(built.errors) for k, v in own.items()})
@@ -201,13 +201,16 @@ class Worker:
             self._graphs(built, active, skip, row, repetitions)
         return row
 
+    def _weights(self, case):
+        return case.get("weights", self.plan["weights"])
+
     def _chosen(self, case):
         """What the model chooses, and the microseconds that it says."""
         import tandem
         from tandem.ops import choices
 
         word = _word(case)
-        transposed = word == "fp8e4nv" or self.plan["weights"] == "nk"
+        transposed = word == "fp8e4nv" or self._weights(case) == "nk"
         programs = torch.cuda.get_device_properties(self.device).multi_processor_count
         sizes = case["m"], case["local_n"], case["local_k"], self.size
         return choices(case["op"], *sizes, word, programs=programs, profile=tandem.profile(), b_transposed=transposed)[0]

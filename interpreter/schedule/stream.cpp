@@ -56,10 +56,9 @@ void World::Impl::enqueue(Stream& s, StreamItem item) {
   if (s.items.size() == 1) m.makeRunnable(s);
 }
 
-// On a stream of its own beside this one, which waits for it. Where somebody chooses the schedule, it starts in its turn.
+// On a stream of its own beside this one, which waits for it.
 bool World::Impl::startsEarly(Stream& s, StreamItem& item) {
-  if (!item.launch.dependent || m.options.chooser || s.items.empty() || s.items.back().kind != ItemKind::Launch)
-    return false;
+  if (!item.launch.dependent || s.items.empty() || s.items.back().kind != ItemKind::Launch) return false;
   StreamItem& last = s.items.back();
   auto early = std::make_shared<Early>();
   for (EventId* event : {&early->began, &early->end}) {

@@ -79,7 +79,7 @@ def depends(x_ptr, y_ptr, told_ptr, awaited, N: tl.constexpr, WAITS: tl.constexp
     tl.extra.cuda.gdc_wait()
 
 
-@pair("race", "M13", ranks=(1,))  # of two the exhaustive search would take its schedules, in which dependents start in their turn
+@pair("race", "M13", ranks=(1, 2))
 def dependent_too_early(team, fixed):
     """It waits for the launch before it, or for all that this tells."""
     x, y, told = team.zeros(4 * N, "int32", name="x"), team.zeros(4 * N, "int32"), team.zeros(1, "int64", name="told")
@@ -103,7 +103,7 @@ def reads_all(x_ptr, y_ptr, WAITS: tl.constexpr):
     tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- dependent_of_many
 
 
-@pair("race", "M13", ranks=(1,), slots=3)
+@pair("race", "M13", ranks=(1, 2), slots=3)
 def dependent_of_many(team, fixed):
     """More programs than a rank has at once, on two streams: each that ends counts for its own launch."""
     other = team.new_stream()
@@ -124,7 +124,7 @@ def waits_for_launch():
     tl.extra.cuda.gdc_wait()
 
 
-@pair("deadlock", None, ranks=(1,))
+@pair("deadlock", None, ranks=(1, 2))
 def dependent_of_what_never_ends(team, fixed):
     flag, other = team.zeros(1, "int64", name="flag"), team.new_stream()
     waits_for_host[(1,)](flag)

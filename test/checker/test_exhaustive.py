@@ -59,6 +59,28 @@ def putting(team):
     put_round[(1,)](team.zeros(16, "int32", name="to"), team.zeros(16, "int32", name="from"), team.zeros(1, "int64", name="flag"))
 
 
+@tandem.jit
+def first_adds(c_ptr):
+    tl.extra.cuda.gdc_launch_dependents()
+    tl.atomic_add(c_ptr, 1, sem="relaxed", scope="sys")
+
+
+@tandem.jit
+def then_adds(c_ptr, WAITS: tl.constexpr):
+    if WAITS:
+        tl.extra.cuda.gdc_wait()
+    tl.atomic_add(c_ptr, 1, sem="relaxed", scope="sys")
+
+
+def depending(programs, waits):
+    def main(team):
+        count = team.zeros(1, "int32", name="count")
+        first_adds[(programs,)](count)
+        then_adds[(1,)](count, waits, launch_pdl=True)
+
+    return main
+
+
 # (main, ranks, all orders, orders of dependent steps)
 COUNTS = {
     "apart": (counting(2, False), 2, 6, 1),  # 4! / (2! 2!); no step concerns the other rank
@@ -69,6 +91,11 @@ COUNTS = {
     "ring of 3": (with_flag(exchange), 3, 48, 1),  # each wait after two of the notifies
     "arrivals": (with_flag(arrive), 3, 6, 1),  # 3! orders of additions, which commute
     "barriers": (with_flag(meet_twice), 3, 36, 1),  # 3! arrivals, twice
+    "a dependent launch": (depending(1, False), 1, 2, 2),
+    "a dependent launch that waits": (depending(1, True), 1, 1, 1),
+    "a dependent launch of two programs": (depending(2, False), 1, 6, 6),
+    "one that waits for two programs": (depending(2, True), 1, 2, 2),
+    "a dependent launch on each rank": (depending(1, False), 2, 24, 4),  # 4! / (1! 1! 1! 1!)
     "late puts": (putting, 2, 6, 1),  # two deliveries, each before one of the waits: 4! / 4
     "late puts, 3 ranks": (putting, 3, 90, 1),  # 6! / 2^3
 }

@@ -26,10 +26,14 @@ json entry(const std::string& module, const std::string& name) {
   json out = {{"module", module}, {"name", name}};
   if (std::optional<Value> constant = findConstant(canonical)) {
     out["kind"] = "constant";
-    if (constant->is<std::shared_ptr<Namespace>>())
-      out["value"] = {{"namespace", json::object()}, {"name", constant->as<std::shared_ptr<Namespace>>()->name}};
-    else
+    if (constant->is<std::shared_ptr<Namespace>>()) {
+      const Namespace& space = *constant->as<std::shared_ptr<Namespace>>();
+      json members = json::object();
+      for (const auto& [member, value] : space.attributes) members[member] = toJson(value);
+      out["value"] = {{"namespace", members}, {"name", space.name}};
+    } else {
       out["value"] = toJson(*constant);
+    }
   } else if (const Builtin* b = findBuiltin(canonical)) {
     out["kind"] = "function";
     out["signature"] = b->signature;

@@ -202,3 +202,18 @@ def test_locals_are_not_read_from_the_module():
     shadows[(1,)](o)
     set_global("x", 5)()
     assert o[0] == 1 and "x" not in shadows.uses
+
+
+@tandem.jit
+def larger(x, P: tl.constexpr):
+    tl.store(x, tl.maximum(tl.load(x), 1.0, propagate_nan=P))
+
+
+def test_members_of_the_languages_enumerations():
+    def main(team):
+        for propagates in (tl.PropagateNan.ALL, tl.PropagateNan.NONE):
+            x = team.full(1, float("nan"), "fp32")
+            larger[(1,)](x, propagates)
+            assert np.isnan(x[0]) == (propagates == tl.PropagateNan.ALL)
+
+    tandem.launch(main, ranks=1)

@@ -194,7 +194,9 @@ def importable(canonical):
 def plain_value(value):
     """The Python object for a VALUE of the compile request (docs/guide/compile_request.md)."""
     if "namespace" in value:
-        return module_of(value["name"])
+        module = module_of(value["name"])
+        module.__dict__.update((name, plain_value(member)) for name, member in value["namespace"].items())
+        return module
     ((kind, payload),) = ((k, v) for k, v in value.items() if k != "names")
     match kind:
         case "none":

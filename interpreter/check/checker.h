@@ -174,6 +174,7 @@ class Checker : public AccessObserver {
   void learn(ProgramState* p, Serial* s, const MemoryAccess& a, const Release& r, bool isNarrow);
   void acquireAwaited(const MemoryAccess& a, bool valueUsed, const std::function<bool(uint64_t)>& ends);
   bool acquirePolled(const MemoryAccess& a);
+  bool acquireDecided(const MemoryAccess& a, const SyncPlace& place);
   void acquireByProgram(ProgramState& p, const MemoryAccess& a, const Release& r);
   static void learnEarly(ProgramState& p, const MemoryAccess& a, const Release& r);
   bool knowsRelease(const ProgramState& p, const MemoryAccess& a, const Release& r) const;

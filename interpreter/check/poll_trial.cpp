@@ -16,15 +16,8 @@ class Trial {
   Trial(Machine& m, const Run& run, PollLoop loop, uint32_t lane) : m_(m), run_(run), loop_(loop), lane_(lane) {}
 
   std::optional<bool> endsWith(Address address, uint64_t value) {
-    const Prepared& look = run_.prepared->code[run_.pc];
-    bool isAtomic = look.op == Op::AtomicRmw || look.op == Op::AtomicCas;
-    Values pointers = of(look.a), operands = isAtomic ? of(look.b) : Values{0};
-    size_t word = size_t(std::find(pointers.begin(), pointers.end(), address) - pointers.begin());
-    if (!isKnown_ || word == pointers.size()) return std::nullopt;
-    if (changes(look, operands[word % operands.size()], word, value)) return false;
-    Values found = pointers.size() == 1 ? Values{0} : read(look);
-    found[word] = value;
-    known_[look.r] = std::move(found);
+    std::optional<bool> stays = finds(address, value);
+    if (!stays.value_or(false)) return stays;
     uint32_t pc = run_.pc + 1;
     for (int steps = 0; steps < kSteps && isKnown_; ++steps) {
       if (pc < loop_.first || pc > loop_.last) return true;
@@ -37,6 +30,17 @@ class Trial {
     return std::nullopt;
   }
 
+  std::optional<Values> decides(const Decision& decision, Address address, uint64_t value) {
+    if (!finds(address, value).value_or(false)) return std::nullopt;
+    for (uint32_t pc : decision.steps) step(run_.prepared->code[pc], pc);
+    Values result;
+    for (Register r : decision.conditions) {
+      Values values = of(r);
+      result.insert(result.end(), values.begin(), values.end());
+    }
+    return isKnown_ ? std::optional(std::move(result)) : std::nullopt;
+  }
+
  private:
   static constexpr int kSteps = 400;
   Machine& m_;
@@ -47,6 +51,19 @@ class Trial {
   bool isKnown_ = true;                         // all that it needed
   bool stayed_ = false;                         // the loop's test has said that it goes on
 
+  // Gives the current look its value. Returns false if it would change the word, nothing if that is not known.
+  std::optional<bool> finds(Address address, uint64_t value) {
+    const Prepared& look = run_.prepared->code[run_.pc];
+    bool isAtomic = look.op == Op::AtomicRmw || look.op == Op::AtomicCas;
+    Values pointers = of(look.a), operands = isAtomic ? of(look.b) : Values{0};
+    size_t word = size_t(std::find(pointers.begin(), pointers.end(), address) - pointers.begin());
+    if (!isKnown_ || word == pointers.size()) return std::nullopt;
+    if (changes(look, operands[word % operands.size()], word, value)) return false;
+    Values found = pointers.size() == 1 ? Values{0} : read(look);
+    found[word] = value;
+    known_[look.r] = std::move(found);
+    return true;
+  }
   Values unknown() {
     isKnown_ = false;
     return {0};
@@ -175,6 +192,11 @@ class Trial {
 std::optional<bool> endsPoll(Machine& m, const Run& run, const PollLoop& loop, uint32_t lane, uint64_t address,
                              uint64_t value) {
   return Trial(m, run, loop, lane).endsWith(address, value);
+}
+
+std::optional<std::vector<uint64_t>> decided(Machine& m, const Run& run, const Decision& decision, uint32_t lane,
+                                             uint64_t address, uint64_t value) {
+  return Trial(m, run, {}, lane).decides(decision, address, value);
 }
 
 }  // namespace tandem::interpreter::check

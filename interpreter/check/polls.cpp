@@ -1,4 +1,5 @@
-// A loop is a poll if nothing in it has an effect and the values that it loads decide only how long it goes on.
+// A loop is a poll if nothing in it has an effect and the values that it loads decide only how long it goes on. Elsewhere
+// a look may decide conditions and nothing else.
 #include "interpreter/check/polls.h"
 #include "interpreter/vm/run.h"
 #include <algorithm>
@@ -132,6 +133,59 @@ uint32_t leadIn(const Program& p, uint32_t begin) {
   return first;
 }
 
+bool isComputed(Op op) {
+  switch (op) {
+    case Op::Constant:
+    case Op::MakeRange:
+    case Op::Splat:
+    case Op::Reshape:
+    case Op::Unary:
+    case Op::Binary:
+    case Op::Compare:
+    case Op::Select:
+    case Op::Convert:
+    case Op::Reduce: return true;
+    default: return false;
+  }
+}
+
+// Follows a look's value in the instructions that run straight behind it, up to conditions.
+std::optional<Decision> decisionAt(const Program& p, uint32_t look) {
+  std::vector<bool> derived(p.registers.size()), unknown(p.registers.size());
+  derived[p.results(p.code[look])[0]] = true;
+  Decision decision;
+  auto isOne = [&](uint32_t r) { return r != kNone && derived[r & ~kLastUse]; };
+  auto isCondition = [&](uint32_t r) { return p.registers[r & ~kLastUse].elem == Elem::I1; };
+  auto computes = [&](const Instruction& i) {
+    if (!isComputed(i.op) || p.results(i).size() != 1) return false;
+    auto operands = p.operands(i);
+    return std::none_of(operands.begin(), operands.end(), [&](uint32_t r) {
+      return r != kNone && (isOne(r) ? isCondition(r) && !isCondition(p.results(i)[0]) : unknown[r & ~kLastUse]);
+    });
+  };
+  for (uint32_t pc = look + 1; pc < p.code.size() && pc - look < kLongest; ++pc) {
+    const Instruction& i = p.code[pc];
+    if (isControl(i.op) || i.op == Op::LoopBack || i.op == Op::LoopBegin) break;
+    auto operands = p.operands(i);
+    bool isStep = computes(i), follows = std::any_of(operands.begin(), operands.end(), isOne);
+    for (Register r : p.results(i)) {
+      if (derived[r]) return std::nullopt;
+      derived[r] = isStep && follows;
+      unknown[r] = !isStep;
+    }
+    if (isStep) decision.steps.push_back(pc);
+  }
+  for (uint32_t pc = 0; pc < p.code.size(); ++pc) {
+    if (std::find(decision.steps.begin(), decision.steps.end(), pc) != decision.steps.end()) continue;
+    for (uint32_t operand : p.operands(p.code[pc])) {
+      if (!isOne(operand)) continue;
+      if (!isCondition(operand)) return std::nullopt;
+      decision.conditions.push_back(operand & ~kLastUse);
+    }
+  }
+  return decision.conditions.empty() ? std::nullopt : std::optional(std::move(decision));
+}
+
 }  // namespace
 
 std::unordered_map<uint32_t, PollLoop> findPolls(const Program& p) {
@@ -144,6 +198,8 @@ std::unordered_map<uint32_t, PollLoop> findPolls(const Program& p) {
                      [](const Instruction& i) { return isHarmless(i.op) || isControl(i.op); }))
       continue;
     PollLoop loop{leadIn(p, begin), pc};
+    loop.hasSeveral = std::count_if(p.code.begin() + begin, p.code.begin() + pc,
+                                    [&](const Instruction& i) { return isLook(p, i); }) > 1;
     Consequences consequences(p, loop);
     // A look ahead of the loop is the loop's first one if the loop depends on it.
     auto isOfLoop = [&](uint32_t look) {
@@ -160,12 +216,32 @@ std::unordered_map<uint32_t, PollLoop> findPolls(const Program& p) {
   return polls;
 }
 
-const PollLoop* Polls::find(const Run& run) {
+std::unordered_map<uint32_t, Decision> findDecisions(const Program& p) {
+  std::unordered_map<uint32_t, Decision> decisions;
+  for (uint32_t pc = 0; pc < p.code.size(); ++pc) {
+    if (p.code[pc].op == Op::AtomicCas || !isLook(p, p.code[pc])) continue;
+    if (std::optional<Decision> decision = decisionAt(p, pc)) decisions[pc] = std::move(*decision);
+  }
+  return decisions;
+}
+
+const Polls::Looks& Polls::of(const Run& run) {
   const Program* program = run.prepared->program.get();
   auto [known, isNew] = known_.try_emplace(program);
-  if (isNew) known->second = findPolls(*program);
-  auto poll = known->second.find(run.pc);
-  return poll == known->second.end() ? nullptr : &poll->second;
+  if (isNew) known->second = {findPolls(*program), findDecisions(*program)};
+  return known->second;
+}
+
+const PollLoop* Polls::find(const Run& run) {
+  const auto& polls = of(run).polls;
+  auto poll = polls.find(run.pc);
+  return poll == polls.end() ? nullptr : &poll->second;
+}
+
+const Decision* Polls::decisionOf(const Run& run) {
+  const auto& decisions = of(run).decisions;
+  auto decision = decisions.find(run.pc);
+  return decision == decisions.end() ? nullptr : &decision->second;
 }
 
 }  // namespace tandem::interpreter::check

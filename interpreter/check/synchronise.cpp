@@ -120,7 +120,7 @@ void Checker::acquire(const MemoryAccess& a) {
   SyncPlace* place = sync_.find(a.address);
   if (!place) return;
   if (a.run) {
-    if (acquirePolled(a)) return;
+    if (acquirePolled(a) || acquireDecided(a, *place)) return;
     if (place->newest()) place->sees(lastStrong_, place->newest(), false);
   }
   acquire(a, *place, place->all());
@@ -235,7 +235,22 @@ bool Checker::acquirePolled(const MemoryAccess& a) {
   auto ends = [&](uint64_t value) { return endsPoll(m_, *a.run, *poll, a.lane, a.address, value); };
   std::optional<bool> ended = ends(wordAt(m_, a.address, unsigned(a.bytes)));
   if (ended.value_or(false)) acquireAwaited(a, false, [&](uint64_t value) { return ends(value).value_or(false); });
-  return ended.has_value();
+  if (ended.value_or(true)) return ended.has_value();
+  // What this look has found may be why a later one ends the loop.
+  SyncPlace* place = sync_.find(a.address);
+  return (place && acquireDecided(a, *place)) || !poll->hasSeveral;
+}
+
+// A look that decides conditions and nothing else may have found the first value that decides them so. Returns true if
+// the access is one.
+bool Checker::acquireDecided(const MemoryAccess& a, const SyncPlace& place) {
+  bool isLook = (a.kind == AccessKind::Read || a.preserves) && a.bytes <= 8;
+  const Decision* decision = isLook ? polls_.decisionOf(*a.run) : nullptr;
+  if (!decision || lastKnown(a, place) == place.newest()) return false;
+  auto decides = [&](uint64_t value) { return decided(m_, *a.run, *decision, a.lane, a.address, value); };
+  std::optional<std::vector<uint64_t>> now = decides(wordAt(m_, a.address, unsigned(a.bytes)));
+  if (now) acquireAwaited(a, false, [&](uint64_t value) { return decides(value) == now; });
+  return now.has_value();
 }
 
 // A wait may have ended with the first update that satisfies it, whatever has come since; another schedule lets it.

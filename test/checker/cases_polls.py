@@ -4,7 +4,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from case import pair
-from tandem.simt import __syncthreads, atomic_add, atomic_cas, fence, ld, st, tid
+from tandem.simt import __ballot_sync, __syncthreads, atomic_add, atomic_cas, fence, ld, st, tid
 
 N = 32
 
@@ -224,3 +224,75 @@ def late_poll_of_an_older_count(team, fixed):
     for form in range(FORMS if fixed else 1):
         x, y, z = data(team, count=4 * N), data(team, "y"), data(team, "z", 2 * N)
         late_poll[(1,)](x, y, z, word(team, "count", 2), N, form, 4 if fixed else 2)
+
+
+@tandem.jit
+def gathered(x_ptr, y_ptr, flag_ptr, FORM: tl.constexpr, LATE: tl.constexpr, N: tl.constexpr, ROUNDS: tl.constexpr):
+    """Each rank sends rounds to all, with a flag of its own; the receiver looks at the flags of all senders in one loop."""
+    o = tl.arange(0, N)
+    me, n = dl.rank(), dl.num_ranks()
+    for k in range(ROUNDS):
+        for p in range(n):
+            tl.store(dl.symm_at(x_ptr, p) + (k * n + me) * N + o, k)  # <-- looks_at_the_flags_of_all
+            dl.notify(flag_ptr + me, p, signal=k + 1, sig_op="set", comm_scope="intra_node")
+    for k in range(ROUNDS):
+        enough = k + 1 - LATE
+        if FORM == 0:  # one after the other
+            j = 0
+            while j < n:
+                if ld(flag_ptr + j, scope="sys", semantic="acquire") >= enough:
+                    j += 1
+        elif FORM == 1:  # those that are there, counted
+            there = 0
+            while there < n:
+                there = 0
+                for j in range(n):
+                    there += (ld(flag_ptr + j, scope="sys", semantic="acquire") >= enough).to(tl.int32)
+        elif FORM == 2:  # those that are there, by bits; they are looked at again
+            seen = 0
+            while seen != (1 << n) - 1:
+                for j in tl.static_range(4):
+                    if j < n:
+                        if ld(flag_ptr + j, scope="sys", semantic="acquire") >= enough:
+                            seen = seen | (1 << j)
+        elif FORM == 3:  # all in one expression
+            ready = False
+            while not ready:
+                ready = True
+                for j in tl.static_range(4):
+                    if j < n:
+                        ready = ready & (ld(flag_ptr + j, scope="sys", semantic="acquire") >= enough)
+        elif FORM == 4:  # the least of all
+            least = tl.zeros((), tl.int64)
+            while least < enough:
+                least = tl.full((), ROUNDS, tl.int64)
+                for j in tl.static_range(4):
+                    if j < n:
+                        least = tl.minimum(least, ld(flag_ptr + j, scope="sys", semantic="acquire"))
+        elif FORM == 5:  # a few tries, then a wait
+            for j in range(n):
+                got = False
+                for _ in range(3):
+                    if not got:
+                        got = tl.atomic_or(flag_ptr + j, 0, sem="acquire", scope="sys") >= enough
+                if not got:
+                    dl.wait(flag_ptr + j, 1, "sys", "acquire", waitValue=enough, compare="ge")
+        else:  # a warp votes
+            if tid(0) < 32:
+                missing = 1
+                while missing != 0:
+                    missing = __ballot_sync(0xFFFFFFFF, ld(flag_ptr + tid(0) % n, scope="sys", semantic="acquire") < enough)
+            __syncthreads()
+        for j in range(n):
+            tl.store(y_ptr + o, tl.load(x_ptr + (k * n + j) * N + o))  # <-- looks_at_the_flags_of_all
+
+
+GATHERED_FORMS = 7
+
+
+@pair("race", None, ranks=(2, 4))
+def looks_at_the_flags_of_all(team, fixed):
+    """No loop here only looks at one word; each look decides a condition, and one for too little is found under every schedule."""
+    for form in range(GATHERED_FORMS):
+        x, y = data(team, count=3 * team.size * N), data(team, "y")
+        gathered[(1,)](x, y, word(team, "flag", team.size), form, 0 if fixed else 1, N, 3)

@@ -2,24 +2,45 @@
 
 import pytest
 import tandem
-from cases_polls import FORMS, N, data, late_poll, word
+from cases_polls import FORMS, GATHERED_FORMS, N, data, gathered, late_poll, word
 
 
-def reports(form, enough, seed):
-    def main(team):
-        late_poll[(1,)](data(team, count=4 * N), data(team, "y"), data(team, "z", 2 * N), word(team, "count", 2), N, form, enough)
+def reports(main, ranks, seed):
+    def whole(team):
+        main(team)
         team.synchronize()
 
     try:
-        return tandem.launch(main, ranks=2, seed=seed, check=True).reports
+        return tandem.launch(whole, ranks=ranks, seed=seed, check=True).reports
     except tandem.SimulationError as error:
         return error.reports
+
+
+def late(form, enough):
+    return lambda team: late_poll[(1,)](
+        data(team, count=4 * N), data(team, "y"), data(team, "z", 2 * N), word(team, "count", 2), N, form, enough
+    )
+
+
+def of_all(form, late):
+    return lambda team: gathered[(1,)](
+        data(team, count=3 * team.size * N), data(team, "y"), word(team, "flag", team.size), form, late, N, 3
+    )
 
 
 @pytest.mark.filterwarnings("ignore::tandem.SimulationWarning")
 @pytest.mark.parametrize("form", range(FORMS))
 def test_a_count_too_low_is_found_under_every_seed(form):
     for seed in range(8):
-        found = [r for r in reports(form, 3, seed) if r["severity"] == "error"]
+        found = [r for r in reports(late(form, 3), 2, seed) if r["severity"] == "error"]
         assert [r["kind"] for r in found] == ["race"], (seed, found)
-        assert not [r for r in reports(form, 4, seed) if r["severity"] == "error"]
+        assert not [r for r in reports(late(form, 4), 2, seed) if r["severity"] == "error"]
+
+
+@pytest.mark.filterwarnings("ignore::tandem.SimulationWarning")
+@pytest.mark.parametrize("ranks", (2, 4))
+@pytest.mark.parametrize("form", range(GATHERED_FORMS))
+def test_a_look_at_one_of_many_flags_is_judged_by_its_condition(form, ranks):
+    for seed in range(8):
+        assert "race" in {r["kind"] for r in reports(of_all(form, 1), ranks, seed)}, seed
+        assert not reports(of_all(form, 0), ranks, seed), seed

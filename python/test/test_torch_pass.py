@@ -61,6 +61,53 @@ def test_an_mlp():
     torch.testing.assert_close(torch.cat(on_ranks(lambda rank: traced(*parts[rank]))), want)
 
 
+@pytest.mark.parametrize("bias", [False, True])
+def test_rows_of_a_divided_sequence_behind_a_batch(bias):
+    """As DTensor divides the second dimension where the first is longer: rows change places, ahead of a product or behind it. A bias of
+    the last product is divided by the ranks before."""
+    x, up, down, linear = random(3, 16, 8), random(24, 8, seed=1), random(8, 24, seed=3), torch.nn.functional.linear
+    of_up, of_down = random(24, seed=4), random(8, seed=5)
+
+    def block(x, up, of_up, down, of_down):
+        whole = collectives.all_gather_tensor(x, 1, dist.group.WORLD)
+        hidden = linear(whole, up, of_up if bias else None).relu()
+        return collectives.reduce_scatter_tensor(linear(hidden, down, of_down / SIZE if bias else None), "sum", 1, dist.group.WORLD)
+
+    parts = [(shard(x, r, 1), shard(up, r), shard(of_up, r), shard(down, r, 1), of_down) for r in range(SIZE)]
+    traced, counts, names = rewritten(block, *parts[0])
+    assert counts == {"ag_gemm": 1, "gemm_rs": 1, "gemm_ar": 0} and not [name for name in names if "c10d" in name]
+    got = torch.cat(on_ranks(lambda rank: traced(*parts[rank])), 1)
+    want = linear(linear(x, up, of_up if bias else None).relu(), down, of_down if bias else None)
+    torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-5)
+
+
+def test_biases_of_the_ranks():
+    """Whatever each rank adds to its part of the sum."""
+    x, down, biases = random(6, 24), random(24, 8, seed=1), random(SIZE, 8, seed=2)
+    function = lambda x, down, bias: reduce(torch.addmm(bias, x, down))
+    parts = [(shard(x, r, 1), shard(down, r), biases[r]) for r in range(SIZE)]
+    traced, counts, _ = rewritten(function, *parts[0])
+    assert counts["gemm_ar"] == 1
+    for got in on_ranks(lambda rank: traced(*parts[rank])):
+        torch.testing.assert_close(got, x @ down + biases.sum(0), rtol=1e-4, atol=1e-5)
+
+
+def test_several_products_of_rows_that_change_places():
+    """Queries, and keys with fewer columns, of a sequence that the ranks divide behind a batch of two."""
+    x, query, key = random(2, 32, 8), random(16, 8, seed=1), random(8, 8, seed=2)
+
+    def both(x, query, key):
+        whole = collectives.all_gather_tensor(x, 1, dist.group.WORLD)
+        return torch.nn.functional.linear(whole, query), torch.nn.functional.linear(whole, key)
+
+    parts = [(shard(x, r, 1), shard(query, r), shard(key, r)) for r in range(SIZE)]
+    traced, counts, names = rewritten(both, *parts[0])
+    assert counts["ag_gemm"] == 1 and not [name for name in names if "c10d" in name]
+    for nth, weight in enumerate((query, key)):
+        got = torch.cat([of_rank[nth] for of_rank in on_ranks(lambda rank: traced(*parts[rank]))], 2)
+        torch.testing.assert_close(got, torch.nn.functional.linear(x, weight), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("views", [False, True])
 def test_rows_behind_a_batch_of_one(views):
     """As DTensor and PyTorch's collectives divide the second dimension: by parts that are joined again."""
@@ -131,7 +178,8 @@ def test_sums_on_all_ranks():
         lambda x, w: scatter(x @ w, "avg"),
         lambda x, w: scatter((x @ w).relu()),
         lambda x, w: (lambda y: scatter(y) + y.sum())(x @ w),
-        lambda x, w: collectives.reduce_scatter_tensor((x @ w).view(2, 4, 8), "sum", 1, dist.group.WORLD),  # rows change places
+        lambda x, w: collectives.reduce_scatter_tensor(x @ w, "sum", 1, dist.group.WORLD),  # columns
+        lambda x, w: scatter(torch.addmm(x, x, w)),  # what is added has rows
         lambda x, w: (lambda whole: whole @ (whole @ w)[:8])(gather(x)),  # one product is of the other
         lambda x, w: (lambda whole: (whole @ w).sum() + whole @ w.repeat(1, 4))(gather(x)),  # fewer rows than columns
         lambda x, w: gather(x) @ torch.as_strided(w, (8, 4), (8, 2)),  # operators take no such strides

@@ -1,5 +1,6 @@
 """A pass over the graphs of torch.compile: a collective beside a product becomes the operator that overlaps both."""
 
+import dataclasses
 import operator
 
 import torch
@@ -30,9 +31,26 @@ def _shape(node):
     return tuple(node.meta["val"].shape)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Moved:
+    """Rows in another order: those of `shape`, without its last dimension, taken apart along one of them in so many parts, which are joined
+    along another. PyTorch does so where ranks divide a dimension behind a batch."""
+
+    shape: tuple
+    parts: int
+    along: int
+    to: int
+
+    def divided(self):
+        """The shape with a dimension of the parts, and the order of dimensions in which that is ahead of the one that they are joined along."""
+        shape = [*self.shape[: self.along], self.parts, self.shape[self.along] // self.parts, *self.shape[self.along + 1 :]]
+        rest = [d for d in range(len(shape)) if d != self.along]
+        return shape, [*rest[: self.to], self.along, *rest[self.to :]]
+
+
 def _parts_of(node):
-    """What a node shows in another shape by taking it apart along one dimension and joining all parts along another, with all rows in their
-    order: PyTorch does so where ranks divide a dimension behind a batch, here of one."""
+    """What a node shows in another shape by taking it apart along one dimension and joining all parts along another, and how its rows are
+    moved so; None: they are in their order."""
     if node.op != "call_function" or node.target is not _aten.cat.default:
         return None
     parts, to = node.args[0], node.args[1] if len(node.args) > 1 else 0
@@ -40,20 +58,27 @@ def _parts_of(node):
     if getattr(split, "target", None) is not _aten.split.Tensor or len(split.users) != len(parts):
         return None
     whole, along = split.args[0], split.args[2] if len(split.args) > 2 else 0
+    along, to = along % len(_shape(whole)), to % len(_shape(whole))
     in_order = all(part.target is operator.getitem and part.args == (split, i) and len(part.users) == 1 for i, part in enumerate(parts))
     is_whole = _shape(whole)[along] == sum(_shape(part)[along] for part in parts)
-    ahead = {*_shape(whole)[: along % len(_shape(whole))], *_shape(parts[0])[: to % len(_shape(whole))]}
-    return whole if in_order and is_whole and ahead <= {1} else None
+    alike = len({_shape(part) for part in parts}) == 1
+    if not in_order or not is_whole or max(along, to) == len(_shape(whole)) - 1:
+        return None
+    if {*_shape(whole)[:along], *_shape(parts[0])[:to]} <= {1}:
+        return whole, None
+    return (whole, _Moved(_shape(whole)[:-1], len(parts), along, to)) if alike else None
 
 
 def _behind_view(node, alone=True):
-    """What a node shows in another shape with the same last dimension, if views alone use it on the way; `alone`: one on each step."""
+    """What a node shows in another shape with the same last dimension, if views alone use it on the way, and how its rows are moved in
+    between, at most once; `alone`: one on each step."""
+    moved = None
     while True:
         is_view = node.op == "call_function" and node.target in _VIEWS
-        source = node.args[0] if is_view else _parts_of(node)
-        if source is None or (alone and len(source.users) > 1) or _shape(node)[-1:] != _shape(source)[-1:]:
-            return node
-        node = source
+        source, how = (node.args[0], None) if is_view else _parts_of(node) or (None, None)
+        if source is None or (alone and len(source.users) > 1) or _shape(node)[-1:] != _shape(source)[-1:] or (moved and how):
+            return node, moved
+        node, moved = source, moved or how
 
 
 def _uses(node):
@@ -68,21 +93,24 @@ def _is_matrix(node):
     return value.dtype in _TYPES and (value.is_contiguous() or value.t().is_contiguous())
 
 
+_PRODUCTS = (_aten.mm.default, _aten.addmm.default)
+
+
 def _product(node):
-    """The operands of a product that only `node`, or the view that it is, shows."""
-    node = _behind_view(node)
-    if node.op == "call_function" and node.target is _aten.mm.default and _is_matrix(node.args[1]):
-        return node.args
+    """A product that only `node`, or the view that it is, shows, and how its rows are moved there; None: it is none."""
+    node, moved = _behind_view(node)
+    if node.op == "call_function" and node.target in _PRODUCTS and not node.kwargs and _is_matrix(node.args[-1]):
+        return node, moved
     return None
 
 
 def _takes(product, wait):
     """Whether the node is a product of what `wait` gives, as its left operand, with a matrix."""
-    if product.op != "call_function" or product.target not in (_aten.mm.default, _aten.addmm.default) or product.kwargs:
+    if product.op != "call_function" or product.target not in _PRODUCTS or product.kwargs:
         return False
     left, right = product.args[-2:]
     with_bias = product.target is _aten.addmm.default
-    return len(product.args) == 2 + with_bias and _is_matrix(right) and _behind_view(left, False) is wait
+    return len(product.args) == 2 + with_bias and _is_matrix(right) and _behind_view(left, False)[0] is wait
 
 
 def _are_worth_joining(products):
@@ -110,6 +138,18 @@ class _Rewriter:
         flat = value.reshape(-1, value.shape[-1])
         return self._made(flat, _aten.reshape.default, node, list(flat.shape))
 
+    def _move(self, node, moved):
+        """The matrix with its rows moved."""
+        if moved is None:
+            return node
+        shape, order = moved.divided()
+        apart = node.meta["val"].reshape(*shape, -1)
+        result = self._made(apart, _aten.reshape.default, node, list(apart.shape))
+        turned = apart.permute(*order, len(order))
+        result = self._made(turned, _aten.permute.default, result, [*order, len(order)])
+        flat = turned.reshape(-1, turned.shape[-1])
+        return self._made(flat, _aten.reshape.default, result, list(flat.shape))
+
     def _replace(self, node, result):
         if _shape(result) != _shape(node):
             result = self._made(node.meta["val"], _aten.reshape.default, result, list(_shape(node)))
@@ -117,7 +157,8 @@ class _Rewriter:
         self.count += 1
 
     def gathered(self, wait):
-        """mm(all_gather(x), b), also in another shape, and also with a bias; several of them, as of queries, keys and values, are one."""
+        """mm(all_gather(x), b), also in another shape, with the rows moved, or with a bias; several of them, as of queries, keys and values,
+        are one."""
         gather = _collective(wait)
         if gather is None or gather.target is not torch.ops._c10d_functional.all_gather_into_tensor.default:
             return
@@ -137,6 +178,7 @@ class _Rewriter:
             with self.graph.inserting_before(product):
                 value, end = product.meta["val"], column + _shape(product)[1]
                 part = result if len(products) == 1 else self._made(value, _aten.slice.Tensor, result, 1, column, end)
+                part = self._move(part, _behind_view(product.args[-2], False)[1])
                 if product.target is _aten.addmm.default:
                     part = self._made(value, _aten.add.Tensor, part, product.args[0])
                 column = end
@@ -173,19 +215,29 @@ class _Rewriter:
         return True
 
     def summed(self, wait):
-        """reduce_scatter(mm(a, b)) or all_reduce(mm(a, b)), also of the product in another shape."""
+        """reduce_scatter(mm(a, b)) or all_reduce(mm(a, b)), also of the product in another shape, with its rows moved, or with a bias."""
         collective = _collective(wait)
         names = {"reduce_scatter_tensor": "gemm_rs", "all_reduce": "gemm_ar"}
         kinds = {getattr(torch.ops._c10d_functional, name).default: made for name, made in names.items()}
         if collective is None or collective.target not in kinds:
             return
         y, reduction, *_, group = collective.args
-        operands = _product(y)
-        if operands is None or len(y.users) > 1 or reduction != "sum" or not _is_world(group, self.world):
+        found = _product(y)
+        if found is None or len(y.users) > 1 or reduction != "sum" or not _is_world(group, self.world):
+            return
+        product, moved = found
+        *bias, left, right = product.args
+        if bias and not (_shape(bias[0]) == _shape(right)[1:] and bias[0].meta["val"].is_contiguous()):
             return
         with self.graph.inserting_before(wait):
             value = wait.meta["val"].reshape(-1, _shape(wait)[-1])
-            self._replace(wait, self._made(value, getattr(torch.ops.tandem, kinds[collective.target]).default, *operands))
+            result = self._made(
+                value, getattr(torch.ops.tandem, kinds[collective.target]).default, self._move(left, moved), right
+            )
+            if bias:  # of which the ranks may have different ones
+                total = self._made(value.new_empty(_shape(bias[0])), torch.ops.tandem.all_reduce.default, bias[0])
+                result = self._made(value, _aten.add.Tensor, result, total)
+            self._replace(wait, result)
 
 
 def overlap_products(graph: torch.fx.Graph) -> int:

@@ -50,14 +50,23 @@ std::string Kernel::Impl::requestFor(const Specialisation& wanted) const {
   return request.dump();
 }
 
-std::shared_ptr<td_program> Kernel::Impl::specialise(const Specialisation& wanted) {
+std::shared_ptr<td_program> Kernel::Impl::specialise(const std::string& key,
+                                                     const std::function<Specialisation()>& wanted) {
   std::lock_guard lock(mutex);
-  auto& program = programs[wanted];
-  if (program) return program;
+  if (auto found = programs.find(key); found != programs.end()) return found->second;
   td_program* compiled = nullptr;
-  if (td_compile(requestFor(wanted).c_str(), &compiled)) throw Error(td_last_error());
-  program = {compiled, td_program_release};
-  return program;
+  if (td_compile(requestFor(wanted()).c_str(), &compiled)) throw Error(td_last_error());
+  return programs[key] = {compiled, td_program_release};
+}
+
+void Constants::insert(std::initializer_list<Entry> entries) {
+  for (const Entry& entry : entries)
+    if (std::ranges::find(entries_, entry.first, &Entry::first) == entries_.end()) entries_.push_back(entry);
+}
+
+Constant& Constants::operator[](const std::string& name) {
+  auto found = std::ranges::find(entries_, name, &Entry::first);
+  return found == entries_.end() ? entries_.emplace_back(name, Constant()).second : found->second;
 }
 
 }  // namespace tandem

@@ -2,8 +2,9 @@
 #pragma once
 #include "compiler/driver/compile.h"
 #include "tandem/kernel.h"
-#include <compare>
+#include <functional>
 #include <mutex>
+#include <unordered_map>
 
 namespace tandem {
 
@@ -12,18 +13,16 @@ namespace tandem {
 struct Specialisation {
   std::string target, signature, constants;
   int numWarps = 4, numStages = 3, maxRegisters = 0;
-
-  auto operator<=>(const Specialisation&) const = default;
 };
 
 struct Kernel::Impl {
   std::string text, fileName, name;
   compiler::FindModule find;
   std::mutex mutex;
-  std::map<Specialisation, std::shared_ptr<td_program>> programs;
+  std::unordered_map<std::string, std::shared_ptr<td_program>> programs;  // by what a launch says, in bytes
 
-  // Compiles the kernel, or finds an earlier compilation. Throws Error with the diagnostics.
-  std::shared_ptr<td_program> specialise(const Specialisation& wanted);
+  // Finds what was compiled for these bytes, or compiles what they stand for. Throws Error with the diagnostics.
+  std::shared_ptr<td_program> specialise(const std::string& key, const std::function<Specialisation()>& wanted);
 
  private:
   std::string requestFor(const Specialisation& wanted) const;

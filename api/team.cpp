@@ -3,7 +3,6 @@
 #include "api/kernel.h"
 #include "api/reports.h"
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -21,19 +20,6 @@ uint64_t bytesOf(const Tensor& t, const std::string& name) {
   }
   return uint64_t(bytes);
 }
-
-bool fitsInt32(int64_t v) {
-  return v >= std::numeric_limits<int32_t>::min() && v <= std::numeric_limits<int32_t>::max();
-}
-
-struct Packed {
-  std::string type;
-  uint64_t bits;
-  bool mayAlign;  // a multiple of 16 is worth telling a GPU's compiler
-};
-Packed pack(const Tensor& t) { return {std::string("*") + name(t.dtype), t.address, true}; }
-Packed pack(int64_t v) { return {fitsInt32(v) ? "i32" : "i64", uint64_t(v), true}; }
-Packed pack(double v) { return {"fp32", std::bit_cast<uint32_t>(float(v)), false}; }
 
 // Text of JSON's, which is UTF-8.
 std::string quoted(const std::string& text, const std::string& what) {
@@ -57,6 +43,53 @@ std::string spell(const std::string&, DType v) {
                                       "float8e5", "float16", "bfloat16", "float32", "float64"};
   byteSize(v);  // throws if it is no element type
   return std::string("tl.") + words[size_t(v)];
+}
+
+// Returns true if a multiple of 16 is worth telling a GPU's compiler.
+bool isMultiple(const Argument& a) { return (a.isPointer || a.dtype != DType::Float32) && a.bits % 16 == 0; }
+
+// A key that grows by the bytes of values.
+struct Key {
+  std::string bytes;
+
+  template <class T>
+  void add(const T& value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void add(const std::string& text) {
+    add(text.size());
+    bytes += text;
+  }
+};
+
+// What decides how a kernel is compiled, as bytes, which take much less time than the text.
+std::string keyOf(const std::string& target, bool promises, const LaunchConfig& config,
+                  const std::vector<Argument>& arguments, const Constants& constants) {
+  Key key;
+  key.bytes.reserve(512);
+  key.add(target);
+  for (int value : {config.numWarps, config.numStages, config.maxRegisters}) key.add(value);
+  key.add(arguments.size());
+  for (const Argument& a : arguments)
+    key.bytes += {char(a.dtype), char(2 * a.isPointer + (promises && isMultiple(a)))};
+  for (const auto& [name, value] : constants) {
+    key.add(name);
+    key.bytes += char(value.index());
+    std::visit([&](const auto& v) { key.add(v); }, value);
+  }
+  return key.bytes;
+}
+
+Specialisation specialisationOf(const std::string& target, bool promises, const LaunchConfig& config,
+                                const std::vector<Argument>& arguments, const Constants& constants) {
+  Specialisation out{target, "", "", config.numWarps, config.numStages, config.maxRegisters};
+  for (const Argument& a : arguments)
+    out.signature += (out.signature.empty() ? "" : ", ") + std::string(a.isPointer ? "*" : "") + name(a.dtype) +
+                     (promises && isMultiple(a) ? ":16" : "");
+  for (const auto& [key, value] : constants)
+    out.constants += (out.constants.empty() ? "" : ", ") + key + "=" +
+                     std::visit([&](const auto& v) { return spell(key, v); }, value);
+  return out;
 }
 
 int signalCount(const Tensor& signals) {
@@ -137,20 +170,14 @@ Tensor Team::peer(const Tensor& t, int rank) const {
 }
 
 void Team::launch(const Kernel& kernel, const LaunchConfig& config, const std::vector<Argument>& arguments,
-                  const std::map<std::string, Constant>& constants) {
-  Specialisation wanted{target(), "", "", config.numWarps, config.numStages, config.maxRegisters};
+                  const Constants& constants) {
+  bool promises = target() != "sim";
+  auto program = kernel.impl()->specialise(keyOf(target(), promises, config, arguments, constants), [&] {
+    return specialisationOf(target(), promises, config, arguments, constants);
+  });
   std::vector<uint64_t> words;
-  bool promises = wanted.target != "sim";
-  for (const Argument& a : arguments) {
-    Packed p = std::visit([](const auto& v) { return pack(v); }, a);
-    wanted.signature +=
-        (words.empty() ? "" : ", ") + p.type + (promises && p.mayAlign && p.bits % 16 == 0 ? ":16" : "");
-    words.push_back(p.bits);
-  }
-  for (auto& [key, value] : constants)
-    wanted.constants += (wanted.constants.empty() ? "" : ", ") + key + "=" +
-                        std::visit([&](const auto& v) { return spell(key, v); }, value);
-  auto program = kernel.impl()->specialise(wanted);
+  words.reserve(arguments.size());
+  for (const Argument& a : arguments) words.push_back(a.bits);
   int flags = (config.cooperative ? TD_COOPERATIVE : 0) | (config.dependent ? TD_DEPENDENT : 0);
   check(td_launch(session_, rank_, config.stream, program.get(), config.grid[0], config.grid[1], config.grid[2],
                   config.numWarps, flags, words.data(), int(words.size()), "", 0));

@@ -50,10 +50,8 @@ int64_t tileCount(const GemmSizes& sizes, const GemmConfig& config) {
   return cdiv(sizes.m, shardRows(sizes.m, sizes.ranks)) * tilesOfShard(sizes, config);
 }
 
-bool copiesBlocks(const std::vector<Tensor>& tensors, DType operands, bool bTransposed, const std::string& target) {
-  bool fits = std::all_of(tensors.begin(), tensors.end(), [](const Tensor& t) {
-    return t.address % 16 == 0 && t.shape.back() * byteSize(t.dtype) % 16 == 0;
-  });
+bool copiesBlocks(std::initializer_list<MatrixRows> all, DType operands, bool bTransposed, const std::string& target) {
+  bool fits = std::ranges::all_of(all, [](const MatrixRows& m) { return m.address % 16 == 0 && m.bytes % 16 == 0; });
   if (!fits || target == "sim") return fits;
   return hasBlockCopies(target) && operands != DType::Float32 && (byteSize(operands) > 1 || bTransposed);
 }

@@ -18,8 +18,18 @@ struct GemmSizes {
   DType dtype;
 };
 
-// The tensor without its address, which other ranks do not know.
-inline Tensor anywhere(const Tensor& t) { return {0, t.shape, t.dtype}; }
+// Where a matrix begins, and how many bytes a row has.
+struct MatrixRows {
+  MatrixRows(const Tensor& t) : address(t.address), bytes(t.shape.back() * byteSize(t.dtype)) {}
+  uint64_t address;
+  int64_t bytes;
+};
+
+// The same without the address, which other ranks do not know.
+inline MatrixRows anywhere(MatrixRows rows) {
+  rows.address = 0;
+  return rows;
+}
 
 // The GPU on which the kernels run, and whether they copy blocks.
 struct GemmPlace {
@@ -30,9 +40,9 @@ struct GemmPlace {
   bool isOwnType = true;  // the result has the type in which parts travel
 };
 
-// Returns true if a product of these tensors copies blocks: their rows are whole numbers of 16 bytes and begin at such
+// Returns true if a product of these matrices copies blocks: their rows are whole numbers of 16 bytes and begin at such
 // addresses, and the target has instructions that take operands so.
-bool copiesBlocks(const std::vector<Tensor>& tensors, DType operands, bool bTransposed, const std::string& target);
+bool copiesBlocks(std::initializer_list<MatrixRows> all, DType operands, bool bTransposed, const std::string& target);
 
 // The way in which a shard travels: in `bands` of `bandRows` rows (the last ones may have fewer or none), each in
 // `count` slices of `columns` columns (the last one may be narrower), counted by its receiver. `copies[d * bands + b]`

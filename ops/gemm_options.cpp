@@ -88,8 +88,9 @@ json gemmChoices(const Table& table, const GemmModel& model, const json& request
     throw Error("`m` times `n` is " + std::to_string(sizes.m * sizes.n) + ", at most 2**36 is possible");
   checkMade(table, {sizes.m, sizes.n, sizes.k}, sizes.dtype, &config);
   model::Machine machine = machineOf(profile, gpu);
-  bool blocks = copiesBlocks({{0, {sizes.m, sizes.k}, sizes.dtype}, {0, {sizes.k, sizes.n}, sizes.dtype}}, sizes.dtype,
-                             config.bTransposed, target);
+  Tensor a{0, {sizes.m, sizes.k}, sizes.dtype}, b{0, {sizes.k, sizes.n}, sizes.dtype};
+  // Rows of a `b` [n, k] are as long as those of `a`.
+  bool blocks = copiesBlocks({a, config.bTransposed ? a : b}, sizes.dtype, config.bTransposed, target);
   json all = json::array();
   bool products = target != "sim";
   for (GemmChoice& c : choices(model, config, sizes, {target, programs, blocks, products}, machine)) {

@@ -345,26 +345,38 @@ void Operator::call(const Call& call) {
   queue(call);
 }
 
-Call Operator::at(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream) const {
+bool Operator::isLikeLast(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers) const {
+  return numbers == last_.numbers &&
+         std::ranges::equal(addresses, hadAddress_, [](uint64_t address, bool had) { return had == (address != 0); });
+}
+
+const Call& Operator::at(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream) {
   checkOpen();
   if (addresses.size() != table_.tensors.size())
     fail(table_,
          std::to_string(addresses.size()) + " tensors given, " + std::to_string(table_.tensors.size()) + " wanted");
-  checkNumbers(table_, sizes_, numbers, team_.size());
-  Values values{table_, sizes_, numbers, flags_, team_.size(), team_.rank()};
-  Call call{{}, numbers, stream};
-  for (size_t i = 0; i < addresses.size(); ++i) {
-    const Operand& argument = table_.tensors[i];
-    std::vector<int64_t> shape = values.shape(argument, transposed_[i]);
-    bool given = isGiven(table_, argument, addresses[i], shape, flags_, dtype_);
-    call.tensors.push_back(given ? Tensor{addresses[i], shape, typeOf(table_, argument, numbers, dtype_, flags_)}
-                                 : Tensor());
+  if (!isLikeLast(addresses, numbers)) {
+    checkNumbers(table_, sizes_, numbers, team_.size());
+    Values values{table_, sizes_, numbers, flags_, team_.size(), team_.rank()};
+    Call call{{}, numbers};
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      const Operand& argument = table_.tensors[i];
+      std::vector<int64_t> shape = values.shape(argument, transposed_[i]);
+      bool given = isGiven(table_, argument, addresses[i], shape, flags_, dtype_);
+      call.tensors.push_back(given ? Tensor{0, shape, typeOf(table_, argument, numbers, dtype_, flags_)} : Tensor());
+    }
+    last_ = std::move(call);
+    hadAddress_.assign(addresses.size(), false);
+    for (size_t i = 0; i < addresses.size(); ++i) hadAddress_[i] = addresses[i] != 0;
   }
-  return call;
+  last_.stream = stream;
+  for (size_t i = 0; i < addresses.size(); ++i)
+    if (!last_.tensors[i].shape.empty()) last_.tensors[i].address = addresses[i];
+  return last_;
 }
 
 void Operator::callAt(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream) {
-  Call call = at(addresses, numbers, stream);
+  const Call& call = at(addresses, numbers, stream);
   begin(call);
   queue(call);
 }

@@ -136,7 +136,7 @@ TEST(Errors, WrongNumberOfArguments) {
 TEST(Errors, ArgumentsAndConstantsAreTheCalls) {
   Kernel fill =
       kernel("def fill(p, n, BLOCK: tl.constexpr):\n    i = tl.arange(0, BLOCK)\n    tl.store(p + i, 1, mask=i < n)\n");
-  auto words = [&](std::vector<Argument> more, std::map<std::string, Constant> constants) {
+  auto words = [&](std::vector<Argument> more, Constants constants) {
     return std::string(thrownBy<Error>([&](Team& team) {
                          std::vector<Argument> arguments{team.zeros({4}, DType::Int32)};
                          arguments.insert(arguments.end(), more.begin(), more.end());

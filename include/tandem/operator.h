@@ -97,7 +97,8 @@ class TANDEM_API Operator {
 
  private:
   void checkOpen() const;
-  Call at(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream) const;
+  const Call& at(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream);
+  bool isLikeLast(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers) const;
   void begin(const Call& call);
   void checkSymmetric(const Call& call);
   void raiseFindings();
@@ -109,6 +110,8 @@ class TANDEM_API Operator {
   std::map<std::string, int64_t> flags_;  // of the table's options, numbers among them
   uint64_t op_ = 0;                       // for its calls
   HostWords findings_;                    // none until they are asked for
+  Call last_;                             // of callAt: shapes and types are worked out once for calls that are alike
+  std::vector<bool> hadAddress_;          // of each tensor of that call
   bool closed_ = false;
 };
 

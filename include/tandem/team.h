@@ -65,7 +65,7 @@ class TANDEM_API Team {
 
   // Queues a kernel on a stream. `arguments` are the kernel's parameters that are not constants, in order.
   void launch(const Kernel& kernel, const LaunchConfig& config, const std::vector<Argument>& arguments,
-              const std::map<std::string, Constant>& constants = {});
+              const Constants& constants = {});
 
   // The vendor's library that multiplies (cuBLAS): true where this rank's GPU has it.
   bool hasProducts() const;

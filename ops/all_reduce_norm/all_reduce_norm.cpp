@@ -122,7 +122,7 @@ void AllReduceNorm::queue(const Call& call) {
   AllReduceWay way = config_.way == AllReduceWay::Auto ? wayFor(x.bytes(), team_.size(), reach_) : config_.way;
   bool isAligned = columns_ % elements == 0 && out.address % (elements * byteSize(out.dtype)) == 0;
   for (const Tensor& t : {x, residual, weight}) isAligned &= t.address % kPacketBytes == 0;
-  std::map<std::string, Constant> constants = {
+  Constants constants = {
       {"ALIGNED", isAligned}, {"QUANTISED", config_.quantised}, {"ROW_SCALES", config_.rowScales}};
   const Kernel& kernel = kernelOf("ops/all_reduce_norm/all_reduce_norm.py", "all_reduce_norm");
   if (way != AllReduceWay::TwoShot) {
@@ -142,11 +142,11 @@ void AllReduceNorm::queue(const Call& call) {
     reduce_->run(x, sums, call.stream);
   }
   int64_t most = team_.target() == "sim" ? kSimulatedPrograms : 2 * team_.residentPrograms(), rows = cdiv(m, most);
-  constants.merge(std::map<std::string, Constant>{{"ELEMENTS", elements},
-                                                  {"RANKS", int64_t(1)},
-                                                  {"POLLS", int64_t(0)},
-                                                  {"FLIGHTS", int64_t(0)},
-                                                  {"PARTS", int64_t(1)}});
+  constants.insert({{"ELEMENTS", elements},
+                    {"RANKS", int64_t(1)},
+                    {"POLLS", int64_t(0)},
+                    {"FLIGHTS", int64_t(0)},
+                    {"PARTS", int64_t(1)}});
   team_.launch(kernel, {.grid = {int(cdiv(m, rows)), 1, 1}, .numWarps = config_.numWarps, .stream = call.stream},
                {sums, residual, residual, residual, m, rows, weight, out, scales, weight, columns_, columns_,
                 config_.eps, 0, 0, 0},

@@ -125,7 +125,7 @@ AttentionCall attentionCall(const AttentionConfig& config, const AttentionTile& 
   return out;
 }
 
-std::map<std::string, Constant> attentionConstants(const AttentionConfig& config, const AttentionTile& tile,
+Constants attentionConstants(const AttentionConfig& config, const AttentionTile& tile,
                                                    bool isSquare, int64_t hq, int64_t hkv, int64_t d, int64_t dv) {
   Parts ofD = partsOf(d), ofV = partsOf(dv);
   return {{"HQ", hq},

@@ -102,7 +102,7 @@ void AttentionBackward::queue(const Call& call) {
   int64_t m = call.numbers[0], window = config_.window;
   double scale = scaleOf(config_, d_), cap = capOf(config_);
   auto queue = [&](const char* file, const char* kernel, std::array<int, 3> grid, const AttentionTile& tile,
-                   const std::vector<Argument>& arguments, const std::map<std::string, Constant>& constants) {
+                   const std::vector<Argument>& arguments, const Constants& constants) {
     LaunchConfig launch{.grid = grid, .numWarps = tile.warps, .stream = call.stream, .numStages = tile.stages};
     team_.launch(kernelOf(std::string("ops/attention_backward/") + file, kernel), launch, arguments, constants);
   };

@@ -123,7 +123,7 @@ EpDispatch::~EpDispatch() = default;
 void EpDispatch::queue(const Call& call) {
   const auto& t = call.tensors;
   int64_t tokens = exchange_->tokens();
-  std::map<std::string, Constant> constants = dealer_->constantsInside(tokens);
+  Constants constants = dealer_->constantsInside(tokens);
   constants["ROUTES"] = isInside_;
   constants["QUANTISED"] = isQuantised_;
   constants["TELLERS"] = int64_t(tellers_);

@@ -144,7 +144,7 @@ int64_t Exchange::localExperts() const { return cdiv(sizes_.experts, team_.size(
 
 void Exchange::launch(const Kernel& kernel, const std::vector<Tensor>& tensors, const std::vector<Tensor>& rows,
                       const std::vector<int64_t>& numbers, int stream,
-                      const std::map<std::string, Constant>& constants) {
+                      const Constants& constants) {
   bool sendOnly = numbers[1] != 0, receiveOnly = numbers[2] != 0;
   std::string name = "`" + table_.name + "`: ";
   if (sendOnly && receiveOnly) throw Error(name + "`send_only` and `receive_only` exclude each other");
@@ -164,7 +164,7 @@ void Exchange::launch(const Kernel& kernel, const std::vector<Tensor>& tensors, 
   arguments.insert(arguments.end(), {abouts_, slots_, epochs_});
   for (int64_t size : {numbers[0], sizes_.maxM, sizes_.columns, sizes_.experts, placed_, localExperts(), shares_})
     arguments.emplace_back(size);
-  std::map<std::string, Constant> all = constants;
+  Constants all = constants;
   all.insert({{"TOP_K", sizes_.topK},
               {"COPIES", copies_},
               {"RANKS", int64_t(team_.size())},

@@ -71,7 +71,7 @@ class Exchange {
            int others, bool sums, bool isDirect, const ExchangeConfig& config);
   // `tensors`: the kernel's arguments before the slots; those whose rows travel come in `rows`. `numbers`: of the call.
   void launch(const Kernel& kernel, const std::vector<Tensor>& tensors, const std::vector<Tensor>& rows,
-              const std::vector<int64_t>& numbers, int stream, const std::map<std::string, Constant>& constants = {});
+              const std::vector<int64_t>& numbers, int stream, const Constants& constants = {});
   // The most tokens that come to a rank, and its experts, or places for them.
   int64_t tokens() const;
   int64_t localExperts() const;

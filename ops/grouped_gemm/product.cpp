@@ -121,9 +121,9 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
   GroupedConfig config = tiles(m);
   int64_t slots = m * topK_, rows = way_.gather ? m : slots, bytes = byteSize(dtype_);
   int64_t columnsOfW = n_ * (way_.gated ? 2 : 1);
-  bool blocksOfB = copiesBlocks({{w.address, {experts_ * columnsOfW, k_}, dtype_}}, dtype_, true, team_.target());
+  bool blocksOfB = copiesBlocks({Tensor{w.address, {experts_ * columnsOfW, k_}, dtype_}}, dtype_, true, team_.target());
   bool blocksOfA =
-      !way_.gather && blocksOfB && copiesBlocks({{a.address, {rows, k_}, dtype_}}, dtype_, true, team_.target());
+      !way_.gather && blocksOfB && copiesBlocks({Tensor{a.address, {rows, k_}, dtype_}}, dtype_, true, team_.target());
   // The offsets of this rank's tokens in `own`, and of their scales, seen from `a`.
   int64_t apart = 0, apartScales = 0, shard = std::max<int64_t>(m, 1);
   if (awaited) {

@@ -52,7 +52,7 @@ Packets::Packets(Team& team, Memory& memory, int64_t maxPackets, const Collectiv
 
 void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
                      int64_t packets, int stream, const std::vector<Argument>& others,
-                     const std::map<std::string, Constant>& constants) {
+                     const Constants& constants) {
   int64_t programs = std::clamp<int64_t>(cdiv(packets, numWarps_ * kLanes), 1, programs_);
   launch(kernel, x, out, sizes, Deal{programs, cdiv(packets, programs)}, stream, others, constants);
 }
@@ -72,7 +72,7 @@ void Packets::exchange(const char* kind, const Tensor& x, const Tensor& out, con
 
 void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
                      const Deal& deal, int stream, const std::vector<Argument>& others,
-                     const std::map<std::string, Constant>& constants) {
+                     const Constants& constants) {
   // The sets of slots take turns by calls in which each rank waits for all others, and without packets none does.
   if (!deal.packetsEach) return;
   int64_t elements = elementsOfPacket(x.dtype);
@@ -82,10 +82,10 @@ void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, c
   arguments.insert(arguments.end(), sizes.begin(), sizes.end());
   arguments.insert(arguments.end(), others.begin(), others.end());
   for (int64_t size : {deal.packetsEach, 2 * slotPackets_ * programs_, 2 * slotPackets_}) arguments.emplace_back(size);
-  std::map<std::string, Constant> all = constants;  // which may say more of what is aligned
+  Constants all = constants;  // which may say more of what is aligned
   all.insert(
       {{"ELEMENTS", elements}, {"ALIGNED", isAligned}, {"RANKS", int64_t(team_.size())}, {"POLLS", pollsOn(team_)}});
-  if (kind_ != Kind::Bits) all.insert({"FLIGHTS", int64_t(kind_)});
+  if (kind_ != Kind::Bits) all.insert({{"FLIGHTS", int64_t(kind_)}});
   team_.launch(kernel, {.grid = {int(deal.programs), 1, 1}, .numWarps = numWarps_, .stream = stream, .dependent = true},
                arguments, all);
 }

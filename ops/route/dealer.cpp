@@ -97,7 +97,7 @@ int Dealer::programsInside(int64_t slots) {
   return slots <= kInside ? 1 : int(std::min(cdiv(slots, kGathered), kMostInside));
 }
 
-std::map<std::string, Constant> Dealer::constantsOf(int64_t m, int64_t programs) const {
+Constants Dealer::constantsOf(int64_t m, int64_t programs) const {
   int64_t columns = paddedExperts(experts_);
   return {{"E", experts_},
           {"PADDED", columns},
@@ -108,10 +108,10 @@ std::map<std::string, Constant> Dealer::constantsOf(int64_t m, int64_t programs)
 }
 
 void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stream,
-                    const std::map<std::string, Constant>& constants) {
+                    const Constants& constants) {
   Ranges ranges = rangesFor(m);
   int64_t programs = ranges.parts * team_.size();
-  std::map<std::string, Constant> all = constantsOf(m, programs);
+  Constants all = constantsOf(m, programs);
   all.insert({{"K", topK_},
               {"R", int64_t(team_.size())},
               {"WARPS", int64_t(ranges.warps)},

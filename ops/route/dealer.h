@@ -17,14 +17,14 @@ class Dealer {
     Tensor logits, bias, ids, weights, spans = {};
   };
   void launch(const Given& given, const Tensor& route, int64_t m, int stream,
-              const std::map<std::string, Constant>& constants);
+              const Constants& constants);
   const Tensor& ids() const { return ids_; }
   // For a kernel one of whose programs, of so many warps, deals given ids of m tokens while others work: whether that is
   // quick, and the constants of `deal` that depend on sizes.
   bool isQuickInside(int64_t m, int warps) const;
   // Its programs that gather so many ids: one where one deals them.
   static int programsInside(int64_t slots);
-  std::map<std::string, Constant> constantsInside(int64_t m) const { return constantsOf(m, team_.size()); }
+  Constants constantsInside(int64_t m) const { return constantsOf(m, team_.size()); }
 
  private:
   // How the tokens of a shard are divided.
@@ -36,7 +36,7 @@ class Dealer {
   Ranges rangesFor(int64_t m) const;
   int64_t sharedWords(const Ranges& ranges) const;
   int64_t lanesFor(const Ranges& ranges) const;
-  std::map<std::string, Constant> constantsOf(int64_t m, int64_t programs) const;
+  Constants constantsOf(int64_t m, int64_t programs) const;
 
   Team& team_;
   int64_t experts_, topK_, scored_;

@@ -51,7 +51,7 @@ Kernel kernel(const std::string& name) {
 
 // Returns the numbers that the kernel stores for `count` tiles, `each` of them for a tile.
 std::vector<int64_t> stored(Team& team, const Kernel& kernel, int64_t count, int64_t each,
-                            std::vector<Argument> arguments, const std::map<std::string, Constant>& constants = {}) {
+                            std::vector<Argument> arguments, const Constants& constants = {}) {
   Tensor out = team.localZeros({count * each}, DType::Int64);
   arguments.insert(arguments.begin(), {out, count});
   team.launch(kernel, {}, arguments, constants);

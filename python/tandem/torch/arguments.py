@@ -9,7 +9,7 @@ _SUMMED = ("fp16", "bf16", "fp32")
 
 def like(tensors):
     """All that checks look at, of tensors and what is given in place of one."""
-    return tuple((t.device, t.dtype, t.shape, t.stride()) if isinstance(t, torch.Tensor) else (type(t),) for t in tensors)
+    return (*[(t.device, t.dtype, t.shape, t.stride()) if isinstance(t, torch.Tensor) else type(t) for t in tensors],)
 
 
 def _name(dtype):

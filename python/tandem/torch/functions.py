@@ -14,11 +14,13 @@ from .shapes import OPERATIONS
 
 GRADIENTS = {}  # by operation: a class of autograd, for tensors that torch.library need not see
 _TENSORS = torch.Tensor, torch.nn.Parameter
+_modes, _transforms = torch._C._len_torch_dispatch_stack, torch._C._functorch.peek_interpreter_stack
 
 
 def call(name, world, inputs, told, out_dtype=None, out=None):
     """Checks the arguments, allocates the output and queues the operator. `told`: the numbers of the call that are no shape's."""
-    told = tuple(tuple(value) if isinstance(value, list) else value for value in told)
+    if told:
+        told = tuple(tuple(value) if isinstance(value, list) else value for value in told)
     key = (name, out_dtype, told, like(inputs), out if out is None else like((out,)))
     shape, dtype, ready = world.operators.known(key, lambda: _checked(name, world, inputs, told, out_dtype, out))
     if out is None:
@@ -60,17 +62,22 @@ def _checked(name, world, inputs, told, out_dtype, out):
     return shape, dtype, ready
 
 
-def _is_seen(*tensors):
+def _is_seen(tensors):
     """Returns true if others need to see the call: a trace, a subclass, a dispatch mode, a transform of torch.func."""
     if torch.compiler.is_compiling():
         return True
-    return any(isinstance(t, torch.Tensor) and type(t) not in _TENSORS for t in tensors) or bool(
-        torch._C._len_torch_dispatch_stack() or torch._C._functorch.peek_interpreter_stack()
-    )
+    for t in tensors:  # quicker than `any`
+        if type(t) not in _TENSORS and isinstance(t, torch.Tensor):
+            return True
+    return bool(_modes() or _transforms())
 
 
-def _has_gradient(*tensors):
-    return torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
+def _has_gradient(tensors):
+    if torch.is_grad_enabled():
+        for t in tensors:
+            if isinstance(t, torch.Tensor) and t.requires_grad:
+                return True
+    return False
 
 
 def _flat(told):
@@ -83,9 +90,9 @@ def _numbers(value):
 
 
 def _queue(name, tensors, told, out_dtype, out):
-    told, given = _flat(told), tensors if out is None else (*tensors, out)
-    if not _is_seen(*given):
-        if not _has_gradient(*given):
+    told, given = told and _flat(told), tensors if out is None else (*tensors, out)
+    if not _is_seen(given):
+        if not _has_gradient(given):
             return call(name, worlds.of(tensors[0]), tensors, told, out_dtype, out)
         if out is None and name in GRADIENTS:
             return GRADIENTS[name].apply(*tensors, (worlds.of(tensors[0]), told, out_dtype))
@@ -129,7 +136,7 @@ def _queue_solved(name, tensors, more, told, options, out, flags):
         more = (*more[:kept], *(new if given is None else given for given, new in zip(more[kept:], beside)))
     given = [t for t in (*more, out) if t is not None]
     set_flags = [flag for flag, is_set in zip(operation.flags, flags) if is_set]
-    if set_flags or not (_is_seen(*tensors, *given) or _has_gradient(*tensors, *given)):
+    if set_flags or not (_is_seen((*tensors, *given)) or _has_gradient((*tensors, *given))):
         out = solved.call(name, worlds.of(tensors[0]), tensors, more, told, text, out, set_flags)
     elif out is None:
         out = getattr(torch.ops.tandem, name)(*tensors, *told, text, *more[:kept])

@@ -50,7 +50,7 @@ class Ready:
 
 class Operators:
     def __init__(self, team, device):
-        self.team, self.device = team, device
+        self.team, self.device, self.index = team, device, device.index
         self._made, self._outgrown = {}, []  # graphs may have captured what is too small for later calls
         self._known = {}
         self._streams = {}
@@ -89,19 +89,13 @@ class Operators:
 
     def queue(self, ready, addresses):
         """Queues a call on PyTorch's current stream. `addresses`: of the inputs and the output."""
-        handle = current_handle(self.device.index)
-        if handle != ready.user.handle:
-            self._change_stream(ready.user, handle)
-        op, numbers = ready.op, ready.numbers
-        words = self._stream(handle), addresses, len(addresses), numbers, len(numbers)
-        self.team._session.guarded(lambda _: _tandem.op_run(op, *words))
-
-    def _stream(self, handle):
-        """The session's number of a stream."""
-        found = self._streams.get(handle)
-        if found is None:
-            found = self._streams[handle] = self.team._session.guarded(_tandem.adopt_stream, self.team.world_rank, handle)
-        return found
+        handle, user, numbers = current_handle(self.index), ready.user, ready.numbers
+        if handle != user.handle:
+            self._change_stream(user, handle)
+        stream = self._streams.get(handle)
+        if stream is None:
+            stream = self._streams[handle] = self.team._session.guarded(_tandem.adopt_stream, self.team.world_rank, handle)
+        self.team._session.guarded(lambda _: _tandem.op_run(ready.op, stream, addresses, len(addresses), numbers, len(numbers)))
 
     def _make(self, key, m):
         operation, *rest, dtype, transposed, options = key

@@ -44,15 +44,15 @@ static void lowerMma(KernelContext& cx, tile::DotOp op) {
             multiply(cx, lhs, rhs, {cx.layoutOf(op.getResult()), cx.use(op.getAcc())}, elementOf(element)));
 }
 
-// The packed words of one instruction's operand that begins at `corner` of the whole one.
+// The packed words of one instruction's operand that begins at `corner` of the whole one. Of a float32 the unit ignores
+// what tf32 has no bits for, as wgmma does.
 static Regs operandWords(KernelContext& cx, const Held& operand, const LinearLayout& instruction,
-                         ArrayRef<int64_t> corner, ptx::Element kind) {
+                         ArrayRef<int64_t> corner) {
   RegisterAt at = registersAt(operand.layout);
   Regs parts;
   for (int64_t r = 0; r < instruction.numRegisters(); ++r) {
     SmallVector<int64_t> c = instruction.coordinates(instruction.apply(r, 0, 0, 0));
-    llvm::Value* element = operand.regs[at.lookup(positionAt(operand.layout, corner, c[0], c[1]))];
-    parts.push_back(kind == ptx::Element::TF32 ? ptx::roundToTf32(cx.b, element) : cx.toBits(element));
+    parts.push_back(cx.toBits(operand.regs[at.lookup(positionAt(operand.layout, corner, c[0], c[1]))]));
   }
   return cx.pack(parts, 32);
 }
@@ -87,8 +87,8 @@ Regs multiply(KernelContext& cx, const Held& lhs, const Held& rhs, const Held& a
       left[left.size() - 1] = k;
       right[right.size() - 2] = k;
       Regs &x = lhsWords[lhs.layout.position(left)], &y = rhsWords[rhs.layout.position(right)];
-      if (x.empty()) x = operandWords(cx, lhs, a, left, kind);
-      if (y.empty()) y = operandWords(cx, rhs, b, right, kind);
+      if (x.empty()) x = operandWords(cx, lhs, a, left);
+      if (y.empty()) y = operandWords(cx, rhs, b, right);
       Regs part = multiplyOnce(cx, mma, x, y, Scalars(out).slice(r, 4));
       std::copy(part.begin(), part.end(), out.begin() + r);
     }

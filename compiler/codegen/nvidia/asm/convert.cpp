@@ -41,8 +41,4 @@ llvm::Value* concealed(llvm::IRBuilderBase& b, llvm::Value* word) {
   return convert(b, "mov.b32", b.getInt32Ty(), {word});
 }
 
-llvm::Value* roundToTf32(llvm::IRBuilderBase& b, llvm::Value* x) {
-  return convert(b, "cvt.rna.tf32.f32", b.getInt32Ty(), {x});
-}
-
 }  // namespace tandem::codegen::ptx

@@ -1,4 +1,4 @@
-// Conversions that convert two elements at once, and those to 8-bit floats (sm_89) and tf32.
+// Conversions that convert two elements at once, and those to 8-bit floats (sm_89).
 #pragma once
 #include "compiler/codegen/nvidia/asm/call.h"
 
@@ -17,8 +17,5 @@ llvm::Value* float8ToHalf(llvm::IRBuilderBase& b, Float8 type, llvm::Value* pair
 
 // The same i32, of which LLVM does not know what it is made of.
 llvm::Value* concealed(llvm::IRBuilderBase& b, llvm::Value* word);
-
-// A float's bits (i32) rounded to tf32, ties away from zero.
-llvm::Value* roundToTf32(llvm::IRBuilderBase& b, llvm::Value* x);
 
 }  // namespace tandem::codegen::ptx

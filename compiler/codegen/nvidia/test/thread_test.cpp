@@ -125,11 +125,10 @@ TEST(AsmConvert, Packed) {
             k.keep(packFloat8(k.b, type, k.f32(), one));
             k.keep(float8ToHalf(k.b, type, halfToFloat8(k.b, type, half)));
           }
-          k.keep(roundToTf32(k.b, k.f32()));
         },
         {"cvt.rn.f16x2.f32", "cvt.rz.f16x2.f32", "cvt.rn.bf16x2.f32", "cvt.rz.bf16x2.f32",
          "cvt.rn.satfinite.e4m3x2.f32", "cvt.rn.satfinite.e5m2x2.f32", "cvt.rn.satfinite.e4m3x2.f16x2",
-         "cvt.rn.satfinite.e5m2x2.f16x2", "cvt.rn.f16x2.e4m3x2", "cvt.rn.f16x2.e5m2x2", "cvt.rna.tf32.f32"});
+         "cvt.rn.satfinite.e5m2x2.f16x2", "cvt.rn.f16x2.e4m3x2", "cvt.rn.f16x2.e5m2x2"});
 }
 
 // The first element is the lower one, which PTX names last.

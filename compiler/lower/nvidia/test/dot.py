@@ -25,7 +25,7 @@ def product(x, y, o, N: tl.constexpr, K: tl.constexpr):
     k = tl.arange(0, K)
     # F16: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
     # BF16: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
-    # TF32: cvt.rna.tf32.f32
+    # TF32-NOT: cvt.rna
     # TF32: mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
     # F8: mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32
     z = tl.dot(tl.load(x + m * K + k[None, :]), tl.load(y + k[:, None] * N + n[None, :]))

@@ -2,6 +2,7 @@
 #include "compiler/codegen/nvidia/target_machine.h"
 #include "compiler/codegen/nvidia/guard.h"
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Target/TargetOptions.h>
 #include <llvm/TargetParser/Triple.h>
 #include <mutex>
@@ -23,6 +24,8 @@ void registerBackEnd() {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    // Addresses of shared memory have 32 bits: half the registers, and ptxas adds constants to them in the accesses.
+    static_cast<llvm::cl::opt<bool>*>(llvm::cl::getRegisteredOptions().lookup("nvptx-short-ptr"))->setValue(true);
   });
 }
 

@@ -140,12 +140,14 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
 
   Attempts attempts(ptx, target, options);
   int blocks = occupancy(*first).blocks;
-  // Takes the result if it leaves room for more blocks and spills no more, or next to nothing for twice the blocks.
+  // Takes the result if it leaves room for more blocks and spills no more, or next to nothing for twice the blocks, and
+  // products stay asynchronous.
   auto consider = [&](const Cubin& other) {
     constexpr int kNextToNothing = 32;
     int now = occupancy(out.cubin).blocks, then = occupancy(other).blocks;
     int spilled = other.spillBytes - out.cubin.spillBytes;
     if (then <= now || spilled > (then >= 2 * now ? kNextToNothing : 0)) return;
+    if (!other.serialised.empty() && first->serialised.empty()) return;
     out.cubin = other;
     out.roomyBlocks = blocks;
     if (blocks) out.roomy = first;

@@ -16,9 +16,9 @@ namespace I = llvm::Intrinsic;
 
 //===- the kernel's frame ---------------------------------------------------------------------------------------===//
 void NvidiaEmitter::begin(func::FuncOp kernel) {
-  std::optional<int> blocks = blocksThatFit(*cx_, kernel, plan_);
-  cx_->blocksPerMultiprocessor = blocks.value_or(1);
-  minBlocks_ = blocks.value_or(0);
+  BlockShare share = blocksThatFit(*cx_, kernel, plan_);
+  cx_->blocksPerMultiprocessor = share.blocks;
+  minBlocks_ = share.isFirm ? share.blocks : 0;
   if (std::optional<int64_t> given = tile::maxRegisters(kernel)) cx_->maxRegisters = *given;
   collectTensorMaps(*cx_, kernel);
   allocateBuffers(*cx_, kernel);

@@ -21,11 +21,11 @@ static bool hasSmallBuffers(KernelContext& cx, func::FuncOp kernel) {
   return bytes <= cx.target.maxSharedBytes() / blocks;
 }
 
-// Returns the number of blocks of few consumers that share the multiprocessor, none without asynchronous products: two
-// if the widest instruction leaves registers enough (of eight consumers, without roles, all products of an iteration);
-// with roles three, if all products of an iteration do and the buffers are small. By a plan of few blocks, no more than
-// have all registers.
-std::optional<int> blocksThatFit(KernelContext& cx, func::FuncOp kernel, target::RegisterPlan plan) {
+// Blocks of few consumers share the multiprocessor by two if the widest instruction leaves registers enough (of eight
+// consumers, without roles, all products of an iteration); with roles by three, if all products of an iteration do and
+// the buffers are small. By a plan of few blocks, there are no more than have all registers. Without roles, between
+// which registers are divided, one block more may be found where the products leave it some.
+BlockShare blocksThatFit(KernelContext& cx, func::FuncOp kernel, target::RegisterPlan plan) {
   int64_t widest = 0, groups = std::max(1, cx.numWarps / 4);
   llvm::DenseMap<Block*, int64_t> columns;
   kernel.walk([&](tgpu::WgmmaOp op) {
@@ -38,13 +38,18 @@ std::optional<int> blocksThatFit(KernelContext& cx, func::FuncOp kernel, target:
     }
     widest = std::max(widest, together);
   });
-  if (!widest) return std::nullopt;
-  if (widest > 128 || cx.numWarps > 8) return 1;
-  bool areFew = llvm::all_of(columns, [](const auto& entry) { return entry.second <= 128; });
+  if (!widest) return {};
+  if (widest > 128 || cx.numWarps > 8) return {1, true};
+  int64_t most = 0;  // columns of 64 rows, two to a register
+  for (auto [block, all] : columns) most = std::max(most, all);
+  bool areFew = most <= 128;
   bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
   bool areMany = cx.numWarps > 4 ? !haveRoles && areFew : haveRoles && areFew && widest <= 64;
   int roomy = target::roomyBlocks(cx.target, cx.numWarps);
-  return areMany && plan == target::RegisterPlan::ManyBlocks && hasSmallBuffers(cx, kernel) ? roomy + 1 : roomy;
+  if (areMany && plan == target::RegisterPlan::ManyBlocks && hasSmallBuffers(cx, kernel)) return {roomy + 1, true};
+  constexpr int kBesideProducts = 32;
+  int more = cx.target.registersPerMultiprocessor() / ((roomy + 1) * cx.numWarps * cx.target.warpSize());
+  return {roomy, haveRoles || most / 2 + kBesideProducts > more};
 }
 
 // Warpgroups take turns in pairs, so that one of a pair computes while the other multiplies. Each waits at a barrier of

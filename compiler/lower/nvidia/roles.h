@@ -3,11 +3,16 @@
 #pragma once
 #include "compiler/lower/nvidia/kernel.h"
 #include "compiler/target/register_plan.h"
-#include <optional>
 
 namespace tandem::lower::nvidia {
 
-std::optional<int> blocksThatFit(KernelContext& cx, mlir::func::FuncOp kernel, target::RegisterPlan plan);
+// The number of blocks that share a multiprocessor. Where it is not firm, the assembler may find registers for more.
+struct BlockShare {
+  int blocks = 1;
+  bool isFirm = false;
+};
+
+BlockShare blocksThatFit(KernelContext& cx, mlir::func::FuncOp kernel, target::RegisterPlan plan);
 // Returns true if all threads of the added warpgroup produce.
 bool producesByGroup(tgpu::WarpSpecializeOp roles);
 void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op);

@@ -23,6 +23,11 @@
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32' | FileCheck %s --check-prefix=BESIDE
 # Without asynchronous products ptxas weighs registers against blocks: told that one block is enough, it takes twice as many.
 # RUN: tandemc %s:plain --emit=ptx --signature '*fp32:16' | FileCheck %s --check-prefix=NONE
+# Where no roles divide registers, the assembler may find some for one block more, unless the products leave it none.
+# RUN: tandemc %s:gathered --emit=ptx --num-warps 4 --num-stages 3 --constexpr 'BM=64, BN=128' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *i32, i32:16' | FileCheck %s --check-prefixes=OPEN,SHORT
+# RUN: tandemc %s:gathered --emit=ptx --num-warps 8 --num-stages 4 --constexpr 'BM=128, BN=256' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *i32, i32:16' | FileCheck %s --check-prefixes=FIRM,SHORT
 import triton
 import triton.language as tl
 
@@ -82,3 +87,22 @@ def joined(a_ptr, b_ptr, c_ptr, M, K, LEFT: tl.constexpr, RIGHT: tl.constexpr):
 def plain(x):
     at = x + tl.arange(0, 1024)
     tl.store(at, tl.sigmoid(tl.load(at)))
+
+
+# OPEN: .reqntid 128
+# OPEN-NOT: .minnctapersm
+# FIRM: .minnctapersm 1
+# Addresses of shared memory have 32 bits.
+# SHORT-NOT: cvt.u32.u64
+# SHORT: cp.async.cg.shared.global [%r
+@triton.jit
+def gathered(a_ptr, b_ptr, c_ptr, rows, K, BM: tl.constexpr, BN: tl.constexpr):
+    m, n, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, 64)
+    a_at = a_ptr + tl.load(rows + m)[:, None] * K + k[None, :]
+    b_at = b_ptr + k[:, None] * BN + n[None, :]
+    acc = tl.zeros([BM, BN], tl.float32)
+    for i in range(0, K, 64):
+        acc = tl.dot(tl.load(a_at), tl.load(b_at), acc)
+        a_at += 64
+        b_at += 64 * BN
+    tl.store(c_ptr + m[:, None] * BN + n[None, :], acc.to(tl.float16))

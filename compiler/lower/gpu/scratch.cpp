@@ -25,6 +25,8 @@ llvm::Value* KernelContext::scratch(int64_t bytes, Location loc) {
                 "the kernel needs " + std::to_string(scratchBegin() + bytes) + " bytes of shared memory, " +
                     target.name() + " has " + std::to_string(target.maxSharedBytes()));
   int64_t begin = scratchBegin(), room = std::max({sharedEnd, begin + bytes, partOfFull(target, numThreads())});
+  bool isAlone = 2 * (room + target.sharedBytesReserved()) > target.sharedBytesPerMultiprocessor();
+  if (isAlone) room = target.maxSharedBytes();
   int64_t behind = scratchUses_.empty() ? begin : std::max<int64_t>(begin, llvm::alignTo(scratchUses_.back().end, 128));
   if (behind + bytes <= room) begin = behind;
   sharedEnd = std::max(sharedEnd, begin + bytes);

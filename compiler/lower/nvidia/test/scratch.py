@@ -3,6 +3,7 @@
 # RUN: tandemc %s:in_turn --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16, i32' | FileCheck %s --check-prefix=TURN
 # RUN: tandemc %s:alone --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16, i32' | FileCheck %s --check-prefix=ALONE
 # RUN: tandemc %s:large --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16' | FileCheck %s --check-prefix=LARGE
+# RUN: tandemc %s:whole --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16' | FileCheck %s --check-prefix=WHOLE
 import triton
 import triton.language as tl
 
@@ -45,3 +46,13 @@ def large(x, o):
     i, j = tl.arange(0, 128)[:, None], tl.arange(0, 128)[None, :]
     v = tl.load(x + i * 128 + j)
     tl.store(o + i * 128 + j, tl.gather(tl.gather(v, (i * 3 + j) % 128, 0), (i + j * 5) % 128, 1))
+
+
+# 128 KB leave room for no other block, so what a reduction needs lies beside them.
+# WHOLE-COUNT-3: bar.sync
+# WHOLE-NOT: bar.sync
+@triton.jit
+def whole(x, o):
+    i, j = tl.arange(0, 128)[:, None], tl.arange(0, 256)[None, :]
+    v = tl.gather(tl.load(x + i * 256 + j), (i * 3 + j) % 128, 0)
+    tl.store(o + tl.arange(0, 256), tl.sum(v, 0))

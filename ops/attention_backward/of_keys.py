@@ -92,16 +92,14 @@ def _along_queries(
             if not COLUMNS:
                 of_p = _of_weights(v, grad0, grad1, OV) - tl.load(delta_ptr + i, mask=i < rows, other=0.0)[None, :]
             of_scores = (p * of_p * slope).to(q0.dtype)
-            if ADD:
-                part = tl.dot(of_scores.T, k[0])
+            if ADD:  # ahead of the last product: what is added goes to memory while that one multiplies
+                sums = sums_ptr + (column_row + start).to(tl.int64) * (QK[0] + QK[1])
+                add(sums, tl.dot(of_scores.T, k[0]))
+                if QK[1]:
+                    add(sums + BLOCK_M * QK[0], tl.dot(of_scores.T, k[1]))
             of_k0 = tl.dot(of_scores, q0, of_k0)
             if QK[1]:
                 of_k1 = tl.dot(of_scores, q1, of_k1)
-            if ADD:  # while the last product goes on
-                sums = sums_ptr + (column_row + start).to(tl.int64) * (QK[0] + QK[1])
-                add(sums, part)
-                if QK[1]:
-                    add(sums + BLOCK_M * QK[0], tl.dot(of_scores.T, k[1]))
     return (of_k0, of_k1), (of_v0, of_v1)
 
 

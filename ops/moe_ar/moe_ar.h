@@ -6,7 +6,7 @@
 namespace tandem::ops {
 
 class AllReduce;
-class GroupedProduct;
+class SlotSums;
 
 // out = the sum over ranks and slots of h · w[e]^T, by the route's weights, on every rank: the second half of a mixture
 // of experts of few tokens. fp16, bf16, fp32 or fp8e4nv with scales (what is
@@ -29,10 +29,10 @@ class TANDEM_API MoeAr : public Operator {
   void queue(const Call& call) override;
   std::vector<Operator*> parts() const override;
 
-  int64_t n_, experts_, topK_;
-  std::unique_ptr<GroupedProduct> product_;
+  int64_t n_;
+  std::unique_ptr<SlotSums> slotSums_;
   std::unique_ptr<AllReduce> reduce_;
-  Tensor rows_, sums_;
+  Tensor sums_;
 };
 
 }  // namespace tandem::ops

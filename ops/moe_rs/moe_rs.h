@@ -5,11 +5,15 @@
 
 namespace tandem::ops {
 
+class ReduceScatter;
+class SlotSums;
 class SummedProduct;
 
 struct MoeRsConfig : GroupedConfig {
   int parts = 0;        // of the columns, whose sums travel while the next are multiplied; 0: by the call's sizes
   int slotColumns = 0;  // of which all slots' results are kept at once; 0: so many that these take 1 GiB
+  int64_t packetsBytes = 0;  // sums of a rank's tokens of at most so many bytes travel in packets; 0: 256 KB, but none on
+                             // simulated ranks
 };
 
 // out = this rank's tokens of the sum over ranks and slots of h · w[e]^T, by the route's weights: the second half of a
@@ -32,8 +36,13 @@ class TANDEM_API MoeRs : public Operator {
 
  private:
   void queue(const Call& call) override;
+  std::vector<Operator*> parts() const override;
 
+  int64_t n_, few_ = 0;  // the most tokens whose sums travel in packets
   std::unique_ptr<SummedProduct> product_;
+  std::unique_ptr<SlotSums> slotSums_;
+  std::unique_ptr<ReduceScatter> reduce_;
+  Tensor sums_;
 };
 
 }  // namespace tandem::ops

@@ -24,7 +24,7 @@ from moe_reference import (
 )
 
 import tandem
-from tandem.ops import AgMoe, MoeAr, MoeMlp, MoeRs, RouteIds, route_parts, rows_of_rank, shard_rows
+from tandem.ops import AgMoe, MoeAr, MoeMlp, MoeRs, ReduceScatter, RouteIds, route_parts, rows_of_rank, shard_rows
 
 KINDS = ["uniform", "zipf", "one", "few", "dropped"]
 
@@ -155,6 +155,36 @@ def test_slots_in_parts_of_the_columns(ranks):
     for seed in range(3):
         scatters(Case(ranks, 21, 600, 24, 5, 2, KINDS[seed], seed), seed, slot_columns=256)
         scatters(Case(ranks, 21, 512, 24, 5, 2, KINDS[seed], seed), seed, slot_columns=300)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_few_tokens_in_packets(ranks):
+    for seed in range(5):
+        for m in (1, 11, 37):
+            scatters(Case(ranks, m, 70, 20, 5, 2, KINDS[seed], seed), seed, packets_bytes=1 << 14)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_few_and_many_tokens_in_turn(ranks):
+    """A rank's sums of 37 tokens have more bytes than go in packets, those of 9 have fewer."""
+    for seed in range(4):
+        cases = [Case(ranks, m, 24, 20, 5, 2, KINDS[seed], seed) for m in (9, 37, 8, 9, 36)]
+
+        def main(team, cases=cases):
+            with made(MoeRs, team, cases[1], swapped=True, packets_bytes=24 * 4 * 5) as op:
+                outs = []
+                for case in cases:
+                    route = case.route(team)
+                    order = route_parts(route, case.sizes[0], *case.sizes[3:]).order
+                    inner = case.inner_of(team.rank)
+                    h = np.zeros_like(inner, dtype=case.x.dtype)
+                    h[: len(order)] = inner[order]
+                    outs.append(np.array(op(h, case.down[team.rank], route, case.sizes[0])))
+                return outs
+
+        for rank, outs in enumerate(launched(main, ranks, seed)):
+            for case, out in zip(cases, outs, strict=True):
+                np.testing.assert_array_equal(out, rows_on(rank, case.sizes[0], ranks, case.result()))
 
 
 def test_programs():
@@ -304,6 +334,8 @@ def test_memory_is_as_documented(ranks, dtype):
         made = [AgMoe(team, m, k, n, experts, top_k, dtype, ordered=ordered) for ordered in (0, 1)]
         made += [cls(team, m, n, k, experts, top_k, dtype) for cls in (MoeRs, MoeMlp)]
         made += [MoeRs(team, m, 700, k, experts, top_k, dtype, slot_columns=600)]  # two times 256 at once
+        made += [MoeRs(team, m, n, k, experts, top_k, dtype, packets_bytes=5 * n * of_sums)]
+        made += [ReduceScatter(team, 5 * ranks, n, "fp32" if of_sums == 4 else "bf16")]
         return [op.memory() for op in made]
 
     row = n * size + 4 * is_fp8 * -(-n // 128)
@@ -317,8 +349,12 @@ def test_memory_is_as_documented(ranks, dtype):
     down = scattered(width)
     whole = {name: up[name] + down[name] for name in up}
     whole["local"] += m * top_k * (k * size + 4 * is_fp8)
-    for memory in tandem.launch(main, ranks=ranks).values:
+    few = min(m, 5 * ranks) if ranks > 1 else 0
+    for *memory, packed, packets in tandem.launch(main, ranks=ranks).values:
         assert memory == [up, {**up, "local": m * top_k * row}, down, whole, scattered(512)]
+        more = {name: packets[name] if few else 0 for name in packets}
+        more["local"] += few * (top_k * width + n) * of_sums
+        assert packed == {name: down[name] + more[name] for name in down}
 
 
 def test_wrong_arguments():

@@ -48,7 +48,7 @@ def test_the_reference_has_every_operator_with_its_options_as_a_list(site):
         assert f'id="tandem.operator_classes.{made.__name__}"' in page
     assert "<li><code>block_m</code>: rows of a tile</li>" in page and 'id="tandem.tilelink.tile_push_data"' in page
     assert 'id="tandem.ops.operator.Tuned"' in page
-    assert "<code>out: [64 + 10*experts + 4*m*top_k]</code>" in page, "a star is no emphasis"
+    assert "<code>out: [64 + 18*experts + 4*m*top_k]</code>" in page, "a star is no emphasis"
 
 
 def test_the_reference_has_every_function_of_pytorch(site):

@@ -54,7 +54,7 @@ def order_rows(
     for item in range(tl.program_id(0), blocks * (down * across), PROGRAMS):
         words = blocks_of(route_ptr, E, m * TOP_K) + item // (down * across) * BLOCK_WORDS
         row = tl.load(words + 1) + item // across % down * ROWS + tl.arange(0, ROWS)
-        is_row = row < tl.load(words + 2)
+        is_row = row < tl.load(words + 6)
         token = tl.load(order_of(route_ptr, E) + row, mask=is_row, other=0) // TOP_K
         source = x_ptr
         at = token.to(tl.int64) * k

@@ -1,6 +1,5 @@
 // Rows are read where they are, or copied into the route's order first; both wait for the shards that they need.
 #include "ops/ag_moe/gathered_product.h"
-#include "ops/ag_moe/row_order.h"
 #include "ops/cdiv.h"
 #include "ops/kernel_text.h"
 #include "ops/machine_of_ranks.h"
@@ -21,10 +20,9 @@ bool isOrderedFirst(const AgMoeConfig& config, const RowSizes& sizes, Team& team
 GatheredProduct::GatheredProduct(const Table& table, Team& team, Memory& memory, int64_t maxM, int64_t n, int64_t k,
                                  int64_t experts, int64_t topK, DType dtype, const AgMoeConfig& config,
                                  const Tensor& findings, bool own)
-    : team_(team), k_(k), experts_(experts), topK_(topK), dtype_(dtype), findings_(findings),
-      isOrdered_(isOrderedFirst(
-          config, {maxM, n * (config.gated ? 2 : 1), k, experts, topK, team.size(), dtype, own ? 1.0 / team.size() : 1},
-          team)),
+    : team_(team),
+      sizes_{maxM, n * (config.gated ? 2 : 1), k, experts, topK, team.size(), dtype, own ? 1.0 / team.size() : 1},
+      machine_(machineOfRank(team)), findings_(findings), isOrdered_(isOrderedFirst(config, sizes_, team)),
       product_(table, team, n, k, experts, topK, dtype, config,
                {.gated = config.gated, .gather = !isOrdered_, .quantise = config.quantised, .own = own}, findings),
       channel_(team, memory) {
@@ -40,23 +38,24 @@ GatheredProduct::GatheredProduct(const Table& table, Team& team, Memory& memory,
 
 // `x` is this rank's shard; the others come into `gathered_`, where this rank is not alone.
 void GatheredProduct::order(const Tensor& x, const Tensor& scales, const Tensor& route, int64_t m, int stream) {
-  bool simulated = team_.target() == "sim", isAwaited = team_.size() > 1, isScaled = isFp8(dtype_);
+  bool simulated = team_.target() == "sim", isAwaited = team_.size() > 1, isScaled = isFp8(sizes_.dtype);
   int64_t shard = shardRows(m, team_.size()), apart = 0, apartScales = 0;
   if (isAwaited && x.size()) {
-    apart = (int64_t(x.address) - int64_t(gathered_.address)) / byteSize(dtype_) - team_.rank() * shard * k_;
+    apart =
+        (int64_t(x.address) - int64_t(gathered_.address)) / byteSize(sizes_.dtype) - team_.rank() * shard * sizes_.k;
     if (isScaled)
-      apartScales =
-          (int64_t(scales.address) - int64_t(gatheredScales_.address)) / 4 - team_.rank() * shard * cdiv(k_, kScaled);
+      apartScales = (int64_t(scales.address) - int64_t(gatheredScales_.address)) / 4 -
+                    team_.rank() * shard * cdiv(sizes_.k, kScaled);
   }
   int programs = simulated ? 4 : 8 * team_.residentPrograms();
   const Tensor &from = isAwaited ? gathered_ : x, &fromScales = isAwaited ? gatheredScales_ : scales;
   team_.launch(kernelOf("ops/ag_moe/ag_moe.py", "order_rows"),
                {.grid = {programs, 1, 1}, .numWarps = simulated ? 2 : 4, .stream = stream},
                {from, isScaled ? fromScales : route, ordered_, isScaled ? orderedScales_ : route, route,
-                channel_.ready(), findings_, m, k_, shard, apart, apartScales},
+                channel_.ready(), findings_, m, sizes_.k, shard, apart, apartScales},
                {{"PROGRAMS", int64_t(programs)},
-                {"E", experts_},
-                {"TOP_K", topK_},
+                {"E", sizes_.experts},
+                {"TOP_K", sizes_.topK},
                 {"BLOCK_M", product_.tileRows(m)},
                 {"ROWS", std::min<int64_t>(product_.tileRows(m), 16)},
                 {"COLUMNS", int64_t(simulated ? 32 : 256)},
@@ -92,8 +91,12 @@ void GatheredProduct::launch(const Tensor& x, const Tensor& w, const Tensor& out
     if (pushes) send(x, ownScales, m);
     product_.launch(ordered_, w, out, route, m, stream, more);
   } else {
+    RowSizes sizes = sizes_;
+    sizes.m = m;
+    // On a simulator experts' blocks stand together behind the early ones, however long the shards take.
+    int64_t early = team_.target() == "sim" && team_.size() == 2 ? 64 : earlyBlocks(sizes, machine_);
     GroupedProduct::Awaited awaited{x.size() ? x : gathered_, x.size() ? ownScales : gatheredScales_, channel_.ready(),
-                                    shardRows(m, team_.size())};
+                                    shardRows(m, team_.size()), early};
     product_.launch(gathered_, w, out, route, m, stream, more, &awaited);
     if (pushes) send(x, ownScales, m);
   }

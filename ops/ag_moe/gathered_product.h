@@ -1,6 +1,7 @@
 // The grouped product of rows that come from the other ranks, by copy engines, while it multiplies.
 #pragma once
 #include "ops/ag_moe/ag_moe.h"
+#include "ops/ag_moe/row_order.h"
 #include "ops/gathering.h"
 #include "ops/grouped_gemm/product.h"
 
@@ -24,8 +25,8 @@ class GatheredProduct {
   void order(const Tensor& x, const Tensor& scales, const Tensor& route, int64_t m, int stream);
 
   Team& team_;
-  int64_t k_, experts_, topK_;
-  DType dtype_;
+  RowSizes sizes_;
+  model::Machine machine_;
   Tensor findings_;
   bool isOrdered_;
   GroupedProduct product_;

@@ -1,4 +1,4 @@
-// Whether rows are copied into the route's order before they are multiplied.
+// The order in which rows and blocks are taken that come from other ranks.
 #pragma once
 #include "model/machine.h"
 #include "tandem/tensor.h"
@@ -13,8 +13,11 @@ struct RowSizes {
   double here = 1;  // of all slots, those of this rank's experts
 };
 
-// Returns true if the copy, for which all shards must have come before the first product, takes less than reading each row
-// where it is.
+// Returns true if the copy into the route's order, for which all shards must have come before the first product, takes less than
+// reading each row where it is.
 bool isQuickerOrdered(const RowSizes& sizes, int64_t blockRows, const model::Machine& machine);
+
+// Of 256 blocks, how many are multiplied while the other ranks' shards come; all where there are several of these.
+int64_t earlyBlocks(const RowSizes& sizes, const model::Machine& machine);
 
 }  // namespace tandem::ops

@@ -2,6 +2,9 @@
 
 Slot s belongs to token s // top_k. Rows are the slots that are not dropped, those of expert 0 first. A block is BLOCK rows of one expert,
 fewer at the expert's end.
+
+Blocks stand in the order of their turns, then of their experts; over several ranks they stand once more behind that, by experts alone, so
+that each expert's matrix can be read once. A turn there is that of the group's last block, or the last turn.
 """
 
 import tandem
@@ -11,7 +14,8 @@ from ops.device.findings import tell_of_program
 from tandem.simt import expect
 
 HEADER = tl.constexpr(64)
-# Expert, first row, end, turn, first block of its group, blocks of the group, the expert's end, what `over` divides by the blocks with.
+# Expert, first row, where the group's first block stands by experts, turn, first block of its group, blocks of the group, the expert's end,
+# what `over` divides by the blocks with.
 BLOCK_WORDS = tl.constexpr(8)
 BAD_IDS = tl.constexpr(0)  # how many ids are neither -1 nor an expert's
 FIRST_BAD = tl.constexpr(1)  # the first slot with one
@@ -25,6 +29,7 @@ RANKS = tl.constexpr(8)
 RANK = tl.constexpr(9)
 BAD_PLACE = tl.constexpr(11)  # a finding, as are these numbers behind 1
 ALIGN = tl.constexpr(11)  # above 1 where each expert's places begin at a multiple of it; 0: places are rows
+FIRST_TURN = tl.constexpr(12)  # blocks of the first turn
 
 
 @tandem.jit
@@ -53,7 +58,7 @@ def weights_of(route_ptr, experts, slots):
 
 @tandem.jit
 def blocks_of(route_ptr, experts, slots):
-    """[blocks, BLOCK_WORDS]"""
+    """[blocks, BLOCK_WORDS], by turns"""
     return route_ptr + (HEADER + 2 * experts + 3 * slots)
 
 

@@ -34,7 +34,7 @@ std::string expertsOf(const ExchangeSizes& sizes, int64_t ranks, int64_t rank) {
 
 }  // namespace
 
-const char* const kRouteHere = "64 + 10*shard(experts) + 4*ranks*max_m*top_k";
+const char* const kRouteHere = "64 + 18*shard(experts) + 4*ranks*max_m*top_k";
 
 const std::vector<Size>& exchangeSizes() {
   static const std::vector<Size> sizes = {

@@ -4,7 +4,8 @@ One persistent kernel: a program takes every PROGRAMS-th tile, and an expert wit
 one another column by column, as they read the same rows of B. Rows of A are read where the route says (GATHER), or stand in order.
 
 Over ranks, rows of A may be on their way: AWAITED, this rank's stand `apart` elements behind where the others arrive, and the
-channel says of each shard when it is there.
+channel says of each shard when it is there. Blocks of the first turn come first, so many that the others arrive meanwhile, then all blocks
+of the experts behind those, each expert's together, then what is left: a matrix is read from memory once, those of the first blocks twice.
 
 PACKED: results are for sums of slots (ops/device/slots.py), so each thread stores what it has. COUNTED: tiles come in parts of the columns,
 and `brought` counts those of each part, so that the kernel behind, which may start beside this one, sums one part while the next is
@@ -20,7 +21,7 @@ import tandem.language as tl
 import tandem.tilelink as link
 from ops.device.gathering import arrived, is_of_shard
 from ops.device.product import add_product, packed, packed_width
-from ops.device.routes import BLOCK_WORDS, BLOCKS, ROWS, blocks_of, is_of_call, order_of, over, place_of, weights_of
+from ops.device.routes import BLOCK_WORDS, BLOCKS, FIRST_TURN, ROWS, blocks_of, is_of_call, order_of, over, place_of, weights_of
 from tandem.libdevice import fast_dividef
 
 SCALED_ELEMENTS = tl.constexpr(128)
@@ -44,11 +45,30 @@ def place_in_parts(tile, blocks, columns, part):
 
 
 @tandem.jit
-def words_of(at, left, blocks_ptr, is_tile):
+def order_of_blocks(blocks_ptr, blocks, first_turn, early):
+    """How many blocks of the first turn, which are so many, come before those of whole experts, the blocks before the rest, and what is
+    added to a block's number among either to find it. `early`: how many of 256 blocks come first; they end with a group."""
+    asked = blocks * early // 256
+    words = blocks_ptr + asked * BLOCK_WORDS
+    is_cut = asked < first_turn
+    cut = tl.load(words + 4, mask=is_cut, other=first_turn)
+    whole = tl.load(words + 2, mask=is_cut, other=blocks)
+    until = cut + blocks - whole
+    return cut, until, blocks + whole - cut, first_turn - until
+
+
+@tandem.jit
+def words_of(at, left, blocks_ptr, blocks, order, is_tile, AWAITED: tl.constexpr):
     """What tells of the tile `at` * the part's columns + `left` of a part, of which is nothing computed yet: these, and of the at-th block
     the first of its group and their number, its first row, what divides by that number, and the end, number and turn of its expert.
     Blocks of a group have one column, then the next; any of them tells where the others are, so nothing is looked up twice."""
+    if AWAITED:
+        cut, until, to_whole, to_rest = order
+        is_whole = (at >= cut) & (at < until)
+        at += tl.where(is_whole, to_whole, tl.where(at < cut, 0, to_rest))
     words = blocks_ptr + at * BLOCK_WORDS
+    if AWAITED:
+        at -= tl.where(is_whole, blocks, 0)
     first = tl.load(words + 4, mask=is_tile, other=0)
     height = tl.load(words + 5, mask=is_tile, other=1)
     row = tl.load(words + 1, mask=is_tile, other=0)
@@ -146,6 +166,7 @@ def grouped_gemm(
     shard_rows,
     apart,
     apart_scales,
+    early,
     b_rows,
     first_column,
     part_tiles,
@@ -184,6 +205,11 @@ def grouped_gemm(
     blocks = tl.where(fits, tl.load(route_ptr + BLOCKS), 0)
     rows = tl.where(fits, tl.load(route_ptr + ROWS), 0)
     blocks_ptr = blocks_of(route_ptr, E, slots)
+    order = ()
+    if AWAITED:
+        order = order_of_blocks(blocks_ptr, blocks, tl.where(fits, tl.load(route_ptr + FIRST_TURN), 0), early)
+    else:
+        blocks_ptr += tl.where(ranks > 1, blocks * BLOCK_WORDS, 0)
     order_ptr = order_of(route_ptr, E)
     columns = tl.cdiv(n, BLOCK_N)
     steps = tl.cdiv(k, BLOCK_K)
@@ -202,13 +228,13 @@ def grouped_gemm(
     if COUNTED:
         skipped, width, at, left = place_in_parts(tl.program_id(0), blocks, columns, part_tiles)
     leap = PROGRAMS // width
-    words = words_of(at, left, blocks_ptr, at < blocks)
+    words = words_of(at, left, blocks_ptr, blocks, order, at < blocks, AWAITED)
     # A tile's slots are looked up a tile ahead, and its words two, so that copies of rows go on from tile to tile.
     AHEAD: tl.constexpr = GATHER and not SCALED
     if AHEAD:
         slot_ahead = slots_of(words, width, order_ptr, BLOCK_M)
         at, left = place_behind(at, left, width, leap, PROGRAMS)
-        words_ahead = words_of(at, left, blocks_ptr, at < blocks)
+        words_ahead = words_of(at, left, blocks_ptr, blocks, order, at < blocks, AWAITED)
     source = a_ptr
     scales = a_scales_ptr
     known = 0
@@ -226,7 +252,7 @@ def grouped_gemm(
             words = words_ahead
             slot_ahead = slots_of(words, width, order_ptr, BLOCK_M)
             at, left = place_behind(at, left, width, leap, PROGRAMS)
-            words_ahead = words_of(at, left, blocks_ptr, at < blocks)
+            words_ahead = words_of(at, left, blocks_ptr, blocks, order, at < blocks, AWAITED)
         elif GATHER or SCATTER or WEIGH:
             slot = tl.load(order_ptr + real_row)
         if AWAITED:
@@ -321,7 +347,7 @@ def grouped_gemm(
                 if at >= blocks:
                     skipped, width, at, left = place_in_parts(tile + PROGRAMS, blocks, columns, part_tiles)
                     leap = PROGRAMS // width
-            words = words_of(at, left, blocks_ptr, at < blocks)
+            words = words_of(at, left, blocks_ptr, blocks, order, at < blocks, AWAITED)
         result = acc.to(out_ptr.dtype.element_ty)
         row_columns = n
         if PACKED:

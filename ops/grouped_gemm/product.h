@@ -26,10 +26,11 @@ class GroupedProduct {
   GroupedProduct(const Table& table, Team& team, int64_t n, int64_t k, int64_t experts, int64_t topK, DType dtype,
                  const GroupedConfig& config, const GroupedWay& way, const Tensor& findings);
 
-  // Over ranks: rows of the other ranks' shards lie in `a`, those of this rank's in `own`; `ready` says which are there.
+  // Over ranks: rows of the other ranks' shards lie in `a`, those of this rank's in `own`; `ready` says which are there. Of 256 blocks
+  // about `early`, whose rows are this rank's, come first.
   struct Awaited {
     Tensor own, ownScales, ready;
-    int64_t shardRows;
+    int64_t shardRows, early;
   };
   // brought[i] counts the tiles of the i-th part, of `columns` columns. The launch behind may be `dependent`: a program of 8 warps
   // leaves room for one of four warps with kRegistersBeside and 32 KB.

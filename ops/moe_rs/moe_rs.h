@@ -12,8 +12,8 @@ class SummedProduct;
 struct MoeRsConfig : GroupedConfig {
   int parts = 0;        // of the columns, whose sums travel while the next are multiplied; 0: by the call's sizes
   int slotColumns = 0;  // of which all slots' results are kept at once; 0: so many that these take 1 GiB
-  int64_t packetsBytes = 0;  // sums of a rank's tokens of at most so many bytes travel in packets; 0: 256 KB, but none on
-                             // simulated ranks
+  // Sums of a rank's tokens of at most so many bytes travel in packets; 0: 256 KB, but none on simulated ranks.
+  int64_t packetsBytes = 0;
 };
 
 // out = this rank's tokens of the sum over ranks and slots of h · w[e]^T, by the route's weights: the second half of a

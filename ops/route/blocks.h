@@ -7,7 +7,7 @@ namespace tandem::ops {
 
 constexpr int64_t kMostExperts = 1024, kMostTopK = 16, kMostAlign = 4096;
 // A route of m tokens, in 32-bit words (ops/device/routes.py).
-constexpr const char* kRouteWords = "64 + 10*experts + 4*m*top_k";
+constexpr const char* kRouteWords = "64 + 18*experts + 4*m*top_k";
 
 // The rows of a block: `given`, else by the rows of an expert on average.
 int blockRows(int64_t slots, int64_t experts, const DealConfig& given, const std::string& target);

@@ -3,8 +3,20 @@
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.routes import BLOCK_WORDS, BLOCKS, blocks_of, inverse_of
+from ops.device.routes import BLOCK_WORDS, BLOCKS, FIRST_TURN, blocks_of, inverse_of
 from tandem.simt import __syncthreads, st, tid
+
+
+@tandem.jit
+def write_block(words, expert, row, by_experts, turn, first, height, end):
+    st(words, expert, semantic="weak")
+    st(words + 1, row, semantic="weak")
+    st(words + 2, by_experts, semantic="weak")
+    st(words + 3, turn, semantic="weak")
+    st(words + 4, first, semantic="weak")
+    st(words + 5, height, semantic="weak")
+    st(words + 6, end, semantic="weak")
+    st(words + 7, inverse_of(height), semantic="weak")
 
 
 @tandem.jit
@@ -24,14 +36,17 @@ def write_blocks(
     BLOCK: tl.constexpr,
     GROUP: tl.constexpr,
 ):
-    """The table of blocks. A run is an expert's blocks of one turn; `runs` says of each its first block, how many blocks of the expert
-    come before, and how many it has. Eight lanes write a run. `firsts`: each expert's first row, and the number of rows."""
+    """The tables of blocks. A run is an expert's blocks of one turn; `runs` says of each its first block, how many blocks of the expert
+    come before, and how many it has, and of each expert its first block of the table by experts. Eight lanes write a run. `firsts`: each
+    expert's first row, and the number of rows."""
     expert = tl.arange(0, PADDED)
     all_blocks = tl.cdiv(total, BLOCK)
+    all_of = tl.sum(all_blocks)
     here = tl.zeros((PADDED,), tl.int32)
     before = tl.zeros((PADDED,), tl.int32)
     blocks = 0
     runs_ptr = dl.smem_get_ptr(runs, 0)
+    tl.store(runs_ptr + 3 * PADDED + expert, tl.cumsum(all_blocks, 0) - all_blocks)
     for turn in tl.static_range(R):
         if turn + 1 < R:
             for begin in range(turn * parts, (turn + 1) * parts, ROWS_AT_ONCE):
@@ -46,6 +61,8 @@ def write_blocks(
         tl.store(runs_ptr + PADDED + expert, before)
         tl.store(runs_ptr + 2 * PADDED + expert, count)
         blocks += tl.sum(count)
+        if turn == 0:
+            tl.store(route_ptr + FIRST_TURN, blocks)
         before = behind
         __syncthreads()
         for of in range(tid(0) // 8, E, WARPS * 4):
@@ -54,18 +71,19 @@ def write_blocks(
             count_of = dl.smem_load(runs, 2 * PADDED + of)
             row_of = dl.smem_load(firsts, of)
             end = dl.smem_load(firsts, of + 1)
+            by_experts = dl.smem_load(runs, 3 * PADDED + of)
+            blocks_ptr = blocks_of(route_ptr, E, slots)
             for nth in range(tid(0) % 8, count_of, 8):
-                words = blocks_of(route_ptr, E, slots) + (start + nth) * BLOCK_WORDS
                 row = row_of + (above + nth) * BLOCK
                 group = nth // GROUP * GROUP
                 height = tl.minimum(count_of - group, GROUP)
-                st(words, of, semantic="weak")
-                st(words + 1, row, semantic="weak")
-                st(words + 2, tl.minimum(row + BLOCK, end), semantic="weak")
-                st(words + 3, turn, semantic="weak")
-                st(words + 4, start + group, semantic="weak")
-                st(words + 5, height, semantic="weak")
-                st(words + 6, end, semantic="weak")
-                st(words + 7, inverse_of(height), semantic="weak")
+                words = blocks_ptr + (start + nth) * BLOCK_WORDS
+                write_block(words, of, row, by_experts + above + group, turn, start + group, height, end)
+                if R > 1:
+                    group = (above + nth) // GROUP * GROUP
+                    height = tl.minimum(tl.cdiv(end - row_of, BLOCK) - group, GROUP)
+                    words = blocks_ptr + (all_of + by_experts + above + nth) * BLOCK_WORDS
+                    last = tl.where(group + height > above + count_of, R - 1, turn)
+                    write_block(words, of, row, by_experts + group, last, by_experts + group, height, end)
         __syncthreads()
-    tl.store(route_ptr + BLOCKS, blocks)
+    tl.store(route_ptr + BLOCKS, all_of)

@@ -85,7 +85,7 @@ int64_t Dealer::sharedWords(const Ranges& ranges) const {
   int64_t columns = paddedExperts(experts_), each = columns * (ranges.isMany ? 1 : team_.size());
   int64_t scored = paddedExperts(scored_), lanes = lanesFor(ranges);
   int64_t ofScores = scored_ ? 32 / lanes * (2 * (scored + lanes) + scored / 2) : 0;
-  return ranges.warps * (each + ofScores) + 2 * each + 5 * columns;
+  return ranges.warps * (each + ofScores) + 2 * each + 6 * columns;
 }
 
 bool Dealer::isQuickInside(int64_t m, int warps) const {

@@ -113,7 +113,7 @@ def deal(
     seen = dl.allocate_smem(tl.int32, [EACH * WARPS * E])
     bases = dl.allocate_smem(tl.int32, [EACH * PADDED])
     firsts = dl.allocate_smem(tl.int32, [2 * PADDED])
-    runs = dl.allocate_smem(tl.int32, [3 * PADDED])
+    runs = dl.allocate_smem(tl.int32, [4 * PADDED])
     if PLACES > 1:
         shifts = dl.allocate_smem(tl.int32, [PADDED])
     if not MANY:

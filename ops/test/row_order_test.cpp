@@ -1,4 +1,4 @@
-// When rows are copied into the route's order: where each is multiplied with many columns.
+// When rows are copied into the route's order, and which blocks come first.
 #include "ops/ag_moe/row_order.h"
 #include <gtest/gtest.h>
 
@@ -22,6 +22,18 @@ TEST(RowOrder, FollowsTheColumnsThatARowIsMultipliedWith) {
 TEST(RowOrder, OfFp8NeedsFewerColumns) {
   EXPECT_TRUE(isOrdered(2048, 7168, 256, 8, DType::Float8E4NV));
   EXPECT_FALSE(isOrdered(768, 2048, 128, 8, DType::Float8E4NV));
+}
+
+TEST(RowOrder, EarlyBlocksLastAsLongAsTheShardsOfOthersTake) {
+  auto early = [](int64_t columns, int64_t k, int64_t experts, int64_t topK, int64_t m = 8192, int ranks = 2) {
+    return earlyBlocks({m, columns, k, experts, topK, ranks, DType::BFloat16}, model::namedMachine("h200"));
+  };
+  EXPECT_NEAR(double(early(1536, 2048, 32, 2)), 100, 25);
+  EXPECT_NEAR(double(early(768, 2048, 128, 8)), 50, 15);
+  EXPECT_LT(early(14336, 4096, 8, 2), 16);
+  EXPECT_LT(early(768, 2048, 128, 8, 64), 40) << "the experts' matrices take longer than products of few rows";
+  EXPECT_EQ(early(64, 2048, 32, 2), 256);
+  EXPECT_EQ(early(14336, 4096, 8, 2, 8192, 4), 256) << "shards that come one after another";
 }
 
 TEST(RowOrder, FewRowsStayWhereTheyAre) { EXPECT_FALSE(isOrdered(14336, 4096, 8, 2, DType::BFloat16, 64)); }

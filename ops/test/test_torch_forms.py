@@ -81,20 +81,20 @@ class SolvedWorld(World):
 @pytest.mark.parametrize(
     "name, shapes, told, sizes, shape",
     [
-        ("route", [(10, 6), (6,)], {"top_k": 2}, (10, 6, 2), (64 + 60 + 80,)),
-        ("route_ids", [(10, 2), (10, 2)], {"experts": 6}, (10, 6, 2), (204,)),
+        ("route", [(10, 6), (6,)], {"top_k": 2}, (10, 6, 2), (64 + 108 + 80,)),
+        ("route_ids", [(10, 2), (10, 2)], {"experts": 6}, (10, 6, 2), (252,)),
         ("all_reduce_norm", [(10, 8), (10, 8), (8,)], {"eps": 1e-5, "way": "two_shot"}, (10, 8), (10, 8)),
-        ("grouped_gemm", [(10, 8), (6, 4, 8), (204,)], {}, (10, 4, 8, 6, 2), (20, 4)),
-        ("grouped_gemm", [(20, 8), (6, 8, 8), (204,)], {"m": 10, "sorted": True, "gated": True}, (10, 4, 8, 6, 2), (20, 4)),
-        ("ep_combine", [(4 * 5 * 2, 8), (64 + 20 + 160,), (3, 2)], {"max_m": 5, "experts": 6}, (5, 8, 6, 2), (3, 8)),
-        ("ep_combine", [(4 * 5 * 2, 8), (64 + 20 + 160,), (0, 2)], {"max_m": 5, "experts": 6}, (5, 8, 6, 2), (0, 8)),
-        ("ag_moe", [(3, 8), (6, 4, 8), (64 + 60 + 96,)], {}, (12, 4, 8, 6, 2), (24, 4)),
-        ("ag_moe", [(3, 8), (6, 4, 8), (204,)], {"m": 10}, (10, 4, 8, 6, 2), (20, 4)),
-        ("moe_rs", [(20, 4), (6, 8, 4), (204,)], {"m": 10, "shared": True}, (10, 8, 4, 6, 2), (3, 8)),
-        ("moe_ar", [(20, 4), (6, 8, 4), (204,)], {"m": 10}, (10, 8, 4, 6, 2), (10, 8)),
-        ("moe_combine", [(40, 4), (2, 8, 4), (244,)], {"m": 3, "max_m": 5, "experts": 6, "top_k": 2}, (5, 8, 4, 6, 2), (3, 8)),
-        ("moe_mlp", [(3, 8), (6, 8, 8), (6, 8, 4), (204,)], {"m": 10, "gated": True}, (10, 8, 4, 6, 2), (3, 8)),
-        ("grouped_outer", [(20, 4), (10, 8), (204,)], {"weighted": True}, (10, 4, 8, 6, 2), (6, 4, 8)),
+        ("grouped_gemm", [(10, 8), (6, 4, 8), (252,)], {}, (10, 4, 8, 6, 2), (20, 4)),
+        ("grouped_gemm", [(20, 8), (6, 8, 8), (252,)], {"m": 10, "sorted": True, "gated": True}, (10, 4, 8, 6, 2), (20, 4)),
+        ("ep_combine", [(4 * 5 * 2, 8), (64 + 36 + 160,), (3, 2)], {"max_m": 5, "experts": 6}, (5, 8, 6, 2), (3, 8)),
+        ("ep_combine", [(4 * 5 * 2, 8), (64 + 36 + 160,), (0, 2)], {"max_m": 5, "experts": 6}, (5, 8, 6, 2), (0, 8)),
+        ("ag_moe", [(3, 8), (6, 4, 8), (64 + 108 + 96,)], {}, (12, 4, 8, 6, 2), (24, 4)),
+        ("ag_moe", [(3, 8), (6, 4, 8), (252,)], {"m": 10}, (10, 4, 8, 6, 2), (20, 4)),
+        ("moe_rs", [(20, 4), (6, 8, 4), (252,)], {"m": 10, "shared": True}, (10, 8, 4, 6, 2), (3, 8)),
+        ("moe_ar", [(20, 4), (6, 8, 4), (252,)], {"m": 10}, (10, 8, 4, 6, 2), (10, 8)),
+        ("moe_combine", [(40, 4), (2, 8, 4), (260,)], {"m": 3, "max_m": 5, "experts": 6, "top_k": 2}, (5, 8, 4, 6, 2), (3, 8)),
+        ("moe_mlp", [(3, 8), (6, 8, 8), (6, 8, 4), (252,)], {"m": 10, "gated": True}, (10, 8, 4, 6, 2), (3, 8)),
+        ("grouped_outer", [(20, 4), (10, 8), (252,)], {"weighted": True}, (10, 4, 8, 6, 2), (6, 4, 8)),
         ("mla_decode", [(3, 1, 8, 512), (3, 1, 8, 64), (5, 16, 576), (3, 4), (3,)], {}, (3, 1, 8, 512, 64, 5, 16, 4), (3, 1, 8, 512)),
         (
             "mla_append",
@@ -153,7 +153,7 @@ def test_results_beside_the_output(monkeypatch):
 
     for m in (3, 0):
         rows, route = called(m)
-        assert rows.shape == (20, 8) and route.shape == (64 + 20 + 160,) and route.dtype == torch.int32
+        assert rows.shape == (20, 8) and route.shape == (64 + 36 + 160,) and route.dtype == torch.int32
         assert world.told[-1] == ("ep_dispatch", (5, 8, 6, 2), [m, 0, 0], {})
     x, ids, weights = torch.empty(3, 8).bfloat16(), torch.empty(3, 2, dtype=torch.int32), torch.empty(3, 2)
     given = tt.ep_dispatch(x, ids, weights, 5, 6, send_only=True)
@@ -162,7 +162,7 @@ def test_results_beside_the_output(monkeypatch):
     assert world.told[-1][2] == [3, 0, 1] and rows is given[0] and route is given[1]
     with FakeTensorMode():
         rows, route = called(3)
-    assert rows.shape == (20, 8) and rows.dtype == torch.bfloat16 and route.shape == (244,)
+    assert rows.shape == (20, 8) and rows.dtype == torch.bfloat16 and route.shape == (260,)
     rows, route, scales = called(3, quantised=True)
     assert rows.dtype == torch.float8_e4m3fn and scales.shape == (20, 1) and scales.dtype == torch.float32
 
@@ -182,7 +182,7 @@ def test_lists_of_a_route(monkeypatch):
     monkeypatch.setattr(worlds._of_thread, "world", world, raising=False)
 
     def called():
-        route = torch.empty(204, dtype=torch.int32)
+        route = torch.empty(252, dtype=torch.int32)
         lists = *tt.route_align(route, 6, 2, 16), *tt.route_ranks(route, 6, 2, 3)
         assert all(a.dtype == torch.int32 for a in lists)
         return [tuple(a.shape) for a in lists]
@@ -217,7 +217,7 @@ def test_tensors_that_only_some_calls_have(monkeypatch):
     def called():
         x, w = torch.empty(3, 200, dtype=torch.float8_e4m3fn), torch.empty(6, 8, 200, dtype=torch.float8_e4m3fn)
         more = {"x_scales": torch.empty(3, 2), "w_scales": torch.empty(6, 2, 2), "bias": torch.empty(6, 8)}
-        route = torch.empty(204, dtype=torch.int32)
+        route = torch.empty(252, dtype=torch.int32)
         plain = tt.ag_moe(x, w, route, m=10, gated=True, **more)
         return plain, *tt.ag_moe(x, w, route, m=10, gated=True, quantised=True, **more)
 
@@ -234,17 +234,17 @@ def test_tensors_that_only_some_calls_have(monkeypatch):
     assert counter.frame_count == 1
     with pytest.raises(ValueError, match="`ag_moe`: `w_scales` is needed with fp8e4nv"):
         x, w = torch.empty(3, 8, dtype=torch.float8_e4m3fn), torch.empty(6, 4, 8, dtype=torch.float8_e4m3fn)
-        tt.ag_moe(x, w, torch.empty(204, dtype=torch.int32), m=10, x_scales=torch.empty(3, 1))
+        tt.ag_moe(x, w, torch.empty(252, dtype=torch.int32), m=10, x_scales=torch.empty(3, 1))
 
 
 def test_wrong_shapes_of_several_inputs(monkeypatch):
     monkeypatch.setattr(worlds._of_thread, "world", SolvedWorld(), raising=False)
-    x, w, route = torch.empty(3, 8), torch.empty(6, 4, 8), torch.empty(204, dtype=torch.int32)
+    x, w, route = torch.empty(3, 8), torch.empty(6, 4, 8), torch.empty(252, dtype=torch.int32)
     for given, message in [
         ((x, w.transpose(1, 2), route), r"`ag_moe`: `w` of shape .* must be contiguous|`w` has shape"),
         ((x, torch.empty(6, 4, 7), route), r"`ag_moe`: `w` has shape \[6, 4, 7\], \[6, 4, 8\] is needed"),
         ((x, w, route.long()), "`ag_moe`: `route` is torch.int64, torch.int32 is needed"),
-        ((x, w, route[:-1]), r"`ag_moe`: `route` has shape \[203\]"),
+        ((x, w, route[:-1]), r"`ag_moe`: `route` has shape \[251\]"),
         ((x, w[0], route), r"`ag_moe`: `w` has 2 dimensions, \[experts, n \+ gated\*n, k\] is needed"),
     ]:
         with pytest.raises((ValueError, TypeError), match=message):

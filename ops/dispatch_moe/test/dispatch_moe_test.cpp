@@ -22,7 +22,7 @@ TEST(FusedExperts, FromCppAndC) {
     Tensor x = filled({m, kColumns}, float(rank + 1)), weights = filled({m, 2}, 0.5f), out = filled({m, kColumns}, 0);
     Tensor up = filled({1, kInner, kColumns}, float(rank + 2)), down = filled({1, kColumns, kInner}, 1);
     Tensor h = filled({slots, kInner}, 0), ids = team.localZeros({m, 2}, DType::Int32);
-    Tensor route = team.localZeros({64 + 10 + 4 * slots}, DType::Int32);
+    Tensor route = team.localZeros({64 + 18 + 4 * slots}, DType::Int32);
     for (int64_t i = 0; i < 2 * m; ++i) ids.data<int>()[i] = int(i % 2);
     auto check = [&](const char* from) {
       team.synchronize();

@@ -23,7 +23,7 @@ TEST(ExpertParallel, FromCpp) {
     for (int64_t i = 0; i < m; ++i) ids.data<int>()[i] = int(other), weights.data<float>()[i] = 0.5f;
     Tensor rows = team.localZeros({2 * kMost, kColumns}, DType::Float32);
     Tensor h = team.localZeros({2 * kMost, kColumns}, DType::Float32);
-    Tensor route = team.localZeros({64 + 10 + 4 * 2 * kMost}, DType::Int32);
+    Tensor route = team.localZeros({64 + 18 + 4 * 2 * kMost}, DType::Int32);
     ops::EpDispatch dispatch(team, kMost, kColumns, 2, 1, DType::Float32);
     ops::EpCombine combine(team, kMost, kColumns, 2, 1, DType::Float32);
     dispatch.run(x, ids, weights, route, rows, m);
@@ -52,7 +52,7 @@ TEST(ExpertParallel, PlacedFromCppAndC) {
     auto words = [&](std::vector<int64_t> shape) { return team.localZeros(shape, DType::Int32); };
     Tensor x = floats({1, kColumns}), out = floats({1, kColumns}), weights = floats({1, 1});
     Tensor rows = floats({2 * kMost, kColumns}), h = floats({2 * kMost, kColumns});
-    Tensor ids = words({1, 1}), placement = words({2, 1}), route = words({64 + 10 + 4 * 2 * kMost});
+    Tensor ids = words({1, 1}), placement = words({2, 1}), route = words({64 + 18 + 4 * 2 * kMost});
     for (int64_t i = 0; i < kColumns; ++i) x.data<float>()[i] = float(10 * rank + i);
     ids.data<int>()[0] = int(rank), weights.data<float>()[0] = 2, placement.data<int>()[0] = 1;
     auto check = [&](const auto& dispatch, const auto& combine) {

@@ -154,8 +154,8 @@ def test_wrong_arguments():
 
     failing(r"`x` has shape \[9, 16\], \[8, 16\] is needed", x=(9, 16))
     failing(r"`x` has shape \[8, 16\], \[16, 16\] is needed", sorted=True)
-    failing(r"`w` has shape \[4, 8, 16\], \[4, 16, 16\] is needed", gated=True, words=168)
-    failing(r"`route` has shape \[232\], \[168\] is needed")
+    failing(r"`w` has shape \[4, 8, 16\], \[4, 16, 16\] is needed", gated=True, words=200)
+    failing(r"`route` has shape \[232\], \[200\] is needed")
     failing("`x` is fp32, the operator was made for bf16", dtype="bf16")
     failing("`grouped_gemm`: fp16, bf16, fp32 or fp8e4nv is needed, not fp64", dtype="fp64")
 
@@ -167,7 +167,7 @@ def test_wrong_scales_and_biases():
         def main(team):
             op = GroupedGemm(team, 8, 8, 16, 4, 2, dtype, **options)
             x, w = np.zeros((8, 16), as_dtype(dtype)), np.zeros((4, 8, 16), as_dtype(dtype))
-            op(x, w, np.zeros(168, np.int32), 8, **{name: np.zeros(shape or shapes[name], np.float32) for name, shape in given})
+            op(x, w, np.zeros(200, np.int32), 8, **{name: np.zeros(shape or shapes[name], np.float32) for name, shape in given})
 
         with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
             tandem.launch(main, ranks=1)

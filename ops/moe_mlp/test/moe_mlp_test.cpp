@@ -18,7 +18,7 @@ TEST(MoeMlp, FromCppAndC) {
     int64_t own = ops::rowsOfRank(kTokens, team.size(), team.rank()), shard = ops::shardRows(kTokens, team.size());
     Tensor ids = team.localZeros({kTokens, kTopK}, DType::Int32),
            weights = team.localZeros({kTokens, kTopK}, DType::Float32);
-    Tensor route = team.localZeros({64 + 10 * kExperts + 4 * kTokens * kTopK}, DType::Int32);
+    Tensor route = team.localZeros({64 + 18 * kExperts + 4 * kTokens * kTopK}, DType::Int32);
     Tensor x = team.localZeros({own, kColumns}, DType::Float32), out = team.localZeros({own, kColumns}, DType::Float32);
     Tensor up = team.localZeros({kExperts, kInner, kColumns}, DType::Float32);
     Tensor down = team.localZeros({kExperts, kColumns, kInner}, DType::Float32);

@@ -368,12 +368,12 @@ def test_wrong_arguments():
         with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
             tandem.launch(main, ranks=2)
 
-    failing(r"`x` has shape \[16, 8\], \[8, 8\] is needed", AgMoe, (16, 8), (4, 4, 8), 232)
-    failing(r"`w` has shape \[4, 8, 4\], \[4, 4, 8\] is needed", AgMoe, (8, 8), (4, 8, 4), 232)
-    failing(r"`route` has shape \[231\], \[232\] is needed", AgMoe, (8, 8), (4, 4, 8), 231)
-    failing(r"`h` has shape \[16, 4\], \[32, 4\] is needed", MoeRs, (16, 4), (4, 8, 4), 232)
-    failing("`m` is 17, the operator was made for 1 to 16", MoeRs, (32, 4), (4, 8, 4), 232, m=17)
-    failing(r"`down` has shape \[4, 4, 8\], \[4, 8, 4\] is needed", MoeMlp, (8, 8), (4, 4, 8), (4, 4, 8), 232)
+    failing(r"`x` has shape \[16, 8\], \[8, 8\] is needed", AgMoe, (16, 8), (4, 4, 8), 264)
+    failing(r"`w` has shape \[4, 8, 4\], \[4, 4, 8\] is needed", AgMoe, (8, 8), (4, 8, 4), 264)
+    failing(r"`route` has shape \[263\], \[264\] is needed", AgMoe, (8, 8), (4, 4, 8), 263)
+    failing(r"`h` has shape \[16, 4\], \[32, 4\] is needed", MoeRs, (16, 4), (4, 8, 4), 264)
+    failing("`m` is 17, the operator was made for 1 to 16", MoeRs, (32, 4), (4, 8, 4), 264, m=17)
+    failing(r"`down` has shape \[4, 4, 8\], \[4, 8, 4\] is needed", MoeMlp, (8, 8), (4, 4, 8), (4, 4, 8), 264)
 
 
 @pytest.mark.parametrize("name", ["ag_moe", "moe_rs", "moe_ar", "moe_mlp"])

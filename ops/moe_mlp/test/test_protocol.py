@@ -97,7 +97,15 @@ SCATTER = {
     "sums not awaited": (
         "sums not awaited",
         UNREADY,
-        [("tl.store(c_ptrs, result", "results = tl.load(rows_ptr", "tl.store(to_out", "team.stream.copy(kept")],
+        [
+            (
+                "tl.store(c_ptrs, result",
+                "results = tl.load(rows_ptr",
+                "tl.store(to_out",
+                "team.stream.copy(kept",
+                "fits = (tl.load(route_ptr",
+            )
+        ],
     ),
     "begun not awaited": ((RS, BEGUN, "        token = 0\n"), "race", [*PARTS, "tl.store(to + at"]),
     "sum told before it is stored": ((RS, TO, TO + TOLD), UNREADY, PARTS),

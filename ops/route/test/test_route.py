@@ -27,10 +27,14 @@ def check(parts, ids, weights, experts, ranks, rank, block=16):
     np.testing.assert_array_equal(parts.place, place)
     np.testing.assert_array_equal(parts.counts, np.bincount(ids.reshape(-1)[order], minlength=experts))
     np.testing.assert_array_equal(parts.weights, weights.reshape(-1))
-    assert [tuple(words) for words in parts.blocks[:, :4]] == blocks_of(ids, experts, block, ranks, rank)
-    for at, (expert, _, _, turn, first, height, *_) in enumerate(parts.blocks):
-        group = parts.blocks[first : first + height]
-        assert first <= at < first + height and height <= 8 and (group[:, 0] == expert).all() and (group[:, 3] == turn).all()
+    wanted = blocks_of(ids, experts, block, ranks, rank)
+    for table, by in ((parts.blocks, wanted), (parts.by_experts, sorted(wanted, key=lambda words: words[1]))):
+        assert [(expert, row, min(row + block, end)) for expert, row, _, _, _, _, end, _ in table] == [words[:3] for words in by]
+        for at, (expert, _, by_experts, turn, first, height, *_) in enumerate(table):
+            group = table[first : first + height]
+            assert first <= at < first + height and height <= 8 and (group[:, 0] == expert).all()
+            assert turn == by[first + height - 1][3] or table is parts.by_experts and turn == ranks - 1
+            assert parts.by_experts[by_experts, 1] == group[0, 1]
 
 
 def run(ranks, m, experts, top_k, kind="uniform", seed=0, slots=None, block=16, bits=32, **config):
@@ -287,7 +291,7 @@ def test_wrong_arguments():
     failing("`shared_experts` is 2, with `top_k` 2 at most 1 are possible", lambda team: Route(team, 8, 4, 2, "fp32", shared_experts=2))
     failing("`top_k` is 3, 1 to 2 are possible", lambda team: Route(team, 8, 2, 3, "fp32", shared_experts=1))
     failing("`top_groups` is 3, 1 to 2 are possible", lambda team: Route(team, 8, 4, 2, "fp32", groups=2, top_groups=3))
-    with pytest.raises(ValueError, match=r"`route` has shape \[3\], \[168\] is that of 8 tokens, 4 experts and top_k 2"):
+    with pytest.raises(ValueError, match=r"`route` has shape \[3\], \[200\] is that of 8 tokens, 4 experts and top_k 2"):
         route_parts(np.zeros(3, np.int32), 8, 4, 2)
 
 

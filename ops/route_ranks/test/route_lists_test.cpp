@@ -19,7 +19,7 @@ TEST(RouteLists, FromCppAndC) {
     Tensor ids = team.localZeros({kTokens, kTopK}, DType::Int32),
            weights = team.localZeros({kTokens, kTopK}, DType::Float32);
     std::copy_n(kIds, kSlots, ids.data<int>());
-    Tensor route = words(64 + 10 * kExperts + 4 * kSlots), rows = words(1), experts = words(kSlots + kExperts),
+    Tensor route = words(64 + 18 * kExperts + 4 * kSlots), rows = words(1), experts = words(kSlots + kExperts),
            padded = words(kSlots + kExperts * kAlign), offsets = words(kDestinations + 1), slots = words(kSlots),
            tokens = words(kSlots);
     auto expect = [&] {

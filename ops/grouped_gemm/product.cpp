@@ -21,6 +21,7 @@ constexpr Tile kByBlocks[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 4, 2}, {16,
 constexpr Tile kGathered[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 3, 2}, {16, 128, 64, 4, 6, 2}};
 // Products of each 128 of the inner size are scaled before they are summed; a scale of B is of 128 columns.
 constexpr Tile kScaledTiles[] = {{128, 128, 128, 8, 4}, {64, 128, 128, 4, 4, 2}, {16, 128, 128, 4, 6, 2}};
+constexpr Tile kNarrow = {128, 128, 64, 8, 5};  // instead of the first of these, see areNarrowQuicker
 constexpr Tile kByPointers[] = {{64, 64, 32, 4, 3}, {16, 64, 32, 4, 3}};
 
 template <size_t count>
@@ -38,6 +39,13 @@ void fill(int& value, int chosen) {
 const Tensor& orRoute(const Tensor& given, const Tensor& route) { return given.address ? given : route; }
 
 }  // namespace
+
+bool areNarrowQuicker(int64_t rowBlocks, int64_t columns, int programs, bool gather) {
+  // On H200s where both kinds of tiles leave as little to waste (docs/performance/moe.md).
+  constexpr double kLonger = 1.05, kLongerGathered = 1.3;
+  auto taken = [&](int64_t tile) { return double(cdiv(rowBlocks * cdiv(columns, tile), programs) * tile); };
+  return taken(256) > taken(128) * (gather ? kLongerGathered : kLonger);
+}
 
 const std::vector<DType>& groupedTypes() {
   static const std::vector<DType> types = {DType::Float16, DType::BFloat16, DType::Float32, DType::Float8E4NV};
@@ -98,6 +106,10 @@ GroupedConfig GroupedProduct::tiles(int64_t m) const {
            : isFp8(dtype_) ? tileFor(kScaledTiles, config.blockM)
            : way_.gather   ? tileFor(kGathered, config.blockM)
                            : tileFor(kByBlocks, config.blockM);
+    int64_t rowBlocks = m * topK_ / tile.m + experts_ / 2;
+    bool isFree = tile.m == kNarrow.m && tile.n > kNarrow.n && !config.blockN && !way_.quantise;
+    if (isFree && areNarrowQuicker(rowBlocks, n_ * (way_.gated ? 2 : 1), team_.residentPrograms(), way_.gather))
+      tile = kNarrow;
     tile.k = blocks ? tile.k * 2 / int(byteSize(dtype_)) : tile.k;
     // Two sums share the registers.
     if (way_.gated) tile.n /= 2;

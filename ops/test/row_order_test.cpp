@@ -1,5 +1,6 @@
-// When rows are copied into the route's order, and which blocks come first.
+// When rows are copied into the route's order, which blocks come first, and how wide tiles are.
 #include "ops/ag_moe/row_order.h"
+#include "ops/grouped_gemm/product.h"
 #include <gtest/gtest.h>
 
 namespace tandem::ops {
@@ -34,6 +35,13 @@ TEST(RowOrder, EarlyBlocksLastAsLongAsTheShardsOfOthersTake) {
   EXPECT_LT(early(768, 2048, 128, 8, 64), 40) << "the experts' matrices take longer than products of few rows";
   EXPECT_EQ(early(64, 2048, 32, 2), 256);
   EXPECT_EQ(early(14336, 4096, 8, 2, 8192, 4), 256) << "shards that come one after another";
+}
+
+TEST(RowOrder, TilesAreNarrowWhereWideOnesAreWasted) {
+  EXPECT_FALSE(areNarrowQuicker(144, 1536, 132, false));
+  EXPECT_TRUE(areNarrowQuicker(416, 1408, 132, false)) << "5.5 tiles";
+  EXPECT_FALSE(areNarrowQuicker(416, 1408, 132, true)) << "rows are copied for each tile";
+  EXPECT_TRUE(areNarrowQuicker(416, 128, 132, true));
 }
 
 TEST(RowOrder, FewRowsStayWhereTheyAre) { EXPECT_FALSE(isOrdered(14336, 4096, 8, 2, DType::BFloat16, 64)); }

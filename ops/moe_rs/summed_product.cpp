@@ -18,12 +18,13 @@ struct Sums {
 };
 
 // With few slots a program has room beside one of the product, and eight where that has ended. With more each turn takes so much
-// longer in few registers that all sums come behind the product.
+// longer in few registers that all sums come behind the product. A turn takes at least the lookup of the next one's places.
 Sums sums(const Team& team, int64_t topK) {
   if (team.target() == "sim") return {8, 32, 2, 3, 0, 4, 2};
   int resident = team.residentPrograms();
-  if (topK <= 2) return {4, 256, 4, 3, kRegistersBeside, 8 * resident, 2};
-  return {4, 256, topK <= 4 ? 4 : 2, topK <= 4 ? 3 : 2, 0, 5 * resident, 1};
+  if (topK <= 2) return {8, 256, 4, 2, kRegistersBeside, 8 * resident, 2};
+  if (topK <= 4) return {4, 256, 4, 3, 0, 5 * resident, 1};
+  return {2, 256, 4, 2, 64, 8 * resident, 1};
 }
 
 constexpr int kMostRows = 64;  // of an item

@@ -115,8 +115,8 @@ WRONG = {
 }
 
 
-def calls(team, kernel, given, programs=2):
-    """An all-gather for each of `given`, as ops/packets/packets.cpp queues it."""
+def calls(team, kernel, given, programs=2, alone=True):
+    """An all-gather for each of `given`, as ops/packets/packets.cpp queues it; `alone`: between copies, else one behind the other."""
     ranks, n = team.size, len(given[0])
     shard = max(-(-n // ranks), 2)
     slots = team.full((2, ranks, programs, 2 * 33, 2), -1, "int64", name="packets")
@@ -126,13 +126,15 @@ def calls(team, kernel, given, programs=2):
     x, out, kept = team.local_empty((shard,), "int64"), team.local_empty((n,), "int64"), []
     constants = {"ELEMENTS": 2, "ALIGNED": shard % 2 == 0, "RANKS": ranks, "POLLS": 2, "KIND": "gather"}
     each = 32 * -(-shard // (2 * 32 * programs))
+    sizes = (n, shard, 0, 0, epochs, 0, each, 2 * 2 * 33 * programs, 2 * 2 * 33)
     for source in inputs:
-        team.stream.copy(x, source)
-        kernel[(programs,)](
-            x, out, slots, epochs, n, shard, 0, 0, epochs, 0, each, 2 * 2 * 33 * programs, 2 * 2 * 33, **constants, num_warps=1
-        )
         kept.append(team.local_empty((n,), "int64"))
-        team.stream.copy(kept[-1], out)
+        if alone:
+            team.stream.copy(x, source)
+        tensors = (x, out) if alone else (source, kept[-1])
+        kernel[(programs,)](*tensors, slots, epochs, *sizes, **constants, num_warps=1, launch_pdl=True)
+        if alone:
+            team.stream.copy(kept[-1], out)
     return [np.array(a) for a in kept]
 
 
@@ -140,12 +142,12 @@ def kernel_with(folder, *changes):
     return imported(folder, FILES, ["packets.exchange"], *changes)[0].exchange
 
 
-def run(kernel, seed):
+def run(kernel, seed, **how):
     """The reports of a run, or else whether its results are right."""
     given = [data(i, 40 * 3, dtype=np.int64) for i in range(5)]
     policy = "slowest-rank" if seed % 2 else "random"
     try:
-        result = tandem.launch(lambda team: calls(team, kernel, given), ranks=3, seed=seed, check=True, policy=policy)
+        result = tandem.launch(lambda team: calls(team, kernel, given, **how), ranks=3, seed=seed, check=True, policy=policy)
     except tandem.SimulationError as error:
         return error.reports, None
     return result.reports, all(np.array_equal(x, got) for value in result.values for x, got in zip(given, value, strict=True))
@@ -154,7 +156,13 @@ def run(kernel, seed):
 def test_as_it_is(tmp_path):
     kernel = kernel_with(tmp_path)
     for seed in range(6):
-        assert run(kernel, seed) == ([], True)
+        assert run(kernel, seed, alone=seed % 2 == 0) == ([], True)
+
+
+def test_a_launch_that_does_not_await_the_one_before_it(tmp_path):
+    kernel = kernel_with(tmp_path, (EXCHANGE, "    tl.extra.cuda.gdc_wait()\n", ""))
+    reports = next(filter(None, (run(kernel, seed, alone=False)[0] for seed in range(6))), None)
+    assert reports[0]["kind"] == "race" and "epoch_ptr" in reports[0]["text"], reports[0]["text"]
 
 
 @pytest.mark.parametrize("name", REPORTED)

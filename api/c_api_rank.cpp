@@ -27,6 +27,7 @@ runtime::ProductType productType(const td_product& p) {
   switch (DType(p.dtype)) {
     case DType::Float16: return ProductType::Float16;
     case DType::BFloat16: return ProductType::BFloat16;
+    case DType::Float32: return ProductType::Float32;
     case DType::Float8E4NV:
       if (!p.b_transposed) throw std::invalid_argument("a product of fp8e4nv takes `b` as [n, k]");
       return ProductType::Float8E4NV;

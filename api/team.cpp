@@ -70,8 +70,7 @@ std::string keyOf(const std::string& target, bool promises, const LaunchConfig& 
   key.add(target);
   for (int value : {config.numWarps, config.numStages, config.maxRegisters}) key.add(value);
   key.add(arguments.size());
-  for (const Argument& a : arguments)
-    key.bytes += {char(a.dtype), char(2 * a.isPointer + (promises && isMultiple(a)))};
+  for (const Argument& a : arguments) key.bytes += {char(a.dtype), char(2 * a.isPointer + (promises && isMultiple(a)))};
   for (const auto& [name, value] : constants) {
     key.add(name);
     key.bytes += char(value.index());
@@ -194,8 +193,8 @@ void Team::multiply(const Tensor& out, const Tensor& a, const Tensor& b, bool bT
   for (const Tensor* t : {&out, &a, &b})
     if (t->shape.size() != 2) throw Error("a product takes matrices");
   bool isFp8 = a.dtype == DType::Float8E4NV;
-  if (a.dtype != DType::Float16 && a.dtype != DType::BFloat16 && !isFp8)
-    throw Error(std::string("the library multiplies fp16, bf16 and fp8e4nv, not ") + name(a.dtype));
+  if (a.dtype != DType::Float16 && a.dtype != DType::BFloat16 && a.dtype != DType::Float32 && !isFp8)
+    throw Error(std::string("the library multiplies fp16, bf16, fp32 and fp8e4nv, not ") + name(a.dtype));
   DType result = isFp8 ? DType::BFloat16 : a.dtype;
   if (b.dtype != a.dtype || out.dtype != result)
     throw Error(std::string("a product of ") + name(a.dtype) + " takes both operands of that type, and `out` is " +

@@ -86,7 +86,8 @@ std::vector<GemmChoice> choices(const GemmModel& model, const GemmConfig& given,
       if (way.count) choice.config.bands = int(way.bands);
       if (!given.group && way.bands > 1) choice.config.group = kGroupInBands;
       choice.config.pieces = pieces;
-      choice.microseconds = predicted(model, sizes, choice, rateOf(config), place.residentPrograms, machine);
+      choice.microseconds =
+          predicted(model, sizes, choice, rateOf(config, sizes.dtype, place), place.residentPrograms, machine);
     };
     for (int chunks : model.waysToSend(config, sizes, place)) {
       size_t first = out.size();

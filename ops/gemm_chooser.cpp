@@ -86,7 +86,7 @@ GemmChooser::GemmChooser(Team& team, const Table& table, const GemmModel& model,
 }
 
 std::vector<GemmChoice> GemmChooser::ordered(const Key& key) const {
-  GemmPlace place{team_.target(), team_.residentPrograms(), key.blocks, hasProducts_, key.isOwnType};
+  GemmPlace place{team_.target(), team_.residentPrograms(), key.blocks, hasProducts_ && key.isAlike, key.isOwnType};
   return choices(model_, given_, sizes(key.m), place, machine_);
 }
 
@@ -124,8 +124,8 @@ GemmChoice GemmChooser::firstChoice(const Key& key) {
   return all.front();
 }
 
-const GemmChoice& GemmChooser::choose(int64_t m, bool blocks, DType result) {
-  asked_ = {m, blocks, result == partType(dtype_)};
+const GemmChoice& GemmChooser::choose(int64_t m, bool blocks, DType result, bool isAlike) {
+  asked_ = {m, blocks, result == partType(dtype_), isAlike};
   if (tried_) return *tried_;
   auto found = chosen_.find(asked_);
   if (found == chosen_.end()) found = chosen_.emplace(asked_, firstChoice(asked_)).first;

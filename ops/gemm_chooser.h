@@ -15,8 +15,9 @@ class GemmChooser {
   GemmChooser(Team& team, const Table& table, const GemmModel& model, int64_t n, int64_t k, DType dtype,
               const GemmConfig& given);
 
-  // `blocks`: this rank copies blocks. `result`: of the call. Valid until the next call.
-  const GemmChoice& choose(int64_t m, bool blocks, DType result);
+  // `blocks`: this rank copies blocks. `result`: of the call. `isAlike`: so do the others, or as little; without, nothing is
+  // chosen that takes all ranks. Valid until the next call.
+  const GemmChoice& choose(int64_t m, bool blocks, DType result, bool isAlike = true);
   // What calls of m rows may take as products of few rows.
   std::vector<GemmChoice> ofFewRows(int64_t m) const;
   // Every rank has the vendor's library.
@@ -28,7 +29,7 @@ class GemmChooser {
  private:
   struct Key {
     int64_t m;
-    bool blocks, isOwnType;
+    bool blocks, isOwnType, isAlike = true;
     auto operator<=>(const Key&) const = default;
   };
   GemmSizes sizes(int64_t m) const { return {m, n_, k_, team_.size(), dtype_}; }

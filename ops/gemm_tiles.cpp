@@ -7,7 +7,8 @@
 namespace tandem::ops {
 namespace {
 
-constexpr Tile kByPointers = {64, 64, 32, 4, 3, 1};  // no copies of blocks, or fp32
+constexpr Tile kByPointers = {64, 64, 32, 4, 3, .085};  // no copies of blocks
+constexpr double kFp32ByPointers = .85;
 // Inner sizes are those of 2-byte elements.
 constexpr std::array<Tile, 4> kByBlocks = {
     {{128, 256, 64, 8, 4, 1}, {128, 128, 64, 8, 5, .94}, {64, 128, 128, 4, 4, .6}, {64, 64, 128, 4, 6, .42}}};
@@ -49,7 +50,8 @@ GemmConfig filled(const GemmConfig& given, const Tile& tile, const GemmPlace& pl
   return config;
 }
 
-double rateOf(const GemmConfig& config) {
+double rateOf(const GemmConfig& config, DType dtype, const GemmPlace& place) {
+  if (!place.blocks) return byteSize(dtype) >= 4 ? kFp32ByPointers : kByPointers.rate;
   auto intensity = [](int m, int n) { return double(m) * n / (m + n); };
   for (const Tile& tile : kByBlocks)
     if (tile.m == config.blockM && tile.n == config.blockN) return tile.rate;

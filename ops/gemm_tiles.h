@@ -17,7 +17,7 @@ std::vector<Tile> tilesFor(bool uneven, DType dtype, const GemmPlace& place);
 GemmConfig filled(const GemmConfig& given, const Tile& tile, const GemmPlace& place);
 // Returns the rate relative to the largest tile's: a measured one, else one by the operations for each element that is
 // read.
-double rateOf(const GemmConfig& config);
+double rateOf(const GemmConfig& config, DType dtype, const GemmPlace& place);
 
 // The smallest and the largest tile of all choices for any sizes.
 struct TileBounds {

@@ -109,7 +109,7 @@ struct KernelLaunch {
 };
 
 // What is multiplied. The product has the same type, or bf16 where that is fp8e4nv.
-enum class ProductType : uint8_t { Float16, BFloat16, Float8E4NV };
+enum class ProductType : uint8_t { Float16, BFloat16, Float32, Float8E4NV };
 
 // out[m, n] = a[m, k] · b[k, n] of contiguous matrices, summed in fp32; `bTransposed`: b is [n, k], as it must be of fp8e4nv.
 struct Product {

@@ -161,10 +161,9 @@ TANDEM_API int td_adopt_stream(td_session*, int rank, uint64_t handle, int* stre
 TANDEM_API int td_launch(td_session*, int rank, int stream, td_program*, int grid_x, int grid_y, int grid_z,
                          int num_warps, int flags, const uint64_t* arguments, int count, const char* file, int line);
 /* The vendor's library that multiplies (cuBLAS), where the rank's GPU has it: out[m, n] = a[m, k] . b[k, n] of
- * contiguous matrices, summed in fp32; dtype: of a and b, the number of tandem::DType: fp16, bf16, or fp8e4nv, of which out
- * is bf16, else the same; b_transposed: b is [n, k], as it must be of fp8e4nv; added: a matrix like out, or out itself, to
- * which the product is added before it is rounded, or 0. The workspace is the product's alone
- * while it runs. */
+ * contiguous matrices, summed in fp32; dtype: of a and b, the number of tandem::DType: fp16, bf16, fp32, or fp8e4nv, of
+ * which out is bf16, else the same; b_transposed: b is [n, k], as it must be of fp8e4nv; added: a matrix like out, or out
+ * itself, to which the product is added before it is rounded, or 0. The workspace is the product's alone while it runs. */
 typedef struct td_product {
   uint64_t a, b, out, workspace, workspace_bytes;
   int64_t m, n, k;

@@ -25,7 +25,7 @@ struct GemmConfig {
   // AllGatherGemm and GemmReduceScatter: 1: as a product of few rows, gathered first or summed at the end; 0: not; -1:
   // its choice.
   int fewRows = -1;
-  // 1: the vendor's library multiplies (fp16, bf16), with a collective before it or behind it; 0: not; -1: its choice.
+  // 1: the vendor's library multiplies (fp16, bf16, fp32, fp8e4nv), with a collective before it or behind it; 0: not; -1: its choice.
   int library = -1;
   // GemmAllReduce: 1: as GEMM + ReduceScatter and an AllGather of the sums, for many rows; 0: not; -1: its choice.
   int scattered = -1;

@@ -69,7 +69,7 @@ class TANDEM_API Team {
 
   // The vendor's library that multiplies (cuBLAS): true where this rank's GPU has it.
   bool hasProducts() const;
-  // out[m, n] = a[m, k] · b[k, n] by that library, of contiguous matrices, summed in fp32: all fp16, all bf16, or a and b
+  // out[m, n] = a[m, k] · b[k, n] by that library, of contiguous matrices, summed in fp32: all of fp16, of bf16 or of fp32, or a and b
   // fp8e4nv and out bf16. `bTransposed`: b is [n, k], as it must be of fp8e4nv; `added`, where it has an address: a matrix
   // like `out`, or `out` itself, to which the product is added before it is rounded. `workspace` is the product's alone
   // while it runs.

@@ -40,7 +40,7 @@ void checkWidth(const GemmConfig& config) {
 
 struct AllGatherGemm::Plan {
   int64_t m, shard, ownRows;
-  bool blocks = false;
+  bool blocks = false, outBlocks = false;
   GemmConfig config = {};
   Slices slices = {};
 };
@@ -98,12 +98,18 @@ std::vector<Operator*> AllGatherGemm::parts() const {
   return library_ && library_->part() ? std::vector{library_->part()} : std::vector<Operator*>();
 }
 
+// By what all ranks share.
+bool AllGatherGemm::fits(const Tensor& b) const {
+  return copiesBlocks({anywhere(gathered_), anywhere(b)}, dtype_, config_.bTransposed, team_.target());
+}
+
 AllGatherGemm::Plan AllGatherGemm::planned(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m) const {
   Plan plan{.m = m, .shard = shardRows(m, team_.size()), .ownRows = a.shape[0]};
-  plan.blocks =
-      copiesBlocks({plan.ownRows ? a : gathered_, gathered_, b, out}, dtype_, config_.bTransposed, team_.target());
-  const GemmChoice& choice = chooser_->choose(m, plan.blocks, out.dtype);
+  plan.blocks = copiesBlocks({plan.ownRows ? a : gathered_, gathered_, b}, dtype_, config_.bTransposed, team_.target());
+  const GemmChoice& choice = chooser_->choose(m, plan.blocks, out.dtype, plan.blocks == fits(b));
   plan.config = choice.config;
+  plan.outBlocks = plan.blocks && plan.shard % plan.config.blockM == 0 &&
+                   copiesBlocks({out}, dtype_, config_.bTransposed, team_.target());
   plan.slices = choice.slices;
   return plan;
 }
@@ -127,7 +133,7 @@ void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b,
                 {"PIECES", int64_t(config.pieces)},
                 {"PROGRAMS", int64_t(config.programs)},
                 {"BLOCKS", plan.blocks},
-                {"WHOLE_BLOCKS", plan.shard % config.blockM == 0},
+                {"OUT_BLOCKS", plan.outBlocks},
                 {"B_TRANSPOSED", config.bTransposed}});
 }
 
@@ -151,9 +157,7 @@ void AllGatherGemm::push(const Plan& plan, const Tensor& a) {
 void AllGatherGemm::queue(const Call& call) {
   const Tensor &a = call.tensors[0], &b = call.tensors[1], &out = call.tensors[2];
   int stream = call.stream;
-  // By what all ranks share.
-  bool fits = copiesBlocks({anywhere(gathered_), anywhere(b)}, dtype_, config_.bTransposed, team_.target());
-  const GemmConfig& config = chooser_->choose(call.numbers[0], fits, out.dtype).config;
+  const GemmConfig& config = chooser_->choose(call.numbers[0], fits(b), out.dtype).config;
   if (config.library > 0) return library_->run(a, b, out, call.numbers[0], config.chunks, stream);
   if (config.fewRows) return few_->run(a, b, out, call.numbers[0], config, stream);
   Plan plan = planned(a, b, out, call.numbers[0]);

@@ -31,6 +31,7 @@ class TANDEM_API AllGatherGemm : public Operator {
   void queue(const Call& call) override;
   std::string tune(const Call& call) override;
   std::vector<Operator*> parts() const override;
+  bool fits(const Tensor& b) const;
   Plan planned(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m) const;
   void multiply(const Plan& plan, const Tensor& a, const Tensor& b, const Tensor& out, int stream);
   void push(const Plan& plan, const Tensor& a);

@@ -49,11 +49,11 @@ def ag_gemm(
     PIECES: tl.constexpr,
     PROGRAMS: tl.constexpr,
     BLOCKS: tl.constexpr,
-    WHOLE_BLOCKS: tl.constexpr,
+    OUT_BLOCKS: tl.constexpr,
     B_TRANSPOSED: tl.constexpr,
 ):
     """BLOCKS: operands are read as blocks, for which rows must be whole numbers of 16 bytes; without, and with PIECES, the tile is
-    BLOCK_N wide. WHOLE_BLOCKS: no row block reaches into the next shard, so C is stored as blocks too. `pieces`: room for the
+    BLOCK_N wide. OUT_BLOCKS: so is C stored, whose row blocks must not reach into the next shard. `pieces`: room for the
     pieces of all tiles left over; `brought`: a zero for each of these tiles, which is a zero again in the end."""
     rank = dl.rank()
     channel = link.StreamChannel(ready_ptr, bands, band_rows)
@@ -72,12 +72,15 @@ def ag_gemm(
         own = tl.make_tensor_descriptor(a_ptr, shape=[own_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
         gathered = tl.make_tensor_descriptor(gathered_ptr, shape=[gathered_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
         b = columns_of(b_ptr, n, k, BLOCK_N, BLOCK_K, B_TRANSPOSED)
-        c = tl.make_tensor_descriptor(c_ptr, shape=[m, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
         if BLOCK_N1:
             b1 = columns_of(b_ptr, n, k, BLOCK_N1, BLOCK_K, B_TRANSPOSED)
-            c1 = tl.make_tensor_descriptor(c_ptr, shape=[m, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N1])
         if BLOCK_N2:
             b2 = columns_of(b_ptr, n, k, BLOCK_N2, BLOCK_K, B_TRANSPOSED)
+    if OUT_BLOCKS:
+        c = tl.make_tensor_descriptor(c_ptr, shape=[m, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
+        if BLOCK_N1:
+            c1 = tl.make_tensor_descriptor(c_ptr, shape=[m, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N1])
+        if BLOCK_N2:
             c2 = tl.make_tensor_descriptor(c_ptr, shape=[m, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N2])
     for item in tl.range(tl.program_id(0), whole + left * PIECES, PROGRAMS, flatten=True):
         tile = item
@@ -117,7 +120,7 @@ def ag_gemm(
         first = shard * shard_rows + block * BLOCK_M
         if PIECES > 1:
             if item < whole:
-                store_tile(c, c_ptr, acc, first, column, rows, n, BLOCKS and WHOLE_BLOCKS)
+                store_tile(c, c_ptr, acc, first, column, rows, n, OUT_BLOCKS)
             else:
                 in_tile = tl.arange(0, BLOCK_M)[:, None] * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]
                 parts = pieces_ptr + (tile - whole).to(tl.int64) * (BLOCK_M * BLOCK_N) + in_tile
@@ -128,13 +131,13 @@ def ag_gemm(
                     total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
                     for p in range(PIECES):
                         total += tl.load(parts + p * stride)
-                    store_tile(c, c_ptr, total, first, column, rows, n, BLOCKS and WHOLE_BLOCKS)
+                    store_tile(c, c_ptr, total, first, column, rows, n, OUT_BLOCKS)
         else:
-            store_tile(c, c_ptr, acc, first, column, rows, n, BLOCKS and WHOLE_BLOCKS)
+            store_tile(c, c_ptr, acc, first, column, rows, n, OUT_BLOCKS)
             if BLOCK_N1:
-                store_tile(c1, c_ptr, acc1, first, column + BLOCK_N, rows, n, BLOCKS and WHOLE_BLOCKS)
+                store_tile(c1, c_ptr, acc1, first, column + BLOCK_N, rows, n, OUT_BLOCKS)
             if BLOCK_N2:
-                store_tile(c2, c_ptr, acc2, first, column + BLOCK_N + BLOCK_N1, rows, n, BLOCKS and WHOLE_BLOCKS)
+                store_tile(c2, c_ptr, acc2, first, column + BLOCK_N + BLOCK_N1, rows, n, OUT_BLOCKS)
 
     if dl.num_ranks() > 1:
         if link.call_ends(channel, PROGRAMS):

@@ -25,6 +25,11 @@ constexpr Tile kSimulatedFew = {16, 32, 32, 4, 3, 1};
 // and 190 calls of drawn shapes on two H200s: off by 1% in the median, nine of ten by less than 5%.
 constexpr Tile kFew[] = {{16, 64, 128, 4, 8, .275}, {16, 128, 128, 8, 5, .265}, {32, 64, 128, 4, 8, .51},
                          {64, 64, 128, 4, 6, .68},  {64, 128, 64, 8, 8, .93},   {128, 128, 64, 8, 5, 1.06}};
+// Rates of products and of the memory without copies of blocks.
+struct ByPointers {
+  double product, memory;
+};
+constexpr ByPointers kByPointers = {.06, .09}, kFp32ByPointers = {.6, .25};
 // The begin of a cold product and the end of its last program, beside the launch.
 constexpr double kFillAndEndUs = 4.7;
 // Of the memory's rate, while tiles are multiplied; what one program adds of others' parts, in GB/s.
@@ -39,9 +44,14 @@ constexpr int64_t kShortRowBytes = 128;
 // Products of this length and longer meet the power's limit and take so much more.
 constexpr double kHotUs = 167, kHot = .23;
 
+const ByPointers& byPointers(const GemmSizes& sizes) {
+  return byteSize(sizes.dtype) >= 4 ? kFp32ByPointers : kByPointers;
+}
+
 std::vector<Tile> fewTiles(const GemmSizes& sizes, const GemmPlace& place) {
   if (place.target == "sim") return {kSimulatedFew};
-  if (!place.blocks) return {{int(std::clamp<int64_t>((sizes.m + 15) / 16 * 16, 16, 64)), 64, 32, 4, 3, .3}};
+  if (!place.blocks)
+    return {{int(std::clamp<int64_t>((sizes.m + 15) / 16 * 16, 16, 64)), 64, 32, 4, 3, byPointers(sizes).product}};
   std::vector<Tile> tiles;
   for (Tile tile : kFew) {
     if (tile.m > 16 && tile.m / 2 >= sizes.m) continue;  // the half would do
@@ -63,7 +73,8 @@ double productUs(const GemmConfig& c, const GemmSizes& sizes, const GemmPlace& p
   bool isShort = !c.bTransposed && c.blockN * byteSize(sizes.dtype) <= kShortRowBytes;
   auto stepUs = [&](int64_t active, bool isTogether) {
     double readers = isTogether ? std::pow(double(std::min<int64_t>(blocks, c.programs)), kSharing) : 1;
-    double bandwidth = machine.memoryGbps * kMemoryRate * (isShort && !isTogether ? kApartRate : 1);
+    double bandwidth = machine.memoryGbps * (place.blocks ? kMemoryRate : byPointers(sizes).memory) *
+                       (isShort && !isTogether ? kApartRate : 1);
     double memory = double(active) * bytes / readers / (bandwidth * kBytesOfGb);
     // Where both take as long, neither hides the other wholly.
     double both = std::pow(std::pow(multiplies, kHiding) + std::pow(memory, kHiding), 1 / kHiding);

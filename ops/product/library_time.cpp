@@ -12,8 +12,9 @@ namespace {
 
 using model::Machine;
 
-// Tiles have one side of kSides and one that is a multiple of kStep, and an area of at most kMostTile.
-constexpr int64_t kSides[] = {64, 128, 192, 256}, kStep = 16;
+// Tiles have one side of kSides and one that is a multiple of kStep, not below the first of kSides but in fp32, and an area
+// of at most kMostTile.
+constexpr int64_t kSides[] = {64, 128, 192, 256}, kStep = 16, kLeastFp32 = 16;
 constexpr int64_t kMostTile = 128 * 256;
 constexpr int64_t kParts[] = {1, 2, 3, 4, 6, 8};  // of K
 constexpr int64_t kLeastPart = 256;
@@ -21,6 +22,13 @@ constexpr int64_t kLeastPart = 256;
 constexpr double kEndsUs = 3.38;
 // Of the machine's rates. Tiles are quicker the fewer bytes they read for an operation, to this power.
 constexpr double kMemoryRate = 1, kProductRate = 1.063, kFp8ProductRate = 1.103, kIntensity = .02;
+// Its fp32 is one multiply-add after the other.
+constexpr double kFp32MemoryRate = .6, kFp32ProductRate = 1.27;
+// Of 2-byte elements in rows that are no whole numbers of 16 bytes, by what these are multiples of; measured on one H200.
+struct Rates {
+  double product, memory;
+};
+constexpr std::pair<int64_t, Rates> kRowsRates[] = {{16, {1, 1}}, {8, {.33, .4}}, {4, {.23, .3}}, {2, {.18, .25}}};
 // Where memory and products take as long, neither hides the other wholly.
 constexpr double kHiding = 3.14;
 // A tile's begin and end, which the next one's products do not hide.
@@ -41,10 +49,19 @@ constexpr double kNextUs = 5, kPartUs = 12, kArrivalUs = 6, kBeginUs = 3, kCopie
 constexpr int64_t kFp8Multiple = 16;
 constexpr int kShardParts[] = {1, 2, 4, kMostLibraryParts};
 
+// Rows of `b` are as long as those of `a` or of the result.
+Rates ratesOf(const GemmSizes& s) {
+  if (byteSize(s.dtype) == 1) return {kFp8ProductRate, kMemoryRate};
+  if (byteSize(s.dtype) == 4) return {kFp32ProductRate, kFp32MemoryRate};
+  auto fits = [&](const auto& rows) { return s.k * 2 % rows.first == 0 && s.n * 2 % rows.first == 0; };
+  const Rates& rates = std::ranges::find_if(kRowsRates, fits)->second;
+  return {kProductRate * rates.product, kMemoryRate * rates.memory};
+}
+
 double ramp(double bytes, double most, double half) { return most * bytes / (bytes + half); }
 
 bool multiplies(const GemmConfig& given, const GemmSizes& sizes) {
-  if (sizes.dtype != DType::Float8E4NV) return byteSize(sizes.dtype) == 2;
+  if (sizes.dtype != DType::Float8E4NV) return byteSize(sizes.dtype) >= 2;
   return given.bTransposed && sizes.n % kFp8Multiple == 0 && sizes.k % kFp8Multiple == 0;
 }
 
@@ -118,7 +135,7 @@ struct InParts {
 
 std::vector<GemmChoice> inParts(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                 const Machine& machine, double (InParts::*time)()) {
-  bool isThere = place.products && place.blocks && place.isOwnType;
+  bool isThere = place.products && place.isOwnType;
   if (sizes.ranks == 1 || !mayBeInParts(given, sizes, isThere)) return {};
   std::vector<GemmChoice> out;
   for (int parts : kShardParts) {
@@ -137,7 +154,7 @@ std::vector<GemmChoice> inParts(const GemmConfig& given, const GemmSizes& sizes,
 int64_t mostLibraryRows(const GemmConfig& given, const GemmSizes& sizes, int64_t rowBytes, bool isThere,
                         int64_t mostBytes) {
   if (!mayTake(given, sizes, isThere) || given.chunks > 0) return 0;
-  if (given.library == 1) return std::numeric_limits<int64_t>::max();
+  if (given.library == 1 || sizes.ranks == 1) return std::numeric_limits<int64_t>::max();
   return mostBytes / rowBytes;
 }
 
@@ -153,7 +170,7 @@ int64_t libraryPartRows(int64_t shard, int parts) {
 void checkLibrary(const GemmConfig& given, const GemmSizes& sizes) {
   if (given.library > 0 && !multiplies(given, sizes))
     throw Error(
-        "`library` is 1, but it multiplies fp16, bf16 and, where `b` is transposed and n and k are multiples of " +
+        "`library` is 1, but it multiplies fp16, bf16, fp32 and, where `b` is transposed and n and k are multiples of " +
         std::to_string(kFp8Multiple) + ", fp8e4nv; not " + name(sizes.dtype) + " with n " + std::to_string(sizes.n) +
         " and k " + std::to_string(sizes.k));
   if (given.library > 0 && given.chunks > kMostLibraryParts)
@@ -171,9 +188,9 @@ double libraryProductUs(const GemmSizes& s, const Machine& machine) {
   double m = double(s.m), n = double(s.n), k = double(s.k);
   double bytes = (k * n + m * k) * double(byteSize(s.dtype)) + m * n * double(byteSize(partType(s.dtype)));
   double memoryRate = machine.memoryGbps * kBytesOfGb;
-  double memory = bytes / (memoryRate * kMemoryRate) + ramp(bytes, kRampUs, kRampBytes);
-  double rate = machine.operations(byteSize(s.dtype)) / machine.multiprocessors *
-                (byteSize(s.dtype) == 1 ? kFp8ProductRate : kProductRate);
+  Rates rates = ratesOf(s);
+  double memory = (bytes / memoryRate + ramp(bytes, kRampUs, kRampBytes)) / rates.memory;
+  double rate = machine.operations(byteSize(s.dtype)) / machine.multiprocessors * rates.product;
   double best = std::numeric_limits<double>::max();
   auto consider = [&](int64_t rows, int64_t columns) {
     if (rows * columns > kMostTile) return;
@@ -189,8 +206,9 @@ double libraryProductUs(const GemmSizes& s, const Machine& machine) {
       best = std::min(best, time);
     }
   };
+  int64_t least = byteSize(s.dtype) == 4 ? kLeastFp32 : kSides[0];
   for (int64_t side : kSides)
-    for (int64_t other = kSides[0]; other <= 256; other += kStep) {
+    for (int64_t other = least; other <= 256; other += kStep) {
       consider(side, other);
       consider(other, side);
     }
@@ -204,8 +222,7 @@ double packetsUs(double bytes, const Machine& machine) {
 
 std::vector<GemmChoice> byLibrary(const GemmConfig& given, const GemmSizes& sizes, int64_t rowBytes,
                                   const GemmPlace& place, const Machine& machine, double aroundUs, int64_t mostBytes) {
-  // Where the model chooses, rows are whole numbers of 16 bytes: others are slow.
-  bool isThere = place.products && place.blocks && place.isOwnType;
+  bool isThere = place.products && place.isOwnType;
   if (sizes.m > mostLibraryRows(given, sizes, rowBytes, isThere, mostBytes)) return {};
   GemmChoice choice{given};
   choice.config.library = 1;

@@ -96,7 +96,7 @@ def calls(team, kernel, cases, host=None, programs=5, pieces=2):
         kernel[(programs,)](
             moving, gathered, of_b, out, ready, of_pieces, brought, m, N, K, max(own, 1), shard, pitch,
             ranks * pitch, bands, BLOCK, BLOCK_M=BLOCK, BLOCK_N=BLOCK, BLOCK_N1=0, BLOCK_N2=0, BLOCK_K=BLOCK, SLICE_STEPS=SLICE // BLOCK,
-            GROUP=1, PIECES=pieces, PROGRAMS=programs, BLOCKS=True, WHOLE_BLOCKS=shard % BLOCK == 0, B_TRANSPOSED=False,
+            GROUP=1, PIECES=pieces, PROGRAMS=programs, BLOCKS=True, OUT_BLOCKS=shard % BLOCK == 0, B_TRANSPOSED=False,
             stream=team.stream, num_warps=4,
         )  # fmt: skip
         push(team, beside, (moving, gathered, ready), own, (pitch, bands), host)

@@ -87,8 +87,10 @@ def test_scattered_sums_of_other_types(dtype):
 
 
 def test_types_that_the_library_does_not_multiply():
-    with pytest.raises(RuntimeError, match="`library` is 1, but it multiplies fp16, bf16 and, .* fp8e4nv; not fp32 with n 8 and k 8"):
-        tandem.launch(lambda team: GemmAllReduce(team, 8, 8, 8, "fp32", library=1), ranks=2)
+    with pytest.raises(
+        RuntimeError, match="`library` is 1, but it multiplies fp16, bf16, fp32 and, .* fp8e4nv; not fp8e5 with n 8 and k 8"
+    ):
+        tandem.launch(lambda team: GemmAllReduce(team, 8, 8, 8, "fp8e5", b_transposed=True, library=1), ranks=2)
     with pytest.raises(RuntimeError, match="`b` is transposed and n and k are multiples of 16, fp8e4nv; not fp8e4nv with n 8 and k 8"):
         choices("ag_gemm", 8, 8, 8, 2, "fp8e4nv", library=1)
 

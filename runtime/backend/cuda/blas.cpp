@@ -114,7 +114,8 @@ class Blas::Plan {
   Plan(Handle handle, const Product& p) {
     const Functions& f = functions();
     bool isFp8 = p.type == ProductType::Float8E4NV;
-    int result = p.type == ProductType::Float16 ? kFp16 : kBf16, operand = isFp8 ? kE4M3 : result;
+    int result = p.type == ProductType::Float16 ? kFp16 : p.type == ProductType::Float32 ? kFp32 : kBf16;
+    int operand = isFp8 ? kE4M3 : result;
     auto layout = [&](int type, int64_t rows, int64_t columns) {
       Descriptor made = nullptr;
       succeed(f.layoutCreate(&made, type, uint64_t(rows), uint64_t(columns), rows), "cublasLtMatrixLayoutCreate");

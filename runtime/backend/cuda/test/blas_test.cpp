@@ -1,6 +1,7 @@
 // Products by cuBLAS: what lies where.
 #include "runtime/backend/cuda/blas.h"
 #include "runtime/backend/cuda/test/fake_driver.h"
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -13,7 +14,7 @@ class BlasTest : public FakeDriver {
   ~BlasTest() override { unsetenv("TANDEM_CUBLAS"); }
 };
 
-constexpr int kFp16 = 0, kBf16 = 1, kFp8 = 2;
+constexpr int kFp16 = 0, kBf16 = 1, kFp8 = 2, kFp32 = 3;
 
 uint16_t bf16(float value) { return uint16_t(std::bit_cast<uint32_t>(value) >> 16); }
 uint16_t fp16(float value) { return std::bit_cast<uint16_t>(_Float16(value)); }
@@ -36,6 +37,11 @@ std::vector<uint8_t> encoded(const std::vector<float>& values, int type) {
       out.push_back(uint8_t((v < 0 ? 0x80 : 0) | (std::abs(v) == 2 ? 0x40 : v != 0 ? 0x38 : 0)));
       continue;
     }
+    if (type == kFp32) {
+      auto bytes = std::bit_cast<std::array<uint8_t, 4>>(v);
+      out.insert(out.end(), bytes.begin(), bytes.end());
+      continue;
+    }
     uint16_t word = type == kBf16 ? bf16(v) : fp16(v);
     out.insert(out.end(), {uint8_t(word), uint8_t(word >> 8)});
   }
@@ -44,8 +50,11 @@ std::vector<uint8_t> encoded(const std::vector<float>& values, int type) {
 
 void expectProduct(ProductType type, bool bTransposed, Added added) {
   constexpr int64_t m = 3, n = 8, k = 16;
-  int operand = type == ProductType::Float8E4NV ? kFp8 : type == ProductType::BFloat16 ? kBf16 : kFp16;
-  int result = operand == kFp16 ? kFp16 : kBf16;
+  int operand = type == ProductType::Float8E4NV ? kFp8
+                : type == ProductType::BFloat16 ? kBf16
+                : type == ProductType::Float32  ? kFp32
+                                                : kFp16;
+  int result = operand == kFp8 ? kBf16 : operand;
   std::vector<float> a = numbers(m * k, 1), b = numbers(k * n, 3), held = numbers(m * n, 2), other = numbers(m * n, 4);
   std::vector<float> wanted;
   for (int64_t i = 0; i < m; ++i)
@@ -66,7 +75,7 @@ void expectProduct(ProductType type, bool bTransposed, Added added) {
 }
 
 TEST_F(BlasTest, MultipliesMatricesThatLieByRows) {
-  for (ProductType type : {ProductType::Float16, ProductType::BFloat16, ProductType::Float8E4NV})
+  for (ProductType type : {ProductType::Float16, ProductType::BFloat16, ProductType::Float32, ProductType::Float8E4NV})
     for (bool bTransposed : {false, true})
       for (Added added : {Added::Nothing, Added::Out, Added::Other})
         if (bTransposed || type != ProductType::Float8E4NV) expectProduct(type, bTransposed, added);

@@ -12,7 +12,8 @@
 
 namespace {
 
-constexpr int kInvalid = 7, kFp16 = 2, kBf16 = 14, kE4M3 = 28, kSumsInFp32 = 68, kTransposesA = 3, kTileId = 1;
+constexpr int kInvalid = 7, kFp32 = 0, kFp16 = 2, kBf16 = 14, kE4M3 = 28, kSumsInFp32 = 68, kTransposesA = 3,
+              kTileId = 1;
 constexpr uint32_t kShallowTile = 581, kTile = 493;
 
 struct Layout {
@@ -52,6 +53,7 @@ float valueOfE4M3(uint8_t bits) {  // of no NaN
 }
 
 float valueOf(uint64_t matrix, int64_t at, int type) {
+  if (type == kFp32) return reinterpret_cast<const float*>(matrix)[at];
   if (type == kE4M3) return valueOfE4M3(reinterpret_cast<const uint8_t*>(matrix)[at]);
   uint16_t bits = reinterpret_cast<const uint16_t*>(matrix)[at];
   if (type == kBf16) return std::bit_cast<float>(uint32_t(bits) << 16);
@@ -76,7 +78,7 @@ FAKE int cublasLtMatmulDescSetAttribute(void* product, int attribute, const void
 }
 FAKE int cublasLtMatrixLayoutCreate(void** layout, int type, uint64_t rows, uint64_t columns, int64_t pitch) {
   return *layout = new Layout{type, rows, columns, pitch},
-         type == kFp16 || type == kBf16 || type == kE4M3 ? 0 : kInvalid;
+         type == kFp32 || type == kFp16 || type == kBf16 || type == kE4M3 ? 0 : kInvalid;
 }
 FAKE int cublasLtMatrixLayoutDestroy(void* layout) { return delete static_cast<Layout*>(layout), 0; }
 FAKE int cublasLtMatmulPreferenceCreate(void** preference) { return *preference = new Numbers, 0; }
@@ -129,8 +131,11 @@ FAKE int cublasLtMatmul(void*, void* product, const float* alpha, uint64_t a, La
       for (uint64_t l = 0; l < k; ++l)
         sum += (isTransposed ? at(a, *layoutA, l, i) : at(a, *layoutA, i, l)) * at(b, *layoutB, l, j);
       float held = *beta != 0 ? at(c, *layoutC, i, j) : 0;
-      reinterpret_cast<uint16_t*>(d)[int64_t(j) * layoutD->pitch + int64_t(i)] =
-          bitsOf(*alpha * sum + held, layoutD->type);
+      int64_t place = int64_t(j) * layoutD->pitch + int64_t(i);
+      if (layoutD->type == kFp32)
+        reinterpret_cast<float*>(d)[place] = *alpha * sum + held;
+      else
+        reinterpret_cast<uint16_t*>(d)[place] = bitsOf(*alpha * sum + held, layoutD->type);
     }
   return 0;
 }

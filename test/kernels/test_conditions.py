@@ -103,3 +103,16 @@ def test_subscripts_of_scalars():
     o = np.zeros(1, np.int32)
     subscripts[(1,)](np.array([5], np.int32), o)
     assert o[0] == 5
+
+
+@triton.jit
+def shaped(x, o):
+    one = tl.load(x + tl.arange(0, 1))
+    if one.reshape(()) > 3:
+        tl.store(o, tl.reshape(one[:, None], []) + one.view(()))
+
+
+def test_one_element_in_the_shape_of_a_scalar():
+    o = np.zeros(1, np.int32)
+    shaped[(1,)](np.array([5], np.int32), o)
+    assert o[0] == 10

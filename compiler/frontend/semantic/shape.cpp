@@ -52,8 +52,7 @@ Tensor reshape(Context& context, Tensor tensor, const std::vector<int64_t>& shap
                                        std::to_string(tensor.type.numel()) + " elements to " + shapeText(shape) +
                                        " of " + std::to_string(elementCount(shape)));
   if (tensor.type.isScalar()) return splat(context, tensor, shape);
-  if (shape.empty())
-    context.fail("shape-mismatch", "cannot reshape " + shapeText(tensor.type.shape) + " to a scalar; use a reduction");
+  if (shape.empty()) return onlyElement(context, tensor);
   if (shape == tensor.type.shape) return tensor;
   return make<tile::ReshapeOp>(context, {tensor.type.dtype, shape, 0}, tensor.value, canReorder);
 }

@@ -56,32 +56,49 @@ void World::Impl::enqueue(Stream& s, StreamItem item) {
   if (s.items.size() == 1) m.makeRunnable(s);
 }
 
-// On a stream of its own beside this one, which waits for it.
+constexpr size_t kBeside = 4;  // streams beside one: no more of its launches start early at once
+
+// The stream that has the launch before the next item: this one, or one beside it. Null: something else lies between, or
+// that launch has ended.
+static Stream* streamOfLast(Stream& s) {
+  if (s.items.empty()) return nullptr;
+  const StreamItem& last = s.items.back();
+  if (last.kind == ItemKind::Launch) return &s;
+  if (!s.early || last.kind != ItemKind::WaitEvent || last.event != s.lastEarly) return nullptr;
+  Stream& beside = *s.beside[(s.early - 1) % kBeside];
+  return beside.items.size() > 1 ? &beside : nullptr;
+}
+
+// On a stream beside this one, which waits for it.
 bool World::Impl::startsEarly(Stream& s, StreamItem& item) {
-  if (!item.launch.dependent || s.items.empty() || s.items.back().kind != ItemKind::Launch) return false;
-  StreamItem& last = s.items.back();
+  Stream* holder = item.launch.dependent ? streamOfLast(s) : nullptr;
+  if (!holder) return false;
+  StreamItem& last = *std::find_if(holder->items.rbegin(), holder->items.rend(),
+                                   [](const StreamItem& i) { return i.kind == ItemKind::Launch; });
   auto early = std::make_shared<Early>();
   for (EventId* event : {&early->began, &early->end}) {
     *event = events.size();
     events.emplace_back();
   }
   last.behind = item.before = early;
-  if (Grid* g = s.items.size() == 1 ? s.grid.get() : nullptr) {
+  if (Grid* g = &last == &holder->items.front() ? holder->grid.get() : nullptr) {
     g->behind = early;
-    if (m.observer) m.observer->records(s, early->began);
+    if (m.observer) m.observer->records(*holder, early->began);
     letDependentsGo(m, *g);
   }
-  if (!s.beside) {
-    s.beside = std::make_unique<Stream>();
-    s.beside->isStream = true;
-    s.beside->rank = s.rank;
-    s.beside->id = s.id;
+  size_t turn = s.early++ % kBeside;
+  if (turn == s.beside.size()) {
+    auto made = std::make_unique<Stream>();
+    made->isStream = true;
+    made->rank = s.rank;
+    made->id = s.id;
+    s.beside.push_back(std::move(made));
   }
-  EventId done = events.size();
+  EventId done = s.lastEarly = events.size();
   events.emplace_back();
-  enqueue(*s.beside, {.kind = ItemKind::WaitEarly, .before = early});
-  enqueue(*s.beside, std::move(item));
-  enqueue(*s.beside, {.kind = ItemKind::Record, .event = done});
+  enqueue(*s.beside[turn], {.kind = ItemKind::WaitEarly, .before = early});
+  enqueue(*s.beside[turn], std::move(item));
+  enqueue(*s.beside[turn], {.kind = ItemKind::Record, .event = done});
   enqueue(s, {.kind = ItemKind::WaitEvent, .event = done});
   return true;
 }

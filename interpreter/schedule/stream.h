@@ -66,8 +66,10 @@ struct StreamItem {
 struct Stream : Task {
   StreamId id = 0;
   std::deque<StreamItem> items;
-  std::unique_ptr<Grid> grid;      // of the head, while it runs
-  std::unique_ptr<Stream> beside;  // where launches that may start early run
+  std::unique_ptr<Grid> grid;                   // of the head, while it runs
+  std::vector<std::unique_ptr<Stream>> beside;  // where launches that may start early run, in turn
+  size_t early = 0;                             // the number of these launches
+  EventId lastEarly = 0;                        // behind the last of them
   int64_t itemBeganNs = -1;
   uint32_t hostLocation = kNoLocation;  // of the item that has its turn
 };

@@ -114,6 +114,23 @@ def dependent_of_many(team, fixed):
 
 
 @tandem.jit
+def adds_in_turn(x_ptr, N: tl.constexpr, WAITS: tl.constexpr):
+    tl.extra.cuda.gdc_launch_dependents()
+    if WAITS:
+        tl.extra.cuda.gdc_wait()
+    o = tl.arange(0, N)
+    tl.store(x_ptr + o, tl.load(x_ptr + o) + 1)  # <-- dependent_of_a_dependent
+
+
+@pair("race", "M13", ranks=(1, 2))
+def dependent_of_a_dependent(team, fixed):
+    """Each of seven launches depends on the one before; the last one does not wait for it."""
+    x = team.zeros(N, "int32", name="x")
+    for launch in range(7):
+        adds_in_turn[(1,)](x, N, fixed or launch < 6, launch_pdl=launch > 0)
+
+
+@tandem.jit
 def waits_for_host(flag_ptr):
     tl.extra.cuda.gdc_launch_dependents()
     dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)  # <-- dependent_of_what_never_ends

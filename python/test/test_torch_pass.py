@@ -92,13 +92,14 @@ def test_biases_of_the_ranks():
         torch.testing.assert_close(got, x @ down + biases.sum(0), rtol=1e-4, atol=1e-5)
 
 
-def test_several_products_of_rows_that_change_places():
-    """Queries, and keys with fewer columns, of a sequence that the ranks divide behind a batch of two."""
+@pytest.mark.parametrize("times", [1, 2])
+def test_several_products_of_rows_that_change_places(times):
+    """Queries, and keys with fewer columns, of a sequence that the ranks divide behind a batch of two, gathered once or for each."""
     x, query, key = random(2, 32, 8), random(16, 8, seed=1), random(8, 8, seed=2)
 
     def both(x, query, key):
-        whole = collectives.all_gather_tensor(x, 1, dist.group.WORLD)
-        return torch.nn.functional.linear(whole, query), torch.nn.functional.linear(whole, key)
+        whole = [collectives.all_gather_tensor(x, 1, dist.group.WORLD) for _ in range(times)]
+        return torch.nn.functional.linear(whole[0], query), torch.nn.functional.linear(whole[-1], key)
 
     parts = [(shard(x, r, 1), shard(query, r), shard(key, r)) for r in range(SIZE)]
     traced, counts, names = rewritten(both, *parts[0])

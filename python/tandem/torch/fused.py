@@ -22,6 +22,20 @@ def _collective(wait):
     return None
 
 
+def _gather(wait):
+    """The all_gather that a node waits for, if nothing else uses it."""
+    node = _collective(wait)
+    return node if node and node.target is torch.ops._c10d_functional.all_gather_into_tensor.default else None
+
+
+def _gathers_alike(wait, gather):
+    """Whether the node waits for another gathering of the same rows, as two layers make that DTensor divides one by one."""
+    other = _gather(wait)
+    if other is None or other.args[1:] != gather.args[1:] or _shape(other) != _shape(gather):
+        return False
+    return _behind_view(other.args[0], False) == _behind_view(gather.args[0], False)
+
+
 def _is_world(group, world):
     resolved = dist.distributed_c10d._resolve_process_group(group) if isinstance(group, str) else group
     return dist.get_process_group_ranks(resolved) == world.members
@@ -158,17 +172,22 @@ class _Rewriter:
 
     def gathered(self, wait):
         """mm(all_gather(x), b), also in another shape, with the rows moved, or with a bias; several of them, as of queries, keys and values,
-        are one."""
-        gather = _collective(wait)
-        if gather is None or gather.target is not torch.ops._c10d_functional.all_gather_into_tensor.default:
+        are one, also where each gathers the rows anew."""
+        gather = _gather(wait)
+        if gather is None or not _is_world(gather.args[2], self.world):
             return
-        x, _, group = gather.args
-        products = [node for node in self.graph.nodes if node in _uses(wait)]
-        if not products or not _is_world(group, self.world) or not all(_takes(product, wait) for product in products):
+        alike = [node for node in self.graph.nodes if node is wait or _gathers_alike(node, gather)]
+        for waits in (alike, [wait]):
+            of = {use: one for one in waits for use in _uses(one)}
+            products = [node for node in self.graph.nodes if node in of]
+            if not products or not all(_takes(product, of[product]) for product in products):
+                continue
+            if len(products) == 1 or (_are_worth_joining(products) and self._move_right(products)):
+                break
+        else:
             return
         first, rights = products[0], [product.args[-1] for product in products]
-        if len(products) > 1 and not (_are_worth_joining(products) and self._move_right(products)):
-            return
+        x = _gather(of[first]).args[0]
         with self.graph.inserting_before(first):
             joined = self._joined(rights)
             value = first.meta["val"].new_empty((_shape(first)[0], _shape(joined)[1]))
@@ -231,9 +250,7 @@ class _Rewriter:
             return
         with self.graph.inserting_before(wait):
             value = wait.meta["val"].reshape(-1, _shape(wait)[-1])
-            result = self._made(
-                value, getattr(torch.ops.tandem, kinds[collective.target]).default, self._move(left, moved), right
-            )
+            result = self._made(value, getattr(torch.ops.tandem, kinds[collective.target]).default, self._move(left, moved), right)
             if bias:  # of which the ranks may have different ones
                 total = self._made(value.new_empty(_shape(bias[0])), torch.ops.tandem.all_reduce.default, bias[0])
                 result = self._made(value, _aten.add.Tensor, result, total)

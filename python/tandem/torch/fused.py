@@ -56,7 +56,7 @@ class _Moved:
     to: int
 
     def divided(self):
-        """The shape with a dimension of the parts, and the order of dimensions in which that is ahead of the one that they are joined along."""
+        """The shape with a dimension of the parts, and the order in which that one is ahead of the dimension of the joined rows."""
         shape = [*self.shape[: self.along], self.parts, self.shape[self.along] // self.parts, *self.shape[self.along + 1 :]]
         rest = [d for d in range(len(shape)) if d != self.along]
         return shape, [*rest[: self.to], self.along, *rest[self.to :]]
@@ -171,8 +171,8 @@ class _Rewriter:
         self.count += 1
 
     def gathered(self, wait):
-        """mm(all_gather(x), b), also in another shape, with the rows moved, or with a bias; several of them, as of queries, keys and values,
-        are one, also where each gathers the rows anew."""
+        """mm(all_gather(x), b), also in another shape, with the rows moved, or with a bias; several of them, as of queries, keys and
+        values, are one, also where each gathers the rows anew."""
         gather = _gather(wait)
         if gather is None or not _is_world(gather.args[2], self.world):
             return

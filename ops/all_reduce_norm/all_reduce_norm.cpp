@@ -122,8 +122,7 @@ void AllReduceNorm::queue(const Call& call) {
   AllReduceWay way = config_.way == AllReduceWay::Auto ? wayFor(x.bytes(), team_.size(), reach_) : config_.way;
   bool isAligned = columns_ % elements == 0 && out.address % (elements * byteSize(out.dtype)) == 0;
   for (const Tensor& t : {x, residual, weight}) isAligned &= t.address % kPacketBytes == 0;
-  Constants constants = {
-      {"ALIGNED", isAligned}, {"QUANTISED", config_.quantised}, {"ROW_SCALES", config_.rowScales}};
+  Constants constants = {{"ALIGNED", isAligned}, {"QUANTISED", config_.quantised}, {"ROW_SCALES", config_.rowScales}};
   const Kernel& kernel = kernelOf("ops/all_reduce_norm/all_reduce_norm.py", "all_reduce_norm");
   if (way != AllReduceWay::TwoShot) {
     bool isParted = way == AllReduceWay::OneShot && parted_ && m * parts_ <= parted_->programs();

@@ -125,8 +125,8 @@ AttentionCall attentionCall(const AttentionConfig& config, const AttentionTile& 
   return out;
 }
 
-Constants attentionConstants(const AttentionConfig& config, const AttentionTile& tile,
-                                                   bool isSquare, int64_t hq, int64_t hkv, int64_t d, int64_t dv) {
+Constants attentionConstants(const AttentionConfig& config, const AttentionTile& tile, bool isSquare, int64_t hq,
+                             int64_t hkv, int64_t d, int64_t dv) {
   Parts ofD = partsOf(d), ofV = partsOf(dv);
   return {{"HQ", hq},
           {"HKV", hkv},

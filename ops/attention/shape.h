@@ -74,8 +74,8 @@ int64_t programsAlone(const Team& team, const AttentionTile& tile);
 // The tile with what the options choose.
 AttentionTile chosen(const AttentionConfig& config, AttentionTile tile);
 // The constants that all kernels have.
-Constants attentionConstants(const AttentionConfig& config, const AttentionTile& tile,
-                                                   bool isSquare, int64_t hq, int64_t hkv, int64_t d, int64_t dv);
+Constants attentionConstants(const AttentionConfig& config, const AttentionTile& tile, bool isSquare, int64_t hq,
+                             int64_t hkv, int64_t d, int64_t dv);
 // Times log2(e), as kernels have them.
 double scaleOf(const AttentionConfig& config, int64_t d);
 double capOf(const AttentionConfig& config);

@@ -143,8 +143,7 @@ int64_t Exchange::tokens() const { return team_.size() * sizes_.maxM; }
 int64_t Exchange::localExperts() const { return cdiv(sizes_.experts, team_.size()); }
 
 void Exchange::launch(const Kernel& kernel, const std::vector<Tensor>& tensors, const std::vector<Tensor>& rows,
-                      const std::vector<int64_t>& numbers, int stream,
-                      const Constants& constants) {
+                      const std::vector<int64_t>& numbers, int stream, const Constants& constants) {
   bool sendOnly = numbers[1] != 0, receiveOnly = numbers[2] != 0;
   std::string name = "`" + table_.name + "`: ";
   if (sendOnly && receiveOnly) throw Error(name + "`send_only` and `receive_only` exclude each other");

@@ -51,8 +51,7 @@ Packets::Packets(Team& team, Memory& memory, int64_t maxPackets, const Collectiv
 }
 
 void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
-                     int64_t packets, int stream, const std::vector<Argument>& others,
-                     const Constants& constants) {
+                     int64_t packets, int stream, const std::vector<Argument>& others, const Constants& constants) {
   int64_t programs = std::clamp<int64_t>(cdiv(packets, numWarps_ * kLanes), 1, programs_);
   launch(kernel, x, out, sizes, Deal{programs, cdiv(packets, programs)}, stream, others, constants);
 }
@@ -71,8 +70,7 @@ void Packets::exchange(const char* kind, const Tensor& x, const Tensor& out, con
 }
 
 void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
-                     const Deal& deal, int stream, const std::vector<Argument>& others,
-                     const Constants& constants) {
+                     const Deal& deal, int stream, const std::vector<Argument>& others, const Constants& constants) {
   // The sets of slots take turns by calls in which each rank waits for all others, and without packets none does.
   if (!deal.packetsEach) return;
   int64_t elements = elementsOfPacket(x.dtype);

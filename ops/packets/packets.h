@@ -32,8 +32,7 @@ class Packets {
     int64_t programs, packetsEach;
   };
   void launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
-              const Deal& deal, int stream, const std::vector<Argument>& others = {},
-              const Constants& constants = {});
+              const Deal& deal, int stream, const std::vector<Argument>& others = {}, const Constants& constants = {});
   // The same with so many packets, a thread at least one.
   void launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
               int64_t packets, int stream, const std::vector<Argument>& others = {},

@@ -107,8 +107,7 @@ Constants Dealer::constantsOf(int64_t m, int64_t programs) const {
           {"GROUP", int64_t(kGroup)}};
 }
 
-void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stream,
-                    const Constants& constants) {
+void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stream, const Constants& constants) {
   Ranges ranges = rangesFor(m);
   int64_t programs = ranges.parts * team_.size();
   Constants all = constantsOf(m, programs);

@@ -16,8 +16,7 @@ class Dealer {
   struct Given {
     Tensor logits, bias, ids, weights, spans = {};
   };
-  void launch(const Given& given, const Tensor& route, int64_t m, int stream,
-              const Constants& constants);
+  void launch(const Given& given, const Tensor& route, int64_t m, int stream, const Constants& constants);
   const Tensor& ids() const { return ids_; }
   // For a kernel one of whose programs, of so many warps, deals given ids of m tokens while others work: whether that is
   // quick, and the constants of `deal` that depend on sizes.

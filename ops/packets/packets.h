@@ -35,8 +35,7 @@ class Packets {
               const Deal& deal, int stream, const std::vector<Argument>& others = {}, const Constants& constants = {});
   // The same with so many packets, a thread at least one.
   void launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
-              int64_t packets, int stream, const std::vector<Argument>& others = {},
-              const Constants& constants = {});
+              int64_t packets, int stream, const std::vector<Argument>& others = {}, const Constants& constants = {});
   // ops/packets/exchange.py, with so many elements of the largest pair of ranks, in as many launches as its slots ask for;
   // `sizes` as there.
   void exchange(const char* kind, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes, int root,

@@ -89,7 +89,22 @@ bool runsFixed(Operation* op) {
   return true;
 }
 
-void countProducts(func::FuncOp kernel, Value word, Signals& signals) {
+void countWork(func::FuncOp kernel, Value word, Signals& signals) {
+  auto add = [&](OpBuilder& builder, Location where, Value to, Value value) {
+    Value rank = dist::RankOp::create(builder, where, Value());
+    signals.insert(
+        dist::NotifyOp::create(builder, where, to, rank, value, dist::SignalKind::Add, dist::CommScope::IntraNode));
+  };
+  auto folds = [](Operation* op) {
+    return isa<tile::ReduceOp, tile::ScanOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op) ? WalkResult::interrupt()
+                                                                                       : WalkResult::advance();
+  };
+  if (kernel.walk(folds).wasInterrupted()) {
+    OpBuilder builder(kernel.getContext());
+    builder.setInsertionPointAfterValue(word);
+    Value one = constant(builder, word.getLoc(), 1);
+    add(builder, word.getLoc(), tile::AddPtrOp::create(builder, word.getLoc(), word, one), one);
+  }
   kernel.walk([&](tile::DotOp dot) {
     if (!runsFixed(dot)) return;
     SmallVector<scf::ForOp> loops = countedLoops(dot);
@@ -100,9 +115,7 @@ void countProducts(func::FuncOp kernel, Value word, Signals& signals) {
     Value operations = constant(builder, where, 2 * result.getNumElements() * left.getShape().back());
     for (scf::ForOp loop : loops)
       operations = arith::MulIOp::create(builder, where, operations, iterationsOf(builder, loop));
-    Value rank = dist::RankOp::create(builder, where, Value());
-    signals.insert(dist::NotifyOp::create(builder, where, word, rank, operations, dist::SignalKind::Add,
-                                          dist::CommScope::IntraNode));
+    add(builder, where, word, operations);
   });
 }
 

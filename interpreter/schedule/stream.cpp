@@ -151,7 +151,7 @@ void World::Impl::turnOfStream(Stream& s) {
         return m.block(s, Blocked::Launch);
       }
       s.clockNs = std::max(s.clockNs, early.mayStart ? early.startNs : early.endNs);
-      if (m.observer) m.observer->waitedFor(s, early.mayStart ? early.began : early.end);
+      if (m.observer) m.observer->waitedFor(s, early.began);  // what that has done is for its wait to know
       return finishItem(s);
     }
     case ItemKind::Copy:

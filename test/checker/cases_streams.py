@@ -131,6 +131,27 @@ def dependent_of_a_dependent(team, fixed):
 
 
 @tandem.jit
+def lets_nobody_go(x_ptr):
+    tl.store(x_ptr + tl.program_id(0), 1)  # <-- dependent_of_what_lets_nobody_go
+
+
+@tandem.jit
+def reads_all_of_it(x_ptr, y_ptr, WAITS: tl.constexpr):
+    if WAITS:
+        tl.extra.cuda.gdc_wait()
+    o = tl.arange(0, 4)
+    tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- dependent_of_what_lets_nobody_go
+
+
+@pair("race", "M13", ranks=(1, 2))
+def dependent_of_what_lets_nobody_go(team, fixed):
+    """It starts when the launch before has ended, but only its wait makes it see what that has done."""
+    x, y = team.zeros(4, "int32", name="x"), team.zeros(4, "int32")
+    lets_nobody_go[(4,)](x)
+    reads_all_of_it[(1,)](x, y, fixed, launch_pdl=True)
+
+
+@tandem.jit
 def waits_for_host(flag_ptr):
     tl.extra.cuda.gdc_launch_dependents()
     dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)  # <-- dependent_of_what_never_ends

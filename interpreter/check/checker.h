@@ -208,6 +208,8 @@ class Checker : public AccessObserver {
   uint64_t lastKnown(const MemoryAccess& a, const SyncPlace& place);
   bool isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, SyncPlace& place, uint64_t from);
   void noteWait(SignalUses& uses, const View& v, SignalLook look, const MemoryAccess& a);
+  // Returns true for an update that would have been the same behind any other value.
+  static bool addsBlindly(const MemoryAccess& a);
   void remember(SyncPlace& place, const MemoryAccess& a, uint64_t old, uint64_t now);
   void exceeded(const MemoryAccess& a, const SyncPlace& place);
   void misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText,

@@ -88,9 +88,17 @@ void Checker::noteWait(SignalUses& uses, const View& v, SignalLook look, const M
   });
 }
 
+bool Checker::addsBlindly(const MemoryAccess& a) {
+  if (a.isSignal) return !a.sets;
+  if (a.kind != AccessKind::Atomic || !a.run) return false;
+  const Prepared& i = a.run->prepared->code[a.run->pc];
+  return i.op == Op::AtomicRmw && RmwOp(i.sub) == RmwOp::Add && !i.resultUsed &&
+         (a.semantic == Semantic::Relaxed || a.semantic == Semantic::Release);
+}
+
 void Checker::remember(SyncPlace& place, const MemoryAccess& a, uint64_t old, uint64_t now) {
   remembered_ -= place.remembered();
-  place.wrote(lastStrong_, old, now, a.kind == AccessKind::Atomic && !a.isSignal, a.isSignal && !a.sets);
+  place.wrote(lastStrong_, old, now, a.kind == AccessKind::Atomic && !a.isSignal, addsBlindly(a));
   if (remembered_ + place.remembered() > m_.options.updatesKept && place.remembered() > 1) place.forgetHalf();
   remembered_ += place.remembered();
 }

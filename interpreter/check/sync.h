@@ -55,7 +55,7 @@ struct Release {
 struct UpdatePoint {
   Stamp by;
   uint64_t value = 0, chain = 0, end = 0;
-  bool adds = false;  // to a signal
+  bool adds = false;  // and its author knows nothing of the value before
 };
 
 // A look acquires releases [begin, end) of a place; `number` is the update that it must have seen.

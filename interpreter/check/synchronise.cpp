@@ -121,7 +121,7 @@ void Checker::acquire(const MemoryAccess& a) {
   if (!place) return;
   if (a.run) {
     if (acquirePolled(a) || acquireDecided(a, *place)) return;
-    if (place->newest()) place->sees(lastStrong_, place->newest(), false);
+    if (place->newest() && !addsBlindly(a)) place->sees(lastStrong_, place->newest(), false);
   }
   acquire(a, *place, place->all());
 }

@@ -133,7 +133,7 @@ void prepareOne(PreparedProgram& out, uint32_t pc) {
         last && !a.isInline && !r.isInline && a.extent == r.extent && a.elemBytes == r.elemBytes && a.count == r.count;
   }
   if (i.op == Op::LoopBack || i.op == Op::Jump) findSpinLoop(out, pc, p);
-  if (i.op == Op::SignalWait && p.r != kNone) p.resultUsed = isRead(program, p.r);
+  if ((i.op == Op::SignalWait || i.op == Op::AtomicRmw) && p.r != kNone) p.resultUsed = isRead(program, p.r);
 }
 
 }  // namespace

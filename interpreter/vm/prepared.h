@@ -52,7 +52,7 @@ struct Prepared {
   Elem elem{};
   uint8_t elemBytes = 4;
   bool inPlace = false;     // operand a's buffer may become the result's
-  bool resultUsed = false;  // of `SignalWait`
+  bool resultUsed = false;  // of `SignalWait` and `AtomicRmw`
   uint32_t location = 0;
   // For a back edge: its index in PreparedProgram::loops, where it may spin; the loops inside it are from
   // `firstInnerLoop` up to it.

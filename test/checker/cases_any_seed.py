@@ -59,6 +59,24 @@ def one_arrival_too_few(team, fixed):
 
 
 @tandem.jit
+def count_by_atomics(x_ptr, y_ptr, count_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    """One of two arrivals is enough for the wait, and no order says that it is rank 0's."""
+    o = tl.arange(0, N)
+    rank = dl.rank()
+    tl.store(dl.symm_at(x_ptr, 1) + rank * N + o, rank)  # <-- the_others_arrival
+    tl.atomic_add(dl.symm_at(count_ptr, 1), 1, sem="release", scope="sys")
+    if rank == 1:
+        while tl.atomic_add(count_ptr, 0, sem="acquire", scope="sys") < (2 if FIXED else 1):
+            pass
+        tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- the_others_arrival
+
+
+@pair("race", None, ranks=(2,))
+def the_others_arrival(team, fixed):
+    count_by_atomics[(1,)](data(team, count=2 * N), data(team, "y"), team.zeros(1, "int32", name="count"), N, fixed)
+
+
+@tandem.jit
 def step_of_a_graph(x_ptr, y_ptr, flag_ptr, epoch_ptr, step, N: tl.constexpr, FIXED: tl.constexpr):
     """The epoch is a constant of the recorded call: the second replay's wait is over before it begins."""
     o = tl.arange(0, N)

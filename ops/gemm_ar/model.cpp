@@ -41,6 +41,10 @@ constexpr double kHiding = 1.8;
 // of its rate.
 constexpr double kApartRate = .66;
 constexpr int64_t kShortRowBytes = 128;
+// Of the memory's rate where rows of B are no whole lines of the cache, so that a tile's part of a row touches one more than
+// it fills. Of B [n, k] the same program's next step reads it, too.
+constexpr double kAcrossLines = .7, kAcrossOwnLines = .93;
+constexpr int64_t kLineBytes = 128;
 // Products of this length and longer meet the power's limit and take so much more.
 constexpr double kHotUs = 167, kHot = .23;
 
@@ -71,10 +75,12 @@ double productUs(const GemmConfig& c, const GemmSizes& sizes, const GemmPlace& p
                       (machine.operations(byteSize(sizes.dtype)) * rate);
   multiplies *= 1 + kHot * std::min(1.0, multiplies * double(tiles * steps) / place.residentPrograms / kHotUs);
   bool isShort = !c.bTransposed && c.blockN * byteSize(sizes.dtype) <= kShortRowBytes;
+  bool isAcross = (c.bTransposed ? sizes.k : sizes.n) * byteSize(sizes.dtype) % kLineBytes;
+  double across = !isAcross ? 1 : c.bTransposed ? kAcrossOwnLines : kAcrossLines;
   auto stepUs = [&](int64_t active, bool isTogether) {
     double readers = isTogether ? std::pow(double(std::min<int64_t>(blocks, c.programs)), kSharing) : 1;
-    double bandwidth = machine.memoryGbps * (place.blocks ? kMemoryRate : byPointers(sizes).memory) *
-                       (isShort && !isTogether ? kApartRate : 1);
+    double byBlocks = kMemoryRate * std::min(across, isShort && !isTogether ? kApartRate : 1);
+    double bandwidth = machine.memoryGbps * (place.blocks ? byBlocks : byPointers(sizes).memory);
     double memory = double(active) * bytes / readers / (bandwidth * kBytesOfGb);
     // Where both take as long, neither hides the other wholly.
     double both = std::pow(std::pow(multiplies, kHiding) + std::pow(memory, kHiding), 1 / kHiding);

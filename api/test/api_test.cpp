@@ -1,6 +1,7 @@
 // The C++ API as a program outside sees it: this test links the shared library only.
 #include "tandem/ops.h"
 #include "tandem/tandem.h"
+#include <algorithm>
 #include <cerrno>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -101,6 +102,40 @@ TEST(Launch, SameSeedSameCounters) {
         .counters;
   };
   EXPECT_EQ(run(), run());
+}
+
+// One kernel for all of these: each has its own compilation.
+TEST(Launch, TellsConstantsAndTypesOfArgumentsApart) {
+  Kernel put = kernel("def put(p, n, V: tl.constexpr, W: tl.constexpr):\n    tl.store(p, n * V + W)\n");
+  auto main = [&](Team& team) {
+    Tensor ints = team.zeros({8}, DType::Int64), floats = team.zeros({1}, DType::Float32);
+    int64_t next = 0;
+    auto given = [&](Argument n, const Constants& constants) {
+      Tensor place{ints.address + uint64_t(8 * next++), {1}, DType::Int64};
+      team.launch(put, {}, {place, n}, constants);
+    };
+    given(2, {{"V", 3}, {"W", 1}});
+    given(2, {{"V", 1}, {"W", 3}});
+    given(2, {{"W", 1}, {"V", 3}});
+    given(int64_t(1) << 40, {{"V", 3}, {"W", 1}});
+    given(2, {{"V", true}, {"W", 1}});
+    given(2, {{"V", 3}, {"W", 5}});
+    team.launch(put, {}, {floats, 2.5}, {{"V", 3}, {"W", .25}});
+    team.synchronize();
+    const int64_t* seen = ints.data<int64_t>();
+    EXPECT_EQ(std::vector<int64_t>(seen, seen + 6), (std::vector<int64_t>{7, 5, 7, (int64_t(3) << 40) + 1, 3, 11}));
+    EXPECT_EQ(*floats.data<float>(), 7.75F);
+  };
+  launch(main, {.ranks = 1});
+}
+
+TEST(Launch, ConstantsKeepTheFirstValueUnlessSet) {
+  Constants all = {{"V", 1}};
+  all.insert({{"V", 2}, {"W", 3}});
+  all["W"] = 4;
+  all["X"] = true;
+  std::vector<std::pair<std::string, Constant>> wanted = {{"V", 1}, {"W", 4}, {"X", true}};
+  EXPECT_TRUE(std::ranges::equal(all, wanted));
 }
 
 TEST(Errors, BadKernelTextShowsItsLine) {

@@ -41,12 +41,11 @@ def write_blocks(
     expert's first row, and the number of rows."""
     expert = tl.arange(0, PADDED)
     all_blocks = tl.cdiv(total, BLOCK)
-    all_of = tl.sum(all_blocks)
+    all_of = 0
     here = tl.zeros((PADDED,), tl.int32)
     before = tl.zeros((PADDED,), tl.int32)
     blocks = 0
     runs_ptr = dl.smem_get_ptr(runs, 0)
-    tl.store(runs_ptr + 3 * PADDED + expert, tl.cumsum(all_blocks, 0) - all_blocks)
     for turn in tl.static_range(R):
         if turn + 1 < R:
             for begin in range(turn * parts, (turn + 1) * parts, ROWS_AT_ONCE):
@@ -57,12 +56,21 @@ def write_blocks(
         else:
             behind = all_blocks
         count = behind - before
-        tl.store(runs_ptr + expert, blocks + tl.cumsum(count, 0) - count)
+        if turn == 0:
+            # Meetings of all warps take longest, so both tables' places are found at once.
+            both = count.to(tl.int64) + (all_blocks.to(tl.int64) << 32)
+            starts = tl.cumsum(both, 0) - both
+            sums = tl.sum(both)
+            all_of = (sums >> 32).to(tl.int32)
+            tl.store(runs_ptr + expert, starts.to(tl.int32))
+            tl.store(runs_ptr + 3 * PADDED + expert, (starts >> 32).to(tl.int32))
+            blocks = sums.to(tl.int32)
+            tl.store(route_ptr + FIRST_TURN, blocks)
+        else:
+            tl.store(runs_ptr + expert, blocks + tl.cumsum(count, 0) - count)
+            blocks += tl.sum(count)
         tl.store(runs_ptr + PADDED + expert, before)
         tl.store(runs_ptr + 2 * PADDED + expert, count)
-        blocks += tl.sum(count)
-        if turn == 0:
-            tl.store(route_ptr + FIRST_TURN, blocks)
         before = behind
         __syncthreads()
         for of in range(tid(0) // 8, E, WARPS * 4):
@@ -86,4 +94,4 @@ def write_blocks(
                     last = tl.where(group + height > above + count_of, R - 1, turn)
                     write_block(words, of, row, by_experts + group, last, by_experts + group, height, end)
         __syncthreads()
-    tl.store(route_ptr + BLOCKS, all_of)
+    tl.store(route_ptr + BLOCKS, blocks)

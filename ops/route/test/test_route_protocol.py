@@ -26,7 +26,7 @@ OF_EXPERT = "        for e in range(tid(0), EACH * E, threads):\n"
 ORDER = "        order_ptr = order_of(route_ptr, E)\n"
 STORED = "                    dl.smem_store(seen, above + 1, (nth * WARPS + warp) * E + expert)\n"
 OF_RUN = "        for of in range(tid(0) // 8, E, WARPS * 4):\n"
-LAST = '                st(words + 7, inverse_of(height), semantic="weak")\n'
+LAST = "                    write_block(words, of, row, by_experts + group, last, by_experts + group, height, end)\n"
 RUN = ["tl.store(runs_ptr", ("start = dl.smem_load(runs", "above = dl.smem_load(runs", "count_of = dl.smem_load(runs")]
 DEALT = ["st(order_ptr + row, at"]
 

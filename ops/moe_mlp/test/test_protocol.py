@@ -104,6 +104,8 @@ SCATTER = {
                 "tl.store(to_out",
                 "team.stream.copy(kept",
                 "fits = (tl.load(route_ptr",
+                "row = tl.load(place_of(",
+                "weight = tl.load(weights_of(",
             )
         ],
     ),

@@ -89,22 +89,7 @@ bool runsFixed(Operation* op) {
   return true;
 }
 
-void countWork(func::FuncOp kernel, Value word, Signals& signals) {
-  auto add = [&](OpBuilder& builder, Location where, Value to, Value value) {
-    Value rank = dist::RankOp::create(builder, where, Value());
-    signals.insert(
-        dist::NotifyOp::create(builder, where, to, rank, value, dist::SignalKind::Add, dist::CommScope::IntraNode));
-  };
-  auto folds = [](Operation* op) {
-    return isa<tile::ReduceOp, tile::ScanOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op) ? WalkResult::interrupt()
-                                                                                       : WalkResult::advance();
-  };
-  if (kernel.walk(folds).wasInterrupted()) {
-    OpBuilder builder(kernel.getContext());
-    builder.setInsertionPointAfterValue(word);
-    Value one = constant(builder, word.getLoc(), 1);
-    add(builder, word.getLoc(), tile::AddPtrOp::create(builder, word.getLoc(), word, one), one);
-  }
+void countProducts(func::FuncOp kernel, Value word, Signals& signals) {
   kernel.walk([&](tile::DotOp dot) {
     if (!runsFixed(dot)) return;
     SmallVector<scf::ForOp> loops = countedLoops(dot);
@@ -115,7 +100,9 @@ void countWork(func::FuncOp kernel, Value word, Signals& signals) {
     Value operations = constant(builder, where, 2 * result.getNumElements() * left.getShape().back());
     for (scf::ForOp loop : loops)
       operations = arith::MulIOp::create(builder, where, operations, iterationsOf(builder, loop));
-    add(builder, where, word, operations);
+    Value rank = dist::RankOp::create(builder, where, Value());
+    signals.insert(dist::NotifyOp::create(builder, where, word, rank, operations, dist::SignalKind::Add,
+                                          dist::CommScope::IntraNode));
   });
 }
 

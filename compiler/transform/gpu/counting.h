@@ -12,10 +12,9 @@ bool runsFixed(mlir::Operation* op);
 
 using Signals = llvm::DenseSet<mlir::Operation*>;
 
-// Adds to a word of this rank the operations of each product that runs fixed, before the loops around it where that is possible, and
-// something to the word behind it if the program folds tiles or has atomics: then its bits depend on its threads. These signals go to
-// `signals`. `word` is defined before the products.
-void countWork(mlir::func::FuncOp kernel, mlir::Value word, Signals& signals);
+// Adds to a word of this rank the operations of each product that runs fixed, before the loops around it where that is possible. These
+// signals go to `signals`. `word` is defined before the products.
+void countProducts(mlir::func::FuncOp kernel, mlir::Value word, Signals& signals);
 
 // Erases all that has other effects than `signals` and loads; the clean-up behind it erases loads that nothing uses then.
 void keepOnly(const Signals& signals, mlir::func::FuncOp kernel);

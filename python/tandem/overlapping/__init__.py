@@ -1,11 +1,10 @@
 """tandem.overlap: plain kernels that compute while a collective brings what they read, or takes what they write, derived by the
 compiler."""
 
-import dataclasses
+import math
 
 import numpy as np
 
-from ..errors import CompileError
 from ..host.arrays import Tensor
 from ..host.current import current_team
 from ..jit import JITFunction, KernelInterface
@@ -14,9 +13,8 @@ from ..tune.autotune import Autotuner, Heuristics
 from ..tune.rank_clock import RankClock
 from .derived import derived, named
 from .gathering import Gathering, Loading
-from .launching import Replays, main_stream, product_instructions, refuse_capture, waits_for_host
-from .order import COUNTS, noted_of
-from .plan import Call, Plan, best, blocks_for, machine_of, ranked
+from .launching import Replays, main_stream, refuse_capture, waits_for_host
+from .plan import Call, Plan, best, machine_of, ranked
 from .shares import Shares
 from .summing import Adding, Summing
 
@@ -34,10 +32,9 @@ class _End:
 
     def __init__(self, kernel, over, is_consumer):
         self.kernel, self.over, self.is_consumer = kernel, over, is_consumer
-        functions = ["arriving", "sliced"] if is_consumer else ["leaving"]
-        self.made = {(name, ordered): derived(kernel, over, name, ordered=ordered) for name in functions for ordered in (False, True)}
-        self.derived = self.made[functions[0], False]
-        self.counting = derived(kernel, over, "leaving", "True", ordered=True)
+        self.derived = derived(kernel, over, "arriving" if is_consumer else "leaving")
+        self.sliced = derived(kernel, over, "sliced") if is_consumer else None
+        self.counting = derived(kernel, over, "leaving", "True")
 
     def arguments(self, args, kwargs):
         """All arguments of a call by name, of which none is memory that travels but those of `over`."""
@@ -71,34 +68,22 @@ class _End:
         return self.derived.run(grid=grid, warmup=True, **own, **given)
 
     def work(self, team, given, grid):
-        """The operations of the launch's products, the bytes of all its tensors, its programs, and how many of them fold tiles."""
-        words = team.zeros(1 + COUNTS, "int64", name="work")
+        """The operations of the launch's products, the bytes of all its tensors, and its programs."""
+        words = team.zeros(2, "int64", name="work")
         if self.is_consumer:  # what cannot be derived is an error of that kernel
             self.warm(words, given, grid)
-        noted = noted_of(team, given, grid)
-        self.counting.run(grid=grid, program_order=noted, **self.own("leaving", words, given), **given)
+        self.counting.run(grid=grid, **self.own("leaving", words, given), **given)
         team.stream.signal_wait(words, 0, "ge")
         moved = sum(value.numel() * value.element_size() for value in given.values() if hasattr(value, "element_size"))
-        operations, folding = words.numpy()[1:].tolist()
-        return [operations, moved, noted.numel(), folding]
+        shape = grid(given) if callable(grid) else grid
+        return [int(words.numpy()[1]), moved, math.prod(shape)]
 
-    def divides(self, given, grid, blocks):
-        """Whether so many blocks may run a program of the kernel as it is together: by the same instructions, which give the same bits."""
-        if "num_ctas" in [*given, *self.kernel.arg_names]:  # the author says
-            return False
-        try:
-            ways = [self.kernel.run(grid=grid, warmup=True, **given, **more) for more in ({}, {"num_ctas": blocks})]
-        except CompileError:
-            return False
-        whole, parts = map(product_instructions, ways)
-        return whole == parts
-
-    def launch(self, grid, given, own, matrices, order, blocks):
-        """With the derived kernel's own arguments, or None: as the kernel is, a program by so many blocks."""
+    def launch(self, grid, given, own, matrices):
+        """With the derived kernel's own arguments, or None: as the kernel is."""
         if own is None:
-            return self.kernel.run(grid=grid, **given, **({"num_ctas": blocks} if blocks > 1 else {}))
-        made = self.made["leaving" if not self.is_consumer else "sliced" if "arriving_slice" in own else "arriving", bool(order)]
-        return made.run(grid=grid, **order, **own, **(given | dict(zip(self.over, matrices))))
+            return self.kernel.run(grid=grid, **given)
+        made = self.sliced if "arriving_slice" in own else self.derived
+        return made.run(grid=grid, **own, **(given | dict(zip(self.over, matrices))))
 
 
 class Overlap(KernelInterface):
@@ -172,14 +157,9 @@ class Overlap(KernelInterface):
         """The quickest by the model first, in the order that the first rank has [collective]."""
         matrix, nbytes = travelling[0], sum(of.nbytes for of in travelling)
         ends = zip((self.producer, self.consumer), (produce, consume))
-        ends = [(end, *call) for end, call in ends if end]
-        mine = [end.work(team, *call) for end, *call in ends]
-        *work, folding = map(max, zip(*(of_end for of_rank in team.gather(mine) for of_end in of_rank)))
+        mine = [end.work(team, *call) for end, call in ends if end]
+        work = map(max, zip(*(of_end for of_rank in team.gather(mine) for of_end in of_rank)))
         call = Call(self.collective, self.consumer is not None, team.size, nbytes, matrix.itemsize, *work, self.producer is not None)
-        blocks = blocks_for(call, machine_of(team)) if len(ends) == 1 and not folding else 1
-        (end, *given), *_ = ends
-        if blocks > 1 and all(team.gather(int(end.divides(*given, blocks)))):
-            call = dataclasses.replace(call, blocks=blocks)
         possible = lambda bands, slices: Shares(matrix, team.size, bands, slices)
         sliced = self.producer is None and self.collective == "all_gather" and len(travelling) == 1
         plans = ranked(call, machine_of(team), self.bands, self.path, possible, self.slices if sliced else 1)
@@ -209,9 +189,9 @@ class Overlap(KernelInterface):
 
         def launch(exchange, replays):
             def queue(on):
+                counts = exchange.count(self.producer.counting, *produce) if produce else None
                 keywords = {} if on is main and stream is None or taken else {"stream": on}
-                counts, *launches = self._launches(exchange, produce, consume, keywords)
-                return exchange.call(on, *launches, counts)
+                return exchange.call(on, *self._launches(produce, consume, keywords), counts)
 
             return queue(main) if taken else replays.run(main, calls, queue)
 
@@ -225,25 +205,22 @@ class Overlap(KernelInterface):
         """The plan of such a call on this rank, as text: what goes where, and the timeline that the model predicts [collective]."""
         produce, consume = self._call(args, kwargs, grid)
         exchange, _ = self._exchange(current_team(), produce, consume)
-        counts, _ = exchange.count(self.producer, *produce) if produce else (None, {})
+        counts = exchange.count(self.producer.counting, *produce) if produce else None
         places = [f"behind `{self.producer.kernel.__name__}`"] if produce else []
         places += [f"ahead of `{self.consumer.kernel.__name__}`"] if consume else []
         over = "`, `".join((self.consumer or self.producer).over)
         return "\n".join([f"{self.collective} {' and '.join(places)}: {exchange.text(over, counts)}", exchange.plan.text()])
 
-    def _launches(self, exchange, produce, consume, keywords):
-        """How many signals the producer adds to each word, and two functions, or None, that launch the ends with the derived kernels' own
-        arguments and matrices, or with None as they are."""
+    def _launches(self, produce, consume, keywords):
+        """Two functions, or None, that launch the ends with the derived kernels' own arguments and matrices, or with None as they are."""
 
-        def launch(end, call, order):
+        def launch(end, call):
             if call is None:
                 return None
             given, grid = call
-            return lambda own, matrices: end.launch(grid, given | keywords, own, matrices, order, exchange.plan.blocks)
+            return lambda own, matrices: end.launch(grid, given | keywords, own, matrices)
 
-        counts, leaving = exchange.count(self.producer, *produce) if produce else (None, {})
-        arriving = exchange.place(self.consumer, *consume) if consume else {}
-        return counts, launch(self.producer, produce, leaving), launch(self.consumer, consume, arriving)
+        return launch(self.producer, produce), launch(self.consumer, consume)
 
 
 def quickest(team, stream, launch, made, holds):
@@ -267,10 +244,7 @@ class Alone:
         return "nothing travels"
 
     def count(self, *_):
-        return None, {}
-
-    def place(self, *_):
-        return {}
+        return None
 
     def call(self, main, produce, consume, counts):
         results = [launch(None, None) for launch in (produce, consume) if launch]

@@ -1,7 +1,5 @@
 """The stream of a call, and its replay from a CUDA graph."""
 
-import re
-
 from .. import _tandem
 from ..gpu.rank_launch import kind_of, stream_of
 from ..gpu.session import is_capturing
@@ -37,13 +35,6 @@ def _told(value):
     if hasattr(value, "shape"):  # an array of the host, of which no graph is made
         return id(value)
     return (type(value), value) if isinstance(value, (int, float)) else repr(value)
-
-
-def product_instructions(compiled):
-    """The kinds of instructions by which a kernel for a GPU multiplies, whatever their columns are; none of a simulated one."""
-    if not hasattr(compiled, "metadata"):
-        return set()
-    return {re.sub(r"(m\d+)n\d+", r"\1", word) for word in re.findall(r"\b(?:wg)?mma\.\S+", compiled.asm["ptx"])}
 
 
 def waits_for_host(team, values):

@@ -1,5 +1,6 @@
 // Optimises a module for a GPU and prints it as PTX.
 #include "compiler/codegen/nvidia/codegen.h"
+#include "compiler/codegen/nvidia/constants_last.h"
 #include "compiler/codegen/nvidia/guard.h"
 #include "compiler/codegen/nvidia/loads_first.h"
 #include "compiler/codegen/nvidia/shuffles.h"
@@ -123,7 +124,10 @@ std::string toPtx(llvm::Module& module, const target::TargetInfo& target, const 
     markInlineAssembly(module);
     verify(module);
     optimise(module, *machine, options.optLevel);
-    if (options.optLevel > 0) putLoadsFirst(module);
+    if (options.optLevel > 0) {
+      putConstantsLast(module);
+      putLoadsFirst(module);
+    }
     if (target.hasSlowShuffleAssembly()) divideShuffles(module);
     ptx = print(module, *machine);
     delete machine;

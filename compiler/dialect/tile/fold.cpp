@@ -13,7 +13,23 @@ static OpFoldResult foldSameType(Value source, Type result) {
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor) { return foldSameType(getSource(), getType()); }
 OpFoldResult BitcastOp::fold(FoldAdaptor) { return foldSameType(getSource(), getType()); }
-OpFoldResult FpToFpOp::fold(FoldAdaptor) { return foldSameType(getSource(), getType()); }
+
+// What a conversion has widened exactly is converted from what it was: back, which is nothing, or from 8 bits to 16.
+OpFoldResult FpToFpOp::fold(FoldAdaptor) {
+  if (OpFoldResult same = foldSameType(getSource(), getType())) return same;
+  auto inner = getSource().getDefiningOp<FpToFpOp>();
+  if (!inner) return {};
+  auto formatOf = [](Value v) -> const llvm::fltSemantics& {
+    return cast<FloatType>(getElementTypeOrSelf(v.getType())).getFloatSemantics();
+  };
+  Value narrow = inner.getSource();
+  if (!llvm::APFloat::isRepresentableBy(formatOf(narrow), formatOf(inner))) return {};
+  if (narrow.getType() == getType()) return narrow;
+  auto bitsOf = [](Value v) { return getElementTypeOrSelf(v.getType()).getIntOrFloatBitWidth(); };
+  if (bitsOf(narrow) != 8 || bitsOf(getResult()) != 16) return {};
+  getSourceMutable().assign(narrow);
+  return getResult();
+}
 
 OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   return getReorder() ? OpFoldResult() : foldSameType(getSource(), getType());

@@ -22,6 +22,22 @@ func.func @something(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) 
   return %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
 }
 
+// What was widened exactly is converted from what it was, if that is back or from 8 bits to 16; what was rounded stays so.
+// CHECK-LABEL: @widened
+// CHECK-NEXT: %[[A:.*]] = tile.fp_to_fp %arg0 : tensor<8xf8E5M2> -> tensor<8xf16>
+// CHECK-NEXT: %[[B:.*]] = tile.fp_to_fp %arg0 : tensor<8xf8E5M2> -> tensor<8xf8E4M3FN>
+// CHECK-NEXT: %[[C:.*]] = tile.fp_to_fp %[[B]] : tensor<8xf8E4M3FN> -> tensor<8xbf16>
+// CHECK-NEXT: return %[[A]], %arg1, %[[C]]
+func.func @widened(%x: tensor<8xf8E5M2>, %y: tensor<8xbf16>) -> (tensor<8xf16>, tensor<8xbf16>, tensor<8xbf16>) {
+  %0 = tile.fp_to_fp %x : tensor<8xf8E5M2> -> tensor<8xf32>
+  %1 = tile.fp_to_fp %0 : tensor<8xf32> -> tensor<8xf16>
+  %2 = tile.fp_to_fp %y : tensor<8xbf16> -> tensor<8xf32>
+  %3 = tile.fp_to_fp %2 : tensor<8xf32> -> tensor<8xbf16>
+  %4 = tile.fp_to_fp %x : tensor<8xf8E5M2> -> tensor<8xf8E4M3FN>
+  %5 = tile.fp_to_fp %4 : tensor<8xf8E4M3FN> -> tensor<8xbf16>
+  return %1, %3, %5 : tensor<8xf16>, tensor<8xbf16>, tensor<8xbf16>
+}
+
 // Nothing is combined where there is one element along the axis; of a tile of one element, `tile.reduce` makes a scalar.
 // CHECK-LABEL: @one
 // CHECK-NEXT: %[[X:.*]] = tile.reshape %arg0 : tensor<4x1x8xf32> -> tensor<4x8xf32>

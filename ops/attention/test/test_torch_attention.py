@@ -94,6 +94,13 @@ def test_any_dimensions_before_heads(world, before):
     assert out.shape == q.shape and world.told[0][1:3] == ((batch * 7, 4, 2, 64, 64), [batch * 5, batch * 7, batch, 5])
 
 
+@pytest.mark.parametrize("before, m, n", [((), 0, 7), ((2,), 0, 7), ((2,), 5, 0), ((2, 3), 5, 0), ((2, 3), 0, 0), ((0,), 5, 7)])
+def test_nothing_to_attend_to(world, before, m, n):
+    q, k = (torch.ones(*before, 2, length, 64, dtype=torch.float16) for length in (m, n))
+    out = tt.attention(q, k, k)
+    assert out.shape == q.shape and not out.any() and world.told == []
+
+
 def test_traced_whole(world):
     from torch._dynamo.testing import CompileCounter
 

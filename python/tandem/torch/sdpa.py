@@ -1,5 +1,6 @@
 """Attention on one rank's GPU: in the place of torch's scaled_dot_product_attention, and of sequences of any lengths; with gradients."""
 
+import math
 from typing import Any
 
 import torch
@@ -98,7 +99,7 @@ def attention(
         if x.shape[:-3] != query.shape[:-3]:
             raise ValueError(f"`attention`: `{name}` has a batch of {tuple(x.shape[:-3])}, `query` of {tuple(query.shape[:-3])}")
     before = query.shape[:-3]
-    query, key, value = (x.reshape(-1, *x.shape[-3:]) for x in (query, key, value))
+    query, key, value = (x.reshape(math.prod(before), *x.shape[-3:]) for x in (query, key, value))
     if query.shape[1] != key.shape[1] and not enable_gqa:
         raise ValueError(f"`attention`: `query` has {query.shape[1]} heads, `key` {key.shape[1]}, which needs `enable_gqa`")
     batch, heads, longest, _ = query.shape

@@ -8,12 +8,12 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from ops.device.exchange import PIECE, anyone, load_slot, send_share, slots_of_share, store_slot
-from ops.device.marks import are_data, arrived, put_marks
+from ops.device.marks import MARK, are_data, arrived, put_marks
 from ops.device.packets import data_of, end_call, make_packet, receive_one
 from ops.device.places import place_of_slot
 from ops.device.routes import is_of_call, place_of, weights_of
 from tandem.libdevice import ffs
-from tandem.simt import __ballot_sync, __shfl_sync_i32, __syncthreads, laneid, ld, num_warps, st_vector, tid
+from tandem.simt import __ballot_sync, __shfl_sync_i32, __syncthreads, laneid, ld, ld_vector, num_warps, st_vector, tid
 
 AT_ONCE = tl.constexpr(4)  # rows that are read at once
 
@@ -69,10 +69,24 @@ def sum_here(h_ptr, place, weight, first, columns, ELEMENTS: tl.constexpr, PIECE
 
 
 @tandem.jit
-def take_sums(share_ptr, header_ptr, epoch, PIECES: tl.constexpr, POLLS: tl.constexpr):
-    """A share of a source's sums; zeros where its header says that it has no route and sends none."""
+def look_at_sums(share_ptr, PIECES: tl.constexpr, LOOKS: tl.constexpr):
+    """What of a share of a source's sums is there already; without LOOKS nothing."""
     slots = slots_of_share(share_ptr, PIECES, False)
-    parts = arrived(slots, POLLS, False)
+    parts = ()
+    for i in tl.static_range(PIECES):
+        part = dl.fill_vector(2, tl.int64, MARK)
+        if LOOKS:
+            part = ld_vector(slots[i], 2, "sys", "relaxed")
+        parts += (part,)
+    return parts
+
+
+@tandem.jit
+def take_sums(parts, share_ptr, header_ptr, epoch, PIECES: tl.constexpr, POLLS: tl.constexpr):
+    """A share of a source's sums, of which `parts` have been seen; zeros where its header says that it has no route and sends none."""
+    slots = slots_of_share(share_ptr, PIECES, False)
+    if not are_data(parts):
+        parts = arrived(slots, POLLS, False)
     sends = True
     if not are_data(parts):
         sends = data_of(receive_one(header_ptr, epoch, POLLS), tl.int32)[1] != 0
@@ -181,14 +195,26 @@ def combine(
     if RECEIVE:
         if not BESIDE and pid == 0:
             await_headers(about_ptr, epoch, RANKS, POLLS)
-        for item in range(begin, m * shares if receives else 0, step):
+        stop = m * shares if receives else 0
+        following = begin // shares
+        next_place, next_weight = place_here(place_ptr, by_ptr, rank * most + following, begin < stop, is_route, TOP_K)
+        next_at = -1
+        if (lane < TOP_K) & (begin < stop):
+            next_at = place_of_slot(following * TOP_K + lane, ids_ptr, placement_ptr, places, placed, TOP_K, COPIES)
+        for item in range(begin, stop, step):
             token = item // shares
             first = item % shares * (32 * PIECES) + lane
-            at = -1
-            if lane < TOP_K:
-                at = place_of_slot(token * TOP_K + lane, ids_ptr, placement_ptr, places, placed, TOP_K, COPIES)
-            owner = tl.where(at >= 0, at // local_experts, -1)
-            place, weight = place_here(place_ptr, by_ptr, rank * most + token, True, is_route, TOP_K)
+            place = next_place
+            weight = next_weight
+            owner = tl.where(next_at >= 0, next_at // local_experts, -1)
+            # What the next share needs to know is under way while this one's rows are, and so is what a lone peer has sent.
+            following = (item + step) // shares
+            next_place, next_weight = place_here(place_ptr, by_ptr, rank * most + following, item + step < stop, is_route, TOP_K)
+            next_at = -1
+            if (lane < TOP_K) & (item + step < stop):
+                next_at = place_of_slot(following * TOP_K + lane, ids_ptr, placement_ptr, places, placed, TOP_K, COPIES)
+            of_item = slots_ptr + item.to(tl.int64) * (PIECES * PIECE)
+            seen = look_at_sums(of_item + (rank + 1) % RANKS * source_stride, PIECES, RANKS == 2)
             mine = sum_here(h_ptr, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED)
             totals = ()
             for i in tl.static_range(PIECES):
@@ -200,8 +226,7 @@ def combine(
                         fresh += (totals[i] + mine[i],)
                     totals = fresh
                 elif anyone(owner == source):
-                    share_ptr = slots_ptr + source * source_stride + item.to(tl.int64) * (PIECES * PIECE)
-                    values = take_sums(share_ptr, about_ptr + 2 * source, epoch, PIECES, POLLS)
+                    values = take_sums(seen, of_item + source * source_stride, about_ptr + 2 * source, epoch, PIECES, POLLS)
                     fresh = ()
                     for i in tl.static_range(PIECES):
                         fresh += (totals[i] + values[i].recast(out_ptr.dtype.element_ty).to(tl.float32),)

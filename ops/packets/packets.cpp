@@ -10,6 +10,9 @@ namespace {
 
 constexpr int kGpuWarps = 16, kSimulatedPrograms = 4, kSimulatedWarps = 4, kLanes = 32, kOfLine = 8;
 constexpr uint8_t kMark = 0xff;
+// Of a program whose launch may begin before the one before it has ended. Programs of larger ones would stand unevenly:
+// several where the ones before have ended first.
+constexpr int64_t kMostEarly = 1024;
 
 }  // namespace
 
@@ -84,7 +87,9 @@ void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, c
   all.insert(
       {{"ELEMENTS", elements}, {"ALIGNED", isAligned}, {"RANKS", int64_t(team_.size())}, {"POLLS", pollsOn(team_)}});
   if (kind_ != Kind::Bits) all.insert({{"FLIGHTS", int64_t(kind_)}});
-  team_.launch(kernel, {.grid = {int(deal.programs), 1, 1}, .numWarps = numWarps_, .stream = stream, .dependent = true},
+  bool early = deal.packetsEach <= kMostEarly;
+  team_.launch(kernel,
+               {.grid = {int(deal.programs), 1, 1}, .numWarps = numWarps_, .stream = stream, .dependent = early},
                arguments, all);
 }
 

@@ -8,7 +8,7 @@ namespace tandem::ops {
 class Packets;
 
 struct ReduceScatterConfig : CollectiveConfig {
-  int64_t packetsBytes = 8 << 20;  // rows of a rank of at most this many bytes travel in packets
+  int64_t packetsBytes = 32 << 20;  // rows of a rank of at most this many bytes travel in packets
 };
 
 // out[rowsOfRank(m), columns] = this rank's rows of the sum of every rank's x[m, columns]. Types and order as

@@ -20,7 +20,8 @@ class TANDEM_API Constants {
  public:
   using Entry = std::pair<std::string, Constant>;
   Constants() = default;
-  Constants(std::initializer_list<Entry> entries) : entries_(entries) {}
+  // Of one name the first value counts.
+  Constants(std::initializer_list<Entry> entries) { insert(entries); }
   // Adds what has no value yet.
   void insert(std::initializer_list<Entry> entries);
   // The value of that name, which is added if it is not there.

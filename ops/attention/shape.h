@@ -57,11 +57,11 @@ struct AttentionCall {
 };
 AttentionCall attentionCall(const AttentionConfig& config, const AttentionTile& tile,
                             const std::vector<int64_t>& numbers);
-// Who has which blocks of a call: of `blocks` of each head and sequence, that go along so many rows.
 // The blocks of a call's rows: of each sequence; with `varlen` of all, as many as ops/device/attention.py's `block_of` has places.
 int64_t blocksAlong(const AttentionConfig& config, const AttentionCall& call, int64_t rows, int64_t each,
                     int64_t block);
 
+// Who has which blocks of a call: of `blocks` of each head and sequence, that go along so many rows.
 struct AttentionGrid {
   std::array<int, 3> programs;
   int64_t

@@ -81,13 +81,18 @@ class Attempts {
   void begin(int blocks) {
     if (begun_.contains(blocks)) return;
     begun_[blocks] =
-        std::async(std::launch::async, [this, blocks] {
-          return *toCubin(blocks == kItsChoice ? std::string(ptx_) : withBlocks(ptx_, blocks), target_, options_);
+        std::async(std::launch::async, [this, blocks]() -> std::optional<Cubin> {
+          try {
+            return toCubin(blocks == kItsChoice ? std::string(ptx_) : withBlocks(ptx_, blocks), target_, options_);
+          } catch (const CompileError&) {
+            return std::nullopt;
+          }
         }).share();
   }
 
-  // Returns the code for so many blocks, which may not have been begun. Throws what `toCubin` throws.
-  const Cubin& result(int blocks) {
+  // Returns the code for so many blocks, which may not have been begun. There is none where an instruction needs more
+  // registers than so many blocks leave.
+  const std::optional<Cubin>& result(int blocks) {
     begin(blocks);
     return begun_.at(blocks).get();
   }
@@ -96,7 +101,7 @@ class Attempts {
   std::string_view ptx_;
   const target::TargetInfo& target_;
   const CubinOptions& options_;
-  std::map<int, std::shared_future<Cubin>> begun_;  // last: the threads use the others, and end first
+  std::map<int, std::shared_future<std::optional<Cubin>>> begun_;  // last: the threads use the others, and end first
 };
 
 }  // namespace
@@ -142,13 +147,14 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
   int blocks = occupancy(*first).blocks;
   // Takes the result if it leaves room for more blocks and spills no more, or next to nothing for twice the blocks, and
   // products stay asynchronous.
-  auto consider = [&](const Cubin& other) {
+  auto consider = [&](const std::optional<Cubin>& other) {
+    if (!other) return;
     constexpr int kNextToNothing = 32;
-    int now = occupancy(out.cubin).blocks, then = occupancy(other).blocks;
-    int spilled = other.spillBytes - out.cubin.spillBytes;
+    int now = occupancy(out.cubin).blocks, then = occupancy(*other).blocks;
+    int spilled = other->spillBytes - out.cubin.spillBytes;
     if (then <= now || spilled > (then >= 2 * now ? kNextToNothing : 0)) return;
-    if (!other.serialised.empty() && first->serialised.empty()) return;
-    out.cubin = other;
+    if (!other->serialised.empty() && first->serialised.empty()) return;
+    out.cubin = *other;
     out.roomyBlocks = blocks;
     if (blocks) out.roomy = first;
   };
@@ -160,8 +166,8 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
   if (out.roomyBlocks) attempts.begin(now.blocks);
   if (now.blocks && now.blocks < kMostBlocks && areFew(now, target, block)) consider(attempts.result(now.blocks + 1));
   if (out.roomyBlocks && occupancy(out.cubin).blocks == now.blocks) {
-    const Cubin& spent = attempts.result(now.blocks);
-    if (occupancy(spent).blocks == now.blocks && spent.spillBytes <= out.cubin.spillBytes) out.cubin = spent;
+    const std::optional<Cubin>& spent = attempts.result(now.blocks);
+    if (spent && occupancy(*spent).blocks == now.blocks && spent->spillBytes <= out.cubin.spillBytes) out.cubin = *spent;
   }
   return out;
 }

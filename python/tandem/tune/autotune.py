@@ -267,9 +267,12 @@ class Autotuner(_Wrapper):
             return None
         try:
             compiled = self._warmup_of(config, args, kwargs)
+        except (OutOfResources, CompileError):
+            return None
+        try:
             sizes = grid_sizes(kwargs["grid"], {**self.nargs, **kwargs}, config.all_kwargs())
-        except Exception:
-            return None  # the launch itself will say what is wrong with it
+        except KeyError:  # of what only the launch knows, such as the constants of heuristics
+            return None
         return (compiled.asm["ptx"], compiled.info["threads"], compiled.shared, sizes) if isinstance(compiled, CompiledKernel) else None
 
     def prune_configs(self, kwargs):

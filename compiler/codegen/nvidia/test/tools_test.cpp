@@ -171,6 +171,18 @@ echo "ptxas info    : Used $used registers")");
   EXPECT_EQ(code->roomyBlocks, 1);
 }
 
+TEST_F(Occupying, OneBlockMoreNeedNotLeaveRegistersForEachInstruction) {
+  std::string ptxas = script(folder_, "ptxas", R"(
+while [ "$1" != -o ]; do shift; done
+case $(sed -n 's/^.minnctapersm //p' "$3") in 1|"") ;; *) echo "Insufficient registers"; exit 255;; esac
+echo code > "$2"
+echo "ptxas info    : Used 160 registers")");
+  std::optional<Assembled> code = codegen::assemble(".entry k()\n.reqntid 256, 1, 1\n{\n}\n", hopper(),
+                                                    BlockNeeds{256, 0}, {.paths = {.ptxas = ptxas}});
+  EXPECT_EQ(code->cubin.registers, 160);
+  EXPECT_FALSE(code->roomy);
+}
+
 TEST_F(Occupying, OneBlockMoreIsMadeRoomFor) {
   EXPECT_EQ(assembled(160, 157, {256, 0})->cubin.registers, 128) << "two blocks of 256 threads";
   EXPECT_EQ(assembled(240, 200, {128, 0})->cubin.registers, 168) << "three blocks of 128 threads";

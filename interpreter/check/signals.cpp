@@ -98,7 +98,13 @@ bool Checker::addsBlindly(const MemoryAccess& a) {
 
 void Checker::remember(SyncPlace& place, const MemoryAccess& a, uint64_t old, uint64_t now) {
   remembered_ -= place.remembered();
-  place.wrote(lastStrong_, old, now, a.kind == AccessKind::Atomic && !a.isSignal, addsBlindly(a));
+  bool adds = addsBlindly(a);
+  place.wrote(lastStrong_, old, now, a.kind == AccessKind::Atomic && !a.isSignal, adds);
+  if (adds && !place.looks.empty()) {
+    Clock known;
+    place.eachRelease(place.newest(), [&](uint64_t, const Release& r) { r.addTo(known); });
+    place.comesBehindLooks([&](const Stamp& look) { return actors_.covers(known, look, look.part); });
+  }
   if (remembered_ + place.remembered() > m_.options.updatesKept && place.remembered() > 1) place.forgetHalf();
   remembered_ += place.remembered();
 }

@@ -13,7 +13,7 @@ void SyncPlace::wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads, b
   if (newest() == before_) initial_ = old;
   value_ = now;
   bool isLook = reads && old == now && isAcquired();
-  updates_.push_back({by, now, std::max(chain_, firstRelease_), endOfReleases(), adds});
+  updates_.push_back({by, now, std::max(chain_, firstRelease_), endOfReleases(), adds, 0});
   auto [author, isNew] = authorOf_.try_emplace({by.actor, by.part});
   if (isNew)
     author->second = authors_.insert(authors_.begin(), {by.actor, by.part, {}});

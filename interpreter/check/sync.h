@@ -55,7 +55,8 @@ struct Release {
 struct UpdatePoint {
   Stamp by;
   uint64_t value = 0, chain = 0, end = 0;
-  bool adds = false;  // and its author knows nothing of the value before
+  bool adds = false;  // whatever the value before is
+  uint64_t seen = 0;  // of one that `adds`: its author knows of a look at this one, so it comes behind it
 };
 
 // A look acquires releases [begin, end) of a place; `number` is the update that it must have seen.
@@ -83,6 +84,7 @@ class SyncPlace {
     bool waited = false;
     uint64_t end = 0;       // of the releases that were there
     uint64_t allKnown = 0;  // it comes after all updates up to this one
+    uint64_t certain = 0;   // it has seen all updates up to this one in whatever order adds have come
   };
   // The end of the releases that a reader has been through; `all`: it has got everything that they carry.
   struct Taken {
@@ -155,11 +157,20 @@ class SyncPlace {
   }
   // Called after a strong write; `reads`: by an atomic, which has seen the value before.
   void wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads, bool adds);
-  // No older value is left for this thread to see.
-  void sees(const Stamp& by, uint64_t number, bool waited) {
+  // No older value is left for this thread to see. `spared`: the first release that it may have done without, if any.
+  void sees(const Stamp& by, uint64_t number, bool waited, std::optional<uint64_t> spared = {}) {
+    uint64_t certain = number;
+    while (spared && update(certain) && update(certain)->end > *spared) --certain;
     Look& look = looks[{by.actor, by.part}];
-    look = {by, number, waited, endOfReleases(), look.allKnown};
+    look = {by, number, waited, endOfReleases(), look.allKnown, std::max(look.certain, certain)};
     comesAfter(by, number);
+  }
+  // The newest update comes behind what looks have seen that its author knows of. `knows(stamp)`.
+  template <class Knows>
+  void comesBehindLooks(Knows knows) {
+    uint64_t& seen = updates_.back().seen;
+    for (const auto& [reader, look] : looks)
+      if (look.certain > seen && knows(look.by)) seen = look.certain;
   }
   bool isAcquired() const { return lastSeen_ == newest(); }
   const Stamp& seenBy() const { return seenBy_; }

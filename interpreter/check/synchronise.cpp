@@ -194,12 +194,17 @@ Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place,
     });
   for (uint64_t n = first; n <= last; ++n) {
     if (isKnown(n)) continue;
-    const Stamp& by = place.update(n)->by;
+    std::vector<Stamp> behind{place.update(n)->by};  // it and those that may follow it
     uint64_t value = place.valueOf(first - 1);
     Clock certain;
     for (uint64_t other = first; other <= place.newest(); ++other) {
-      bool mayFollow = other > n && (!isFull[other - first] || actors_.covers(carried[other - first], by, by.part));
-      if (other == n || mayFollow) continue;
+      if (other == n) continue;
+      const UpdatePoint& u = *place.update(other);
+      auto knows = [&](const Stamp& s) { return actors_.covers(carried[other - first], s, s.part); };
+      if (other > n && (!isFull[other - first] || u.seen >= n || std::ranges::any_of(behind, knows))) {
+        behind.push_back(u.by);
+        continue;
+      }
       value += place.valueOf(other) - place.valueOf(other - 1);
       certain.join(carried[other - first]);
     }
@@ -265,7 +270,8 @@ void Checker::acquireAwaited(const MemoryAccess& a, bool valueUsed, const std::f
     acquired = place->firstFrom(known, ends).value_or(acquired);
     spared = sparedBy(a, *place, acquired.number, ends);
   }
-  place->sees(stampOf(a, viewOf(a)), acquired.number, true);
+  place->sees(stampOf(a, viewOf(a)), acquired.number, true,
+              spared.empty() ? std::nullopt : std::optional(spared.begin()->first));
   acquire(a, *place, acquired, spared);
   learnUpdate(a, *place, acquired.number);
 }

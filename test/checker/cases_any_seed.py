@@ -5,7 +5,7 @@ import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
 from case import pair
-from tandem.simt import atomic_cas, st, tid
+from tandem.simt import atomic_cas, ld, st, tid
 
 N = 32
 
@@ -74,6 +74,34 @@ def count_by_atomics(x_ptr, y_ptr, count_ptr, N: tl.constexpr, FIXED: tl.constex
 @pair("race", None, ranks=(2,))
 def the_others_arrival(team, fixed):
     count_by_atomics[(1,)](data(team, count=2 * N), data(team, "y"), team.zeros(1, "int32", name="count"), N, fixed)
+
+
+@tandem.jit
+def add_in_turn(x_ptr, y_ptr, count_ptr, N: tl.constexpr, NOTIFY: tl.constexpr, FIXED: tl.constexpr):
+    """Rank 1 looks for rank 0's arrival before its own, if only relaxed: then the first of the two is rank 0's."""
+    o = tl.arange(0, N)
+    rank = dl.rank()
+    count = dl.symm_at(count_ptr, 2)
+    if rank == 2:
+        while ld(count_ptr, scope="sys", semantic="acquire") < 1:
+            pass
+        tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- an_add_without_a_look
+    else:
+        if rank == 0:
+            tl.store(dl.symm_at(x_ptr, 2) + o, 1)  # <-- an_add_without_a_look
+        elif FIXED:
+            while ld(count, scope="sys", semantic="relaxed") < 1:
+                pass
+        if NOTIFY:
+            dl.notify(count_ptr, 2, signal=1, sig_op="add", comm_scope="intra_node")
+        else:
+            tl.atomic_add(count, 1, sem="release", scope="sys")
+
+
+@pair("race", None, ranks=(3,))
+def an_add_without_a_look(team, fixed):
+    add_in_turn[(1,)](data(team), data(team, "y"), team.zeros(1, "int32", name="count"), N, False, fixed)
+    add_in_turn[(1,)](data(team), data(team, "y"), flags(team, 1, "count"), N, True, fixed)
 
 
 @tandem.jit

@@ -192,11 +192,7 @@ int World::createTeam(const std::vector<int>& members) {
 
 StreamId World::createStream(int rank) {
   auto& streams = impl_->ranks[size_t(rank)].streams;
-  auto s = std::make_unique<Stream>();
-  s->isStream = true;
-  s->rank = rank;
-  s->id = StreamId(streams.size());
-  streams.push_back(std::move(s));
+  streams.push_back(impl_->makeStream(rank, StreamId(streams.size())));
   return streams.back()->id;
 }
 

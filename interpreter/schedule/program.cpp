@@ -32,7 +32,7 @@ bool World::Impl::startGrid(Stream& s) {
   ++m.counters.launches;
   if (m.observer) m.observer->gridStarts(s);
   s.grid = std::move(grid);
-  if (s.grid->behind && m.observer) m.observer->records(s, s.grid->behind->began);
+  if (m.observer) m.observer->records(s, s.began);
   if (count == 0) return false;
   ranks[size_t(s.rank)].starting.push_back(s.grid.get());
   m.block(s, Blocked::No);

@@ -17,10 +17,7 @@ World::Impl::Impl(const WorldOptions& options) : m(options) {
   for (int r = 0; r < options.rankCount; ++r) {
     for (int s = options.slotsPerRank - 1; s >= 0; --s) ranks[size_t(r)].freeSlots.push_back(s);
     ranks[size_t(r)].slotClockNs.assign(size_t(options.slotsPerRank), 0);
-    auto stream = std::make_unique<Stream>();
-    stream->isStream = true;
-    stream->rank = r;
-    ranks[size_t(r)].streams.push_back(std::move(stream));
+    ranks[size_t(r)].streams.push_back(makeStream(r, 0));
   }
 }
 

@@ -59,6 +59,7 @@ struct World::Impl {
   // --- streams (stream.cpp) ---
   void enqueue(int rank, StreamId stream, StreamItem item);
   void enqueue(Stream& s, StreamItem item);
+  std::unique_ptr<Stream> makeStream(int rank, StreamId id);
   bool startsEarly(Stream& s, StreamItem& item);
   void turnOfStream(Stream& s);
   Accessor accessorOf(Stream& s, const char* what);

@@ -44,6 +44,16 @@ Accessor World::Impl::accessorOf(Stream& s, const char* what) {
   return who;
 }
 
+std::unique_ptr<Stream> World::Impl::makeStream(int rank, StreamId id) {
+  auto made = std::make_unique<Stream>();
+  made->isStream = true;
+  made->rank = rank;
+  made->id = id;
+  made->began = events.size();
+  events.emplace_back();
+  return made;
+}
+
 void World::Impl::enqueue(int rank, StreamId stream, StreamItem item) {
   Stream& s = *ranks[size_t(rank)].streams[stream];
   if (!startsEarly(s, item)) enqueue(s, std::move(item));
@@ -51,6 +61,8 @@ void World::Impl::enqueue(int rank, StreamId stream, StreamItem item) {
 
 void World::Impl::enqueue(Stream& s, StreamItem item) {
   item.hostLocation = ranks[size_t(s.rank)].hostLocation;
+  s.last = item.kind;
+  s.lastEvent = item.event;
   s.items.push_back(std::move(item));
   if (m.observer) m.observer->enqueued(s);
   if (s.items.size() == 1) m.makeRunnable(s);
@@ -58,42 +70,37 @@ void World::Impl::enqueue(Stream& s, StreamItem item) {
 
 constexpr size_t kBeside = 4;  // streams beside one: no more of its launches start early at once
 
-// The stream that has the launch before the next item: this one, or one beside it. Null: something else lies between, or
-// that launch has ended.
+// The stream that has, or had, the launch before the next item: this one, or one beside it. Null: something else lies
+// between.
 static Stream* streamOfLast(Stream& s) {
-  if (s.items.empty()) return nullptr;
-  const StreamItem& last = s.items.back();
-  if (last.kind == ItemKind::Launch) return &s;
-  if (!s.early || last.kind != ItemKind::WaitEvent || last.event != s.lastEarly) return nullptr;
-  Stream& beside = *s.beside[(s.early - 1) % kBeside];
-  return beside.items.size() > 1 ? &beside : nullptr;
+  if (s.last == ItemKind::Launch) return &s;
+  if (s.last != ItemKind::WaitEvent || !s.early || s.lastEvent != s.lastEarly) return nullptr;
+  return s.beside[(s.early - 1) % kBeside].get();
 }
 
 // On a stream beside this one, which waits for it.
 bool World::Impl::startsEarly(Stream& s, StreamItem& item) {
   Stream* holder = item.launch.dependent ? streamOfLast(s) : nullptr;
   if (!holder) return false;
-  StreamItem& last = *std::find_if(holder->items.rbegin(), holder->items.rend(),
-                                   [](const StreamItem& i) { return i.kind == ItemKind::Launch; });
-  auto early = std::make_shared<Early>();
-  for (EventId* event : {&early->began, &early->end}) {
-    *event = events.size();
-    events.emplace_back();
-  }
-  last.behind = item.before = early;
-  if (Grid* g = &last == &holder->items.front() ? holder->grid.get() : nullptr) {
-    g->behind = early;
-    if (m.observer) m.observer->records(*holder, early->began);
-    letDependentsGo(m, *g);
+  auto last = std::find_if(holder->items.rbegin(), holder->items.rend(),
+                           [](const StreamItem& i) { return i.kind == ItemKind::Launch; });
+  auto early = item.before = std::make_shared<Early>();
+  early->began = holder->began;
+  early->end = events.size();
+  events.emplace_back();
+  if (last == holder->items.rend()) {  // it has ended, which the host need not have known
+    if (m.observer) m.observer->records(*holder, early->end);
+    early->ended = true;
+    early->endNs = holder->clockNs;
+  } else {
+    last->behind = early;
+    if (Grid* g = &*last == &holder->items.front() ? holder->grid.get() : nullptr) {
+      g->behind = early;
+      letDependentsGo(m, *g);
+    }
   }
   size_t turn = s.early++ % kBeside;
-  if (turn == s.beside.size()) {
-    auto made = std::make_unique<Stream>();
-    made->isStream = true;
-    made->rank = s.rank;
-    made->id = s.id;
-    s.beside.push_back(std::move(made));
-  }
+  if (turn == s.beside.size()) s.beside.push_back(makeStream(s.rank, s.id));
   EventId done = s.lastEarly = events.size();
   events.emplace_back();
   enqueue(*s.beside[turn], {.kind = ItemKind::WaitEarly, .before = early});

@@ -1,6 +1,7 @@
 // Streams and grids: the work that a rank's host has queued, and how much of a launch has run.
 #pragma once
 #include "interpreter/vm/machine.h"
+#include <optional>
 
 namespace tandem::interpreter {
 
@@ -70,6 +71,9 @@ struct Stream : Task {
   std::vector<std::unique_ptr<Stream>> beside;  // where launches that may start early run, in turn
   size_t early = 0;                             // the number of these launches
   EventId lastEarly = 0;                        // behind the last of them
+  EventId began = 0;                            // the last launch here, as the observer knows it
+  std::optional<ItemKind> last;                 // of all items that it has been given
+  EventId lastEvent = 0;                        // of that item
   int64_t itemBeganNs = -1;
   uint32_t hostLocation = kNoLocation;  // of the item that has its turn
 };

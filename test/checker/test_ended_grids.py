@@ -1,5 +1,6 @@
 """Accesses of a kernel's programs are known to later work of its stream, however many there were and whatever the stream does between."""
 
+import numpy as np
 import pytest
 import tandem
 import tandem.dist as dl
@@ -56,3 +57,38 @@ def test_bulk_stores_of_a_kernel_on_another_stream():
         assert tandem.launch(main, ranks=2, seed=seed, args=(True,), check=True).reports == []
         with pytest.raises(tandem.SimulationError, match="error: race:"):
             tandem.launch(main, ranks=2, seed=seed, args=(False,), check=True)
+
+
+@tandem.jit
+def ends_soon(x_ptr):
+    tl.store(x_ptr + tl.program_id(0), 1)
+
+
+@tandem.jit
+def depends(x_ptr, y_ptr, WAITS: tl.constexpr):
+    if WAITS:
+        tl.extra.cuda.gdc_wait()
+    o = tl.arange(0, 4)
+    tl.store(y_ptr + o, tl.load(x_ptr + o))
+
+
+@pytest.mark.parametrize("enough", [None, "its wait", "the host's"])
+def test_a_dependent_launch_behind_one_that_has_ended(enough):
+    """That the launch before has ended when it is queued is chance, unless the host has waited for that."""
+
+    def main(team):
+        x, y, other = team.zeros(4, "int32", name="x"), team.zeros(4, "int32"), team.new_stream()
+        to, ones = team.local_empty((4,), "int32"), team.local_from_array(np.ones(4, np.int32))
+        ends_soon[(4,)](x)
+        other.copy(to, ones)
+        other.synchronize()
+        if enough == "the host's":
+            team.stream.synchronize()
+        depends[(1,)](x, y, enough == "its wait", launch_pdl=True)
+
+    for seed in range(16):
+        if enough:
+            assert tandem.launch(main, ranks=1, seed=seed, check=True).reports == []
+        else:
+            with pytest.raises(tandem.SimulationError, match="error: race:"):
+                tandem.launch(main, ranks=1, seed=seed, check=True)

@@ -302,9 +302,10 @@ for k, (M, N) in enumerate([*SHAPES, (1, 4096), (64, 128), (16, 2048)]):
         for w, warps in enumerate(WARPS):
             dtype, source = ("fp32", "int32", "fp64")[(k + w) % 3], FROMS[(k + axis + w) % 3]
             outer, inner = ((3, 2), (1, 5), (2, 1))[(k + w + axis) % 3]
-            make = lambda rng, M=M, N=N, d=dtype, t=outer * inner, c=N if axis == 0 else M, s=(outer, inner): [
-                rng.integers(-50, 50, t * M * N).astype(np.int32) if d == "int32" else normal(rng, t * M * N, d),
-                poisoned(2 * c + t + 1, d),
+            count, steps = N if axis == 0 else M, outer * inner
+            make = lambda rng, n=steps * M * N, o=2 * count + steps + 1, d=dtype, s=(outer, inner): [
+                rng.integers(-50, 50, n).astype(np.int32) if d == "int32" else normal(rng, n, d),
+                poisoned(o, d),
                 *s,
             ]
             tolerance = {"fp32": 3e-6, "fp64": 1e-13}.get(dtype, 0)

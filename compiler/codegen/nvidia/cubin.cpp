@@ -167,7 +167,8 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
   if (now.blocks && now.blocks < kMostBlocks && areFew(now, target, block)) consider(attempts.result(now.blocks + 1));
   if (out.roomyBlocks && occupancy(out.cubin).blocks == now.blocks) {
     const std::optional<Cubin>& spent = attempts.result(now.blocks);
-    if (spent && occupancy(*spent).blocks == now.blocks && spent->spillBytes <= out.cubin.spillBytes) out.cubin = *spent;
+    if (spent && occupancy(*spent).blocks == now.blocks && spent->spillBytes <= out.cubin.spillBytes)
+      out.cubin = *spent;
   }
   return out;
 }

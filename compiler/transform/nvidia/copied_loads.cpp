@@ -7,6 +7,7 @@
 #include "compiler/transform/gpu/pointer_form.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/row_end.h"
+#include <limits>
 #include <llvm/Support/FormatVariadic.h>
 
 namespace tandem::transform::nvidia {
@@ -66,6 +67,8 @@ class LoadChoice {
     llvm::erase_if(chosen.loads, [&](const CopiedLoad& c) { return needed.contains(c.load); });
     for (Operation* op : needed)
       if (isa<tile::LoadOp>(op)) reasons_[op] = {"addresses of other loads need it", ""};
+    // Each load's address is small enough; of all together none may be left out.
+    most_ = std::numeric_limits<size_t>::max();
     for (const CopiedLoad& c : chosen.loads) collectAddress(c, chosen.slice);
     return chosen;
   }
@@ -122,7 +125,7 @@ class LoadChoice {
       return fail({"its address depends on what " + remark::lineOf(op) +
                        " reads in the same iteration, which the loop may change",
                    ""});
-    if (slice.ops.size() >= kMaxSlice) return fail({"its address takes too many operations to compute it twice", ""});
+    if (slice.ops.size() >= most_) return fail({"its address takes too many operations to compute it twice", ""});
     return slice.ops.insert(op) && llvm::all_of(op->getOperands(), [&](Value v) { return collect(v, slice); });
   }
 
@@ -135,7 +138,8 @@ class LoadChoice {
   scf::ForOp loop_;
   func::FuncOp kernel_;
   Reasons& reasons_;
-  remark::Reason why_;  // of the last that failed
+  size_t most_ = kMaxSlice;  // operations of a slice
+  remark::Reason why_;       // of the last that failed
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ class TANDEM_API Constants {
  public:
   using Entry = std::pair<std::string, Constant>;
   Constants() = default;
-  // Of one name the first value counts.
+  // The first value counts where a name comes twice.
   Constants(std::initializer_list<Entry> entries) { insert(entries); }
   // Adds what has no value yet.
   void insert(std::initializer_list<Entry> entries);

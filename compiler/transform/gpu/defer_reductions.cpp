@@ -203,7 +203,7 @@ class Deferral {
     return shape;
   }
 
-  // What each thread makes of its own elements.
+  // Each thread folds its own elements; the result has one place for each of its shares.
   static Value alone(tile::ReduceOp fold, const Axis& of, OpBuilder& b) {
     Value parts = sourceOf(fold);
     auto dims = runs(tgpu::layoutOf(parts), fold.getAxis(), of);

@@ -144,8 +144,8 @@ def DeferReductions : KernelPass<"defer-reductions"> {
   let summary = "carry what each thread has of a fold, and fold that behind the loop";
   let description = [{
     `total += sum(x)`, whose value nobody looks at in the loop, is carried as a tile of as many totals as threads have shares of `x` along
-    the axis: in the loop threads exchange nothing and meet at no barrier. The same for the largest, the smallest and whatever else is
-    associative. A fold is left as it is where a thread would carry more than 16 words of it, and in loops of
+    the axis: in the loop threads exchange nothing and meet at no barrier. The largest and the smallest are carried so, too, and the
+    `and` and the `or` of bits. A fold is left as it is where a thread would carry more than 16 words of it, and in loops of
     products, which have no registers to spare. Layouts must be known.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tandem::tgpu::TgpuDialect"];

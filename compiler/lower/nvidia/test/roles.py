@@ -23,7 +23,7 @@
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32' | FileCheck %s --check-prefix=BESIDE
 # Without asynchronous products ptxas weighs registers against blocks: told that one block is enough, it takes twice as many.
 # RUN: tandemc %s:plain --emit=ptx --signature '*fp32:16' | FileCheck %s --check-prefix=NONE
-# Where no roles divide registers, the assembler may find some for one block more, unless the products leave it none.
+# The assembler may find registers for one block more where no roles divide them, unless the products leave it none.
 # RUN: tandemc %s:gathered --emit=ptx --num-warps 4 --num-stages 3 --constexpr 'BM=64, BN=128' \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *i32, i32:16' | FileCheck %s --check-prefixes=OPEN,SHORT
 # RUN: tandemc %s:gathered --emit=ptx --num-warps 8 --num-stages 4 --constexpr 'BM=128, BN=256' \

@@ -1,4 +1,4 @@
-# What threads have of a fold is carried, and folded behind the loop.
+# The loop carries what each thread has of a fold; behind it the threads fold that together.
 # RUN: tandemc %s:row --emit=layouts --target sm_90a --signature '*fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=ROW
 # RUN: tandemc %s:row --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=PTX
 # RUN: tandemc %s:columns --emit=layouts --target sm_90a --signature '*fp32:16, *fp32:16, i32' | FileCheck %s --check-prefix=COLUMNS

@@ -256,3 +256,46 @@ def test_functions_under_constexpr():
     o = np.zeros(16, np.int32)
     constants_of_functions[(1,)](o, 5, 8)
     assert (o == 21).all() and doubled(3) == 6
+
+
+@triton.jit
+def skipping(x, o, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    acc = tl.zeros([N], tl.float32)
+    kept = 0
+    row = n
+    for k in range(n):
+        t = k
+        if k % 5 == 0:
+            t = 0.5  # of another type than behind the loop's `if`
+            kept += 100
+            continue
+        elif k > 7:
+            if k % 2:
+                acc += t
+                continue
+            kept += 10
+        acc += tl.load(x + t * N + i)
+        kept += 1
+    while row > 0:
+        row -= 1
+        for j in tl.static_range(3):
+            if row % 3 == j:
+                continue
+            acc -= j
+        if row == 2:
+            continue
+        kept += row
+    tl.store(o + i, acc + kept)
+
+
+def test_continue_goes_on_with_the_next_iteration():
+    n, width = 13, 4
+    x = np.random.default_rng(0).standard_normal((n, width)).astype(np.float32)
+    o = np.zeros(width, np.float32)
+    skipping[(1,)](x, o, n, width)
+    rows = [k for k in range(n) if k % 5 and (k <= 7 or k % 2 == 0)]
+    want = sum(x[k] for k in rows) + sum(k for k in range(8, n) if k % 2 and k % 5)
+    want = want - sum(3 - r % 3 for r in range(n))
+    want = want + 100 * len(range(0, n, 5)) + 10 * sum(k > 7 for k in rows) + len(rows) + sum(range(n)) - 2
+    np.testing.assert_allclose(o, want, rtol=1e-5)

@@ -104,6 +104,13 @@ bool containsReturn(const ast::Body& body) {
   return found;
 }
 
+bool containsContinue(const ast::Body& body) {
+  return std::any_of(body.begin(), body.end(), [](const ast::StmtPtr& s) {
+    if (s->kind == StmtKind::Continue) return true;
+    return s->kind == StmtKind::If && (containsContinue(s->body) || containsContinue(s->orElse));
+  });
+}
+
 bool isElementIndex(const Expr& index) {
   if (index.kind == ExprKind::Tuple)
     return std::all_of(index.children.begin(), index.children.end(),

@@ -11,6 +11,8 @@ std::set<std::string> assignedNames(const ast::Stmt& s);
 // Every name that the statement mentions.
 std::set<std::string> mentionedNames(const ast::Stmt& s);
 bool containsReturn(const ast::Body& body);
+// Returns true if a `continue` of the loop that `body` stands in is there: those of loops inside are their own.
+bool containsContinue(const ast::Body& body);
 // Names `n` in `n[scalar]` and, of those, in `n[scalar] = ...`.
 struct ElementAccesses {
   std::set<std::string> accessed, written;

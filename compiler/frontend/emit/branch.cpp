@@ -17,12 +17,13 @@ Flow Emitter::emitIf(const Stmt& s, const Rest* rest) {
     condition = semantic::condition(cx, test).value;
   }
   if (containsReturn(s.body) || containsReturn(s.orElse)) return emitReturningIf(s, condition, rest);
-  emitDynamicIf(s, condition);
-  return Flow::Falls;
+  bool continues = frame_->inLoop && (containsContinue(s.body) || containsContinue(s.orElse));
+  emitDynamicIf(s, condition, continues ? rest : nullptr);
+  return continues ? Flow::Continued : Flow::Falls;
 }
 
 Emitter::Branch Emitter::emitBranch(const char* name, mlir::Block* block, const Locals& before, const ast::Body& body,
-                                    const Rest* rest, bool thenReturns) {
+                                    const Rest* rest, bool thenEnds) {
   Branch branch;
   branch.name = name;
   branch.block = block;
@@ -31,24 +32,28 @@ Emitter::Branch Emitter::emitBranch(const char* name, mlir::Block* block, const 
   frame_->locals = cloneLocals(before, branch.clones);
   frame_->returned = None{};
   Flow flow = emitBody(body, 0, rest);
-  if (thenReturns && flow == Flow::Falls) branch.fellOff = emitRest(rest) == Flow::Falls;
+  if (thenEnds && flow == Flow::Falls) branch.fellOff = emitRest(rest) == Flow::Falls;
   branch.locals = std::move(frame_->locals);
   branch.returned = std::move(frame_->returned);
   return branch;
 }
 
-void Emitter::emitDynamicIf(const Stmt& s, mlir::Value condition) {
+// With `rest`, a branch that does not continue goes on to the end of the loop's body.
+void Emitter::emitDynamicIf(const Stmt& s, mlir::Value condition, const Rest* rest) {
   Locals before = std::move(frame_->locals);
   auto empty = mlir::scf::IfOp::create(cx.builder, cx.loc(), mlir::TypeRange{}, condition, true, true);
-  Branch thenBranch = emitBranch("`if`", empty.thenBlock(), before, s.body, nullptr, false);
-  Branch elseBranch = emitBranch("`else`", empty.elseBlock(), before, s.orElse, nullptr, false);
+  Branch thenBranch = emitBranch("`if`", empty.thenBlock(), before, s.body, rest, rest != nullptr);
+  Branch elseBranch = emitBranch("`else`", empty.elseBlock(), before, s.orElse, rest, rest != nullptr);
   frame_->locals = before;
   Merged merged;
   mergeObjects(before, thenBranch, elseBranch, merged);
   std::set<std::string> names;
   for (const auto& [name, local] : thenBranch.locals) names.insert(name);
   for (const auto& [name, local] : elseBranch.locals) names.insert(name);
-  for (const std::string& name : names) mergeName(name, before, thenBranch, elseBranch, merged);
+  // At the end of a loop's body only what it carries counts.
+  auto isNeeded = [&](const std::string& name) { return !rest || !frame_->carried || frame_->carried->contains(name); };
+  for (const std::string& name : names)
+    if (isNeeded(name)) mergeName(name, before, thenBranch, elseBranch, merged);
   mlir::Operation* done = finishIf(empty, merged);
   std::vector<mlir::Value> results(done->result_begin(), done->result_end());
   const mlir::Value* from = results.data();

@@ -18,10 +18,14 @@ struct Frame {
   bool constant = false;      // Python's own evaluation: loops run, numbers stay numbers
   bool keepsNumbers = false;  // `__init__` of an aggregate: numbers become tensors only where the field says so
   const char* blocksReturn = nullptr;  // the construct that a `return` cannot leave
+  bool inLoop = false;                 // a `continue` goes on with a loop's next iteration
+  // The variables that this loop carries, and where they are assigned before it. Null where the loop is unrolled.
+  const std::map<std::string, SourceRange>* carried = nullptr;
   const Frame* caller = nullptr;
 };
 
-// Says if control goes on after a statement.
+// Says if control goes on after a statement. `Continued` also follows an `if` that has emitted all the rest of a loop's
+// body, since one of its branches continues.
 enum class Flow : uint8_t { Falls, Returned, Broke, Continued };
 
 // The statements that follow the ones being emitted, innermost first.
@@ -171,12 +175,12 @@ class Emitter {
     Locals locals;
     Clones clones;
     Value returned;
-    bool fellOff = false;  // the end of the function was reached without a `return`
+    bool fellOff = false;  // the end of the function or of the loop's body was reached
   };
-  void emitDynamicIf(const ast::Stmt& s, mlir::Value condition);
+  void emitDynamicIf(const ast::Stmt& s, mlir::Value condition, const Rest* rest = nullptr);
   Flow emitReturningIf(const ast::Stmt& s, mlir::Value condition, const Rest* rest);
   Branch emitBranch(const char* name, mlir::Block* block, const Locals& before, const ast::Body& body, const Rest* rest,
-                    bool thenReturns);
+                    bool thenEnds);
   struct Merged {
     std::vector<mlir::Value> thenValues, elseValues;
     // changed in place; with the pattern of the result

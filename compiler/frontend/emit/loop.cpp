@@ -8,16 +8,24 @@ using ast::Stmt;
 
 namespace {
 
-// Names the statement that a `return` cannot leave, while in scope.
-class ReturnBlock {
+// A loop's body while in scope: a `return` cannot leave it, a `continue` goes to its end.
+class InLoop {
  public:
-  ReturnBlock(Frame& frame, const char* what) : frame_(frame), saved_(frame.blocksReturn) { frame.blocksReturn = what; }
-  ~ReturnBlock() { frame_.blocksReturn = saved_; }
-  ReturnBlock(const ReturnBlock&) = delete;
+  InLoop(Frame& frame, const char* what, const std::map<std::string, SourceRange>* carried)
+      : frame_(frame), blocksReturn_(std::exchange(frame.blocksReturn, what)),
+        inLoop_(std::exchange(frame.inLoop, true)), carried_(std::exchange(frame.carried, carried)) {}
+  ~InLoop() {
+    frame_.blocksReturn = blocksReturn_;
+    frame_.inLoop = inLoop_;
+    frame_.carried = carried_;
+  }
+  InLoop(const InLoop&) = delete;
 
  private:
   Frame& frame_;
-  const char* saved_;
+  const char* blocksReturn_;
+  bool inLoop_;
+  const std::map<std::string, SourceRange>* carried_;
 };
 
 Tensor integerBound(Context& cx, const Value& v, const char* what) {
@@ -75,7 +83,7 @@ void Emitter::emitFor(const Stmt& s) {
 }
 
 void Emitter::emitUnrolledLoop(const Stmt& s, const Positional& values) {
-  ReturnBlock block(*frame_, "a `for` loop");
+  InLoop body(*frame_, "a `for` loop", nullptr);
   for (const Value& v : values) {
     if (s.exprs[0]->kind == ast::ExprKind::Name)
       frame_->locals[s.exprs[0]->text] = {v, s.exprs[0]->range, true, false};
@@ -106,7 +114,7 @@ void Emitter::emitRangeLoop(const Stmt& s, const RangeValue& range) {
     frame_->locals[target.text] = {variableAt(cx, bounds, index), target.range, false, false};
   }
   {
-    ReturnBlock block(*frame_, "a `for` loop");
+    InLoop body(*frame_, "a `for` loop", &vars.definedAt);
     emitBody(s.body, 0, nullptr);
   }
   std::vector<mlir::Value> yielded = collectLoop(vars);
@@ -159,7 +167,7 @@ void Emitter::emitWhile(const Stmt& s) {
   }
   enter(loop.getAfter());
   {
-    ReturnBlock block(*frame_, "a `while` loop");
+    InLoop body(*frame_, "a `while` loop", &vars.definedAt);
     emitBody(s.body, 0, nullptr);
   }
   keepLoop();

@@ -40,10 +40,11 @@ void Emitter::emitSimtRegion(const ast::Stmt& s) {
     mlir::Value count = simt::NtidOp::create(builder, cx.loc(), builder.getI32Type(), 0u);
     assign(*s.items[0].target, makeTuple({Value(Tensor{tid, type}), Value(Tensor{count, type})}));
   }
-  const char* outer = frame_->blocksReturn;
-  frame_->blocksReturn = "a `simt_exec_region`";
+  const char* blocksReturn = std::exchange(frame_->blocksReturn, "a `simt_exec_region`");
+  bool inLoop = std::exchange(frame_->inLoop, false);
   emitBody(s.body, 0, nullptr);
-  frame_->blocksReturn = outer;
+  frame_->blocksReturn = blocksReturn;
+  frame_->inLoop = inLoop;
   simt::BarrierOp::create(builder, cx.loc());
   for (auto& [name, local] : tiles) {
     const Tensor tile = local.value.as<Tensor>();

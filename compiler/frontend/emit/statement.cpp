@@ -79,9 +79,8 @@ Flow Emitter::emit(const Stmt& s, const Rest* rest) {
       if (frame_->constant) return Flow::Broke;
       failUnsupported(s.range, "`break`", kLeaveLoop);
     case StmtKind::Continue:
-      if (frame_->constant) return Flow::Continued;
-      failUnsupported(s.range, "`continue`",
-                      "put what follows it in the loop's body under an `if` of the opposite condition");
+      if (frame_->constant || frame_->inLoop) return Flow::Continued;
+      failUnsupported(s.range, "`continue` that leaves more than the body of a loop");
     case StmtKind::Function: failUnsupported(s.range, "a nested function");
     case StmtKind::Class: failUnsupported(s.range, "a nested class");
     case StmtKind::Import:

@@ -57,6 +57,25 @@ TEST(For, NamesOfABodyEndWithEveryLoop) {
   std::string loop = "    for j in range(i):\n        v = j * 2\n        tl.store(p + v, 1.0)\n";
   EXPECT_LACKS(irOf("def k(p, i):\n" + loop + loop + loop), "iter_args");
 }
+TEST(For, ContinueMovesTheRestOfTheBody) {
+  std::string ir = irOf(
+      "def k(p, i):\n    n = 0\n    for j in range(i):\n        t = j\n        if j % 3 == 0:\n            t = 1.0\n"
+      "            n += 1\n            continue\n        elif j > 7:\n            if j > 9:\n                continue\n"
+      "            n += 2\n        tl.store(p + t, n)\n    tl.store(p, n)\n");
+  EXPECT_EQ(count(ir, "scf.if"), 3u);
+  EXPECT_EQ(count(ir, "tile.store"), 3u);  // behind each of the two inner `if`s' ways through, and behind the loop
+  EXPECT_EQ(count(irOf("def k(p, N, i):\n    while i > 0:\n        i -= 1\n        if N == 32:\n            continue\n"
+                       "        tl.store(p, i)\n"),
+                  "tile.store"),
+            0u);
+  EXPECT_EQ(count(irOf("def k(p, i):\n    for j in tl.static_range(3):\n        if i == j:\n            continue\n"
+                       "        tl.store(p + j, i)\n"),
+                  "tile.store"),
+            3u);
+  irOf(
+      "def f(x):\n    for j in range(x):\n        if j == 2:\n            continue\n    return x\n"
+      "def k(p, i):\n    for j in range(i):\n        tl.store(p, f(j))\n");
+}
 TEST(For, BoundsArePromoted) {
   EXPECT_HAS(irOf("def k(l, i):\n    for j in range(i, l):\n        pass\n"), "arith.extsi");
 }

@@ -159,8 +159,8 @@ TEST(Error, LoopTypes) {
 TEST(Error, UnsupportedFeatures) {
   EXPECT_EQ(errorOf("def k(i):\n    for j in range(i):\n        break\n"),
             "5:9 unsupported-feature: `break` is not supported in kernels");
-  EXPECT_EQ(errorOf("def k(i):\n    while i > 0:\n        continue\n"),
-            "5:9 unsupported-feature: `continue` is not supported in kernels");
+  EXPECT_EQ(errorOf("def k(i):\n    if i > 0:\n        continue\n"),
+            "5:9 unsupported-feature: `continue` that leaves more than the body of a loop is not supported in kernels");
   EXPECT_EQ(errorOf("def k(i):\n    for j in range(i):\n        return\n"),
             "5:9 unsupported-feature: `return` inside a `for` loop is not supported in kernels");
   EXPECT_EQ(errorOf("def k(i):\n    while i > 0:\n        if i == 3:\n            return\n"),

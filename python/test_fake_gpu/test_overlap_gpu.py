@@ -77,6 +77,27 @@ def test_arrays_of_the_host_are_not_captured(gpu):
     assert counted(gpu, "launch graph") == 0
 
 
+@tandem.jit
+def read_of(a_ptr, x_desc, out_ptr, n, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(a_ptr + places, mask=places < n) + x_desc.load([tl.program_id(0) * BLOCK])
+    tl.store(out_ptr + places, value, mask=places < n)
+
+
+def test_descriptors_are_told_by_what_they_describe(gpu):
+    """Each call makes its own, of one of three arrays: a graph for each."""
+    overlapped = tandem.overlap(collective="all_gather", consumer=read_of, over="a_ptr", bands=1)
+
+    def main(team):
+        a, out, arrays = team.zeros((4 * team.size, 8)), team.local_empty(64), [team.local_empty(64) for _ in range(3)]
+        for call in range(9):
+            overlapped[(4,)](a, tandem.TensorDescriptor.from_tensor(arrays[call % 3], [16]), out, 64, BLOCK=16)
+
+    on_gpus(main, wait_timeout=20)
+    assert counted(gpu, "begin capture mode 2") == 2 * 3
+    assert counted(gpu, "launch graph") == 2 * 3 * 2
+
+
 def test_graphs_make_room(gpu, monkeypatch):
     monkeypatch.setattr(tandem.overlapping.launching, "MOST_GRAPHS", 2)
     overlapped = tandem.overlap(collective="all_gather", consumer=read, over="a_ptr", bands=1)
@@ -130,14 +151,14 @@ def test_plans_are_timed_on_all_ranks_together(gpu, monkeypatch):
         timed[team.rank].append(f"{plan.path} {plan.bands}")
         return exchange, replays
 
-    def microseconds(clock, queue, calls, holds):
+    def microseconds(clock, queue, holds):
         queue(clock.stream)
         seen[clock.team.rank] += 1
-        return times[timed[clock.team.rank][seen[clock.team.rank] - 1]][clock.team.rank]
+        return times[timed[clock.team.rank][(seen[clock.team.rank] - 1) // calls]][clock.team.rank]
 
     monkeypatch.setattr(tandem.overlapping.Overlap, "_made", making)
     monkeypatch.setattr(tandem.overlapping.RankClock, "microseconds", microseconds)
-    seen, overlapped = [0, 0], tandem.overlap(collective="all_gather", consumer=read, over="a_ptr")
+    seen, overlapped, calls = [0, 0], tandem.overlap(collective="all_gather", consumer=read, over="a_ptr"), tandem.overlapping.TIMED_CALLS
 
     def main(team):
         a, out = team.zeros((4 * team.size, 8)), team.local_empty(64)
@@ -147,5 +168,5 @@ def test_plans_are_timed_on_all_ranks_together(gpu, monkeypatch):
         return overlapped.explain(a, out, 64, BLOCK=16, grid=(4,))
 
     texts = on_gpus(main, wait_timeout=20).values
-    assert sorted(timed[0]) == sorted(times) and timed[0] == timed[1] and seen == [4, 4]
+    assert sorted(timed[0]) == sorted(times) and timed[0] == timed[1] and seen == [4 * calls, 4 * calls]
     assert all("in chunks of 2," in text for text in texts), texts

@@ -38,11 +38,11 @@ class _RankArguments(Arguments):
         return array.word(), lambda: self.host.address(array), self.host.offset(array)
 
 
-def _arrays_in(value):
+def arrays_in(value):
     """Returns the parts of an argument that may be arrays."""
     if isinstance(value, tuple):
         for item in value:
-            yield from _arrays_in(item)
+            yield from arrays_in(item)
     else:
         yield value.base if is_descriptor(value) else value
 
@@ -92,7 +92,7 @@ def launch_on_gpu(kernel, team, grid, args, kwargs):
             arrays = [v.base if is_descriptor(v) else v for v, kind in zip((*args, *given), kinds) if kind == "t"]
             return _launch_quickly(kernel, team, grid, args, kwargs, arrays)
     values, options, given = bind_call(kernel, args, kwargs)
-    arrays = [(p.name, a) for p in kernel.parameters if not kernel.is_constexpr(p) for a in _arrays_in(values[p.name])]
+    arrays = [(p.name, a) for p in kernel.parameters if not kernel.is_constexpr(p) for a in arrays_in(values[p.name])]
     stream = stream_of(team, given, [array for _, array in arrays])
     host = HostArrays(kernel, team, stream)
     for name, array in arrays:

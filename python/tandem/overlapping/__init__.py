@@ -2,10 +2,12 @@
 compiler."""
 
 import math
+import statistics
 
 import numpy as np
 
-from ..host.arrays import Tensor
+from ..gpu.rank_launch import arrays_in
+from ..host.call import grid_sizes
 from ..host.current import current_team
 from ..jit import JITFunction, KernelInterface
 from ..kernel.mock_tensor import MockTensor
@@ -13,6 +15,7 @@ from ..tune.autotune import Autotuner, Heuristics
 from ..tune.rank_clock import RankClock
 from .derived import derived, named
 from .gathering import Gathering, Loading
+from .kept import Kept, bounds_of
 from .launching import Replays, main_stream, refuse_capture, waits_for_host
 from .plan import Call, Plan, best, machine_of, ranked
 from .shares import Shares
@@ -35,20 +38,34 @@ class _End:
         self.derived = derived(kernel, over, "arriving" if is_consumer else "leaving")
         self.sliced = derived(kernel, over, "sliced") if is_consumer else None
         self.counting = derived(kernel, over, "leaving", "True")
+        self.defaults = {p.name: p.default for p in kernel.parameters if p.default is not p.empty}
 
-    def arguments(self, args, kwargs):
-        """All arguments of a call by name, of which none is memory that travels but those of `over`."""
-        given = kwargs | dict(zip(self.kernel.arg_names, args))
+    def call(self, args, kwargs, grid):
+        """All arguments of a call by name, and the sizes of its grid."""
+        if len(args) > len(self.kernel.arg_names):
+            raise TypeError(f"`{self.kernel.__name__}` takes {len(self.kernel.arg_names)} arguments, {len(args)} were given")
+        by_place = dict(zip(self.kernel.arg_names, args))
+        if twice := sorted(by_place.keys() & kwargs):
+            raise TypeError(f"`{self.kernel.__name__}` got several values for its argument `{twice[0]}`")
+        given = self.defaults | kwargs | by_place
         for over in self.over:
             if over not in given:
                 raise TypeError(f"`{self.kernel.__name__}` needs its argument `{over}`")
             matrix = given[over]
             if not getattr(matrix, "symmetric", False):
                 raise TypeError(f"`{over}` must be symmetric memory of the team, with all ranks' rows")
+            if not matrix.ndim or not matrix.is_contiguous():
+                raise ValueError(f"`{over}` must have rows, one behind the other: chunks of them travel")
+        return given, grid_sizes(grid, given, {})
+
+    def refuse_shared(self, given):
+        """Raises an error if memory that travels is that of another argument, too."""
+        for over in self.over:
+            begin, end = bounds_of(given[over])
             for name, value in given.items():
-                if name != over and isinstance(value, Tensor) and 0 <= value.address - matrix.address < matrix.nbytes:
-                    raise ValueError(f"`{name}` and `{over}` are the same memory, which travels while the kernel runs")
-        return given
+                for first, last in map(bounds_of, arrays_in(value)) if name != over else ():
+                    if first < end and begin < last:
+                        raise ValueError(f"`{name}` and `{over}` are the same memory, which travels while the kernel runs")
 
     def matrices(self, given):
         """The memory that travels."""
@@ -75,8 +92,7 @@ class _End:
         self.counting.run(grid=grid, **self.own("leaving", words, given), **given)
         team.stream.signal_wait(words, 0, "ge")
         moved = sum(value.numel() * value.element_size() for value in given.values() if hasattr(value, "element_size"))
-        shape = grid(given) if callable(grid) else grid
-        return [int(words.numpy()[1]), moved, math.prod(shape)]
+        return [int(words.numpy()[1]), moved, math.prod(grid)]
 
     def launch(self, grid, given, own, matrices):
         """With the derived kernel's own arguments, or None: as the kernel is."""
@@ -101,12 +117,12 @@ class Overlap(KernelInterface):
     def _call(self, args, kwargs, grid):
         """The producer's and the consumer's arguments by name and their grids; None for one that is not there."""
         if self.producer is None:
-            return None, (self.consumer.arguments(args, kwargs), grid)
+            return None, self.consumer.call(args, kwargs, grid)
         if self.consumer is None:
-            return (self.producer.arguments(args, kwargs), grid), None
+            return self.producer.call(args, kwargs, grid), None
         if len(args) != 2 or kwargs:
             raise TypeError("an overlapped producer and consumer take two dictionaries, the arguments of each")
-        return [(end.arguments((), given), of) for end, given, of in zip((self.producer, self.consumer), args, grid)]
+        return [end.call((), given, of) for end, given, of in zip((self.producer, self.consumer), args, grid)]
 
     def _travelling(self, team, produce, consume):
         """The matrices whose rows are exchanged, the first of which decides how."""
@@ -140,7 +156,7 @@ class Overlap(KernelInterface):
 
     @staticmethod
     def _key(team, travelling):
-        return team, *((of.address, tuple(of.shape)) for of in travelling)
+        return team, *((of.address, tuple(of.shape), of.dtype) for of in travelling)
 
     def _made(self, team, travelling, plan):
         (matrix, shares), *others = divided = [(of, Shares(of, team.size, plan.bands, plan.slices)) for of in travelling]
@@ -157,7 +173,10 @@ class Overlap(KernelInterface):
         """The quickest by the model first, in the order that the first rank has [collective]."""
         matrix, nbytes = travelling[0], sum(of.nbytes for of in travelling)
         ends = zip((self.producer, self.consumer), (produce, consume))
-        mine = [end.work(team, *call) for end, call in ends if end]
+        ends = [(end, *call) for end, call in ends if end]
+        for end, given, _ in ends:
+            end.refuse_shared(given)
+        mine = [end.work(team, *call) for end, *call in ends]
         work = map(max, zip(*(of_end for of_rank in team.gather(mine) for of_end in of_rank)))
         call = Call(self.collective, self.consumer is not None, team.size, nbytes, matrix.itemsize, *work, self.producer is not None)
         possible = lambda bands, slices: Shares(matrix, team.size, bands, slices)
@@ -175,8 +194,9 @@ class Overlap(KernelInterface):
         return [end.warm(MockTensor(np.dtype("int64")), *call) for end, call in ends if end][-1]
 
     def tune(self, *args, grid, **kwargs):
-        """Such a call by each plan a few times, on all ranks together; calls with this matrix are by the quickest from then on. On
-        simulated ranks they are as the model says [collective]."""
+        """Such a call by each plan a few times, on all ranks together; calls with this matrix are by the quickest from then on. Each begins
+        with the same values, of which there are copies so long: afterwards all arrays are as one call leaves them. On simulated ranks
+        it is a call as the model says [collective]."""
         return self._run(args, kwargs, grid, True)
 
     def _run(self, args, kwargs, grid, tune=False):
@@ -189,23 +209,25 @@ class Overlap(KernelInterface):
 
         def launch(exchange, replays):
             def queue(on):
-                counts = exchange.count(self.producer.counting, *produce) if produce else None
+                counts = exchange.count(self.producer, *produce) if produce else None
                 keywords = {} if on is main and stream is None or taken else {"stream": on}
                 return exchange.call(on, *self._launches(produce, consume, keywords), counts)
 
             return queue(main) if taken else replays.run(main, calls, queue)
 
-        if tune and team._session.is_gpu and team.size > 1:
+        if tune and can_time(team):
+            refuse_capture(team, (self.consumer or self.producer).kernel)
             travelling = self._travelling(team, produce, consume)
             made = [self._made(team, travelling, plan) for plan in self._plans(team, travelling, produce, consume)]
-            self._exchanges[self._key(team, travelling)] = quickest(team, main, launch, made, not waits_for_host(team, values))
+            with Kept(team, main, values) as kept:
+                self._exchanges[self._key(team, travelling)] = quickest(team, main, launch, made, kept, not waits_for_host(team, values))
         return launch(*self._exchange(team, produce, consume))
 
     def explain(self, *args, grid, **kwargs):
         """The plan of such a call on this rank, as text: what goes where, and the timeline that the model predicts [collective]."""
         produce, consume = self._call(args, kwargs, grid)
         exchange, _ = self._exchange(current_team(), produce, consume)
-        counts = exchange.count(self.producer.counting, *produce) if produce else None
+        counts = exchange.count(self.producer, *produce) if produce else None
         places = [f"behind `{self.producer.kernel.__name__}`"] if produce else []
         places += [f"ahead of `{self.consumer.kernel.__name__}`"] if consume else []
         over = "`, `".join((self.consumer or self.producer).over)
@@ -218,20 +240,30 @@ class Overlap(KernelInterface):
             if call is None:
                 return None
             given, grid = call
+            end.refuse_shared(given)
             return lambda own, matrices: end.launch(grid, given | keywords, own, matrices)
 
         return launch(self.producer, produce), launch(self.consumer, consume)
 
 
-def quickest(team, stream, launch, made, holds):
-    """The exchange with its replays whose calls take least on the slowest rank [collective]."""
+def can_time(team):
+    """Whether the time of a call says anything."""
+    return team._session.is_gpu and team.size > 1
+
+
+def quickest(team, stream, launch, made, kept, holds):
+    """The exchange with its replays whose calls take least on the slowest rank [collective]. Each begins with what has been `kept`."""
     times = []
     with RankClock(team, stream) as clock:
         for one in made:
             for _ in range(WARM_CALLS):
+                kept.restore()
                 launch(*one)
-            mine = clock.microseconds(lambda _, one=one: launch(*one), TIMED_CALLS, holds=holds)
-            times.append(max(team.gather(mine)))
+            mine = []
+            for _ in range(TIMED_CALLS):
+                kept.restore()
+                mine.append(clock.microseconds(lambda _, one=one: launch(*one), holds=holds))
+            times.append(max(team.gather(statistics.median(mine))))
     return made[times.index(min(times))]
 
 

@@ -1,9 +1,13 @@
 """The stream of a call, and its replay from a CUDA graph."""
 
+import numpy as np
+
 from .. import _tandem
+from ..gpu.arguments import is_descriptor
 from ..gpu.rank_launch import kind_of, stream_of
 from ..gpu.session import is_capturing
 from ..host.arrays import Tensor
+from ..kernel.source import Source
 
 MOST_GRAPHS, MOST_KEYS = 64, 4096  # of one exchange
 
@@ -26,15 +30,37 @@ def refuse_capture(team, kernel):
         )
 
 
+def number_told(value):
+    """What tells an argument that is no array from others."""
+    return type(value), value if isinstance(value, Source) else repr(value)
+
+
+def _layout(descriptor):
+    return tuple(descriptor.shape), tuple(descriptor.strides), tuple(descriptor.block_shape), str(getattr(descriptor, "padding", ""))
+
+
+def numbers_of(given):
+    """What a kernel can know of these arguments before it reads memory, wherever that is."""
+
+    def known(value):
+        if is_descriptor(value):
+            return known(value.base), *_layout(value)
+        if isinstance(value, tuple):
+            return tuple(map(known, value))
+        return str(value.dtype) if hasattr(value, "dtype") and not isinstance(value, np.generic) else number_told(value)
+
+    return tuple((name, known(value)) for name, value in sorted(given.items()))
+
+
 def _told(value):
     """What a graph holds of an argument."""
+    if is_descriptor(value):
+        return _told(value.base), *_layout(value)
     if isinstance(value, Tensor):
         return value.address, value.shape, value.dtype, value.strides
     if hasattr(value, "data_ptr"):
         return value.data_ptr(), tuple(value.shape), value.dtype, tuple(value.stride())
-    if hasattr(value, "shape"):  # an array of the host, of which no graph is made
-        return id(value)
-    return (type(value), value) if isinstance(value, (int, float)) else repr(value)
+    return id(value) if hasattr(value, "shape") else number_told(value)  # of an array of the host no graph is made
 
 
 def waits_for_host(team, values):
@@ -79,7 +105,7 @@ class Replays:
 
     @staticmethod
     def _key(given, grid):
-        return tuple(grid(given) if callable(grid) else grid), *((name, _told(value)) for name, value in sorted(given.items()))
+        return grid, *((name, _told(value)) for name, value in sorted(given.items()))
 
     def _captured(self, queue):
         self.stream = self.stream or self.team.new_stream()

@@ -1,5 +1,7 @@
 """Signals between ranks around the copies of a matrix."""
 
+from .launching import numbers_of, refuse_capture
+
 
 class Telling:
     """Words that count the programs of a producer which have written a chunk, and words by which ranks tell that they have begun a call.
@@ -28,14 +30,13 @@ class Telling:
         chunks = max(self.shares.chunks - self.first, 0)
         return {"leaving_words": words[self.first :], "leaving_chunk": self.shares.elements, "leaving_chunks": chunks}
 
-    def count(self, counting, kwargs, grid):
+    def count(self, producer, given, grid):
         """How many signals a producer's launch adds to each word. Numbers alone decide that, so that the same launch is counted once."""
-        shape = tuple(grid(kwargs) if callable(grid) else grid)
-        numbers = [(name, repr(value)) for name, value in sorted(kwargs.items()) if not hasattr(value, "shape")]
-        key = shape, tuple(numbers)
+        key = grid, numbers_of(given)
         if key not in self.counts:
+            refuse_capture(self.team, producer.kernel)
             before = self.counted.numpy().tolist()
-            counting.run(grid=grid, **self.leaving(self.counted), **kwargs)
+            producer.counting.run(grid=grid, **self.leaving(self.counted), **given)
             self.team.stream.signal_wait(self.counted, 0, "ge")
             self.counts[key] = [now - then for now, then in zip(self.counted.numpy().tolist(), before)][:-1]
         return self.counts[key]

@@ -133,6 +133,23 @@ def test_the_same_memory_with_another_type(collective, path):
     launch(main)
 
 
+@pytest.mark.parametrize("collective, path", WAYS[:4])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "int8", "float64"])
+def test_sums_of_numbers_that_fp32_does_not_have(dtype, collective, path):
+    """Integers wrap around as theirs do."""
+    overlapped = tandem.overlap(collective=collective, producer=doubled, over="y_ptr", path=path, bands=2)
+
+    def main(team):
+        y = team.zeros((32, 4), dtype, name="y")
+        large = np.iinfo(dtype).max // 2 if dtype != "float64" else 2**50
+        parts = [(large - np.arange(128).reshape(32, 4) % 5 - rank).astype(dtype) for rank in range(2)]
+        overlapped[(2,)](team.local_from_array(parts[team.rank]), y, 128, B=64)
+        want, seen = after(collective, [(2 * part).astype(dtype) for part in parts], team.rank)
+        np.testing.assert_array_equal(np.array(y)[seen], want)
+
+    launch(main)
+
+
 @pytest.mark.parametrize("path", ["copies", "loads"])
 @pytest.mark.parametrize("collective", ["all_gather", "reduce_scatter", "all_reduce"])
 def test_rows_with_gaps_are_refused(collective, path):

@@ -2,7 +2,13 @@
 
 from .. import dist as dl
 from .. import language as tl
-from ..jit import jit
+from ..jit import constexpr_function, jit
+
+
+@constexpr_function
+def sum_type(element):
+    """The type in which elements are added: integers and float64 in one that loses nothing of them, other floats in fp32."""
+    return tl.int64 if element.is_int() else element if element == tl.float64 else tl.float32
 
 
 @jit
@@ -18,7 +24,7 @@ def store_sum(own_ptr, total, places, inside, EVERYWHERE: tl.constexpr):
 
 @jit
 def add_parts(matrix_ptr, parts_ptr, ready_ptr, summed_ptr, elements, chunk, bands, EVERYWHERE: tl.constexpr, BLOCK: tl.constexpr):
-    """This rank's rows of the sum over the ranks, in their order, in fp32, as the parts arrive: a program for each block of each chunk.
+    """This rank's rows of the sum over the ranks, in their order, as the parts arrive: a program for each block of each chunk.
     EVERYWHERE: `summed` counts, for each chunk of all ranks, the programs that have stored it."""
     rank = dl.rank()
     band = tl.program_id(1)
@@ -26,15 +32,16 @@ def add_parts(matrix_ptr, parts_ptr, ready_ptr, summed_ptr, elements, chunk, ban
     places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = places < tl.minimum(elements - first, chunk)
     own_ptr = matrix_ptr + first
-    total = tl.zeros((BLOCK,), tl.float32)
+    ADDED: tl.constexpr = sum_type(matrix_ptr.dtype.element_ty)
+    total = tl.zeros((BLOCK,), ADDED)
     for source in range(dl.num_ranks()):
         chunk_of_source = source * bands + band
         if source == rank:
-            total += tl.load(own_ptr + places, mask=inside, other=0).to(tl.float32)
+            total += tl.load(own_ptr + places, mask=inside, other=0).to(ADDED)
         else:
             token = dl.wait(ready_ptr + chunk_of_source, 1, "sys", "acquire", waitValue=1)
             part_ptr = dl.consume_token(parts_ptr, token) + chunk_of_source.to(tl.int64) * chunk
-            total += tl.load(part_ptr + places, mask=inside, other=0).to(tl.float32)
+            total += tl.load(part_ptr + places, mask=inside, other=0).to(ADDED)
     store_sum(own_ptr, total, places, inside, EVERYWHERE)
     if EVERYWHERE:
         for distance in range(1, dl.num_ranks() + 1):
@@ -71,18 +78,19 @@ def end_reading(read_ptr, epoch_ptr, ended_ptr, call):
 
 @jit
 def add_peers(matrix_ptr, filled_ptr, read_ptr, epoch_ptr, ended_ptr, elements, share, EVERYWHERE: tl.constexpr, BLOCK: tl.constexpr):
-    """This rank's rows of the sum over the ranks, in their order, in fp32, loaded from the peers' matrices, which the kernel before has
+    """This rank's rows of the sum over the ranks, in their order, loaded from the peers' matrices, which the kernel before has
     filled. Afterwards peers have read this rank's matrix, too. `epoch`: the number of calls; `ended`: a zero, and one again in the end."""
     call = tl.load(epoch_ptr) + 1
     tell_peers(filled_ptr, call)
     first = dl.rank().to(tl.int64) * share
     own_ptr = dl.consume_token(matrix_ptr, await_peers(filled_ptr, call)) + first
     count = tl.maximum(tl.minimum(elements - first, share), 0)
+    ADDED: tl.constexpr = sum_type(matrix_ptr.dtype.element_ty)
     for start in range(tl.program_id(0).to(tl.int64) * BLOCK, count, tl.num_programs(0) * BLOCK):
         places = start + tl.arange(0, BLOCK)
-        total = tl.zeros((BLOCK,), tl.float32)
+        total = tl.zeros((BLOCK,), ADDED)
         for source in range(dl.num_ranks()):
-            total += tl.load(dl.symm_at(own_ptr, source) + places, mask=places < count, other=0).to(tl.float32)
+            total += tl.load(dl.symm_at(own_ptr, source) + places, mask=places < count, other=0).to(ADDED)
         store_sum(own_ptr, total, places, places < count, EVERYWHERE)
     end_reading(read_ptr, epoch_ptr, ended_ptr, call)
 

@@ -52,6 +52,14 @@ def test_the_remarks_are_those_of_the_page(name, tmp_path):
     assert done.stdout.replace(str(tmp_path) + "/", "") == blocks(page, "text")[0], done.stderr
 
 
+def test_environment_page_has_the_variables_that_the_code_reads():
+    folders = ["abi", "api", "base", "compiler", "model", "ops", "python/tandem", "runtime"]
+    files = [f for folder in folders for f in (ROOT / folder).rglob("*") if f.suffix in (".cpp", ".h", ".py") and "test" not in f.parts]
+    read = {name for f in files for name in re.findall(r'"(TANDEM_[A-Z_]*[A-Z])"', f.read_text())}
+    page = (ROOT / "docs/guide/environment.md").read_text()
+    assert read == set(re.findall(r"^\| `(TANDEM_\w+)`", page, re.M))
+
+
 def test_language_page_is_the_compilers_table():
     sys.path.insert(0, str(ROOT / "docs"))
     import language

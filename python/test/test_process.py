@@ -17,6 +17,8 @@ import tandem
 from tandem import doctor
 from tandem.gpu import nvshmem, process
 from tandem.gpu.session import milliseconds
+from tandem.host.session import check_default
+from tandem.host.variables import is_on
 from tandem.tune import machine_profile
 
 PACKAGE = pathlib.Path(tandem.__file__).parent.parent
@@ -95,6 +97,19 @@ def test_wait_timeout(seconds, expected):
 def test_wrong_wait_timeout(seconds):
     with pytest.raises(ValueError, match="number of seconds above 0, or None"):
         milliseconds(seconds)
+
+
+def test_wait_timeout_of_the_environment():
+    assert process._wait_timeout_in({}) is None and process._wait_timeout_in({"TANDEM_WAIT_TIMEOUT": ""}) is None
+    assert process._wait_timeout_in({"TANDEM_WAIT_TIMEOUT": "2.5"}) == 2.5
+    with pytest.raises(RuntimeError, match="TANDEM_WAIT_TIMEOUT is `soon`, not a number of seconds"):
+        process._wait_timeout_in({"TANDEM_WAIT_TIMEOUT": "soon"})
+
+
+@pytest.mark.parametrize("text", ["1", "yes", "0", "", "False", "off", "no"])
+def test_words_that_turn_something_on(text, monkeypatch):
+    monkeypatch.setenv("TANDEM_CHECK", text)
+    assert check_default() == is_on("TANDEM_DEBUG", "TANDEM_CHECK") == (text in ("1", "yes"))
 
 
 def run(code, *, environment=None, **options):

@@ -49,7 +49,7 @@ def is_cuda_array(value):
             return True
         case "d":
             return is_cuda_array(value.base)
-    return _is_pointer(value) and (is_available() or "TANDEM_TARGET" in os.environ)
+    return _is_pointer(value) and (is_available() or bool(os.environ.get("TANDEM_TARGET")))
 
 
 def telling(value):

@@ -36,8 +36,8 @@ rank_targets = {}  # by device, of ranks in traced runs or through NVSHMEM
 def target_of(device):
     """The word kernels for a device are compiled for, such as "sm_90a": `$TANDEM_TARGET`, that of its rank in a run that is traced
     or goes through NVSHMEM, or the device's own. Code for an older target runs as PTX that the driver compiles."""
-    if "TANDEM_TARGET" in os.environ:
-        return os.environ["TANDEM_TARGET"]
+    if named := os.environ.get("TANDEM_TARGET"):
+        return named
     if device in rank_targets:
         return rank_targets[device]
     if not devices():

@@ -40,6 +40,15 @@ def _number(environment, name, default=None):
     return int(text)
 
 
+def _wait_timeout_in(environment):
+    """Returns the seconds that an environment gives a wait, or None."""
+    text = environment.get(WAIT_TIMEOUT)
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise RuntimeError(f"the environment's {WAIT_TIMEOUT} is `{text}`, not a number of seconds") from None
+
+
 def place_in(environment):
     """The Place that an environment describes; None when no launcher started this process."""
     names = next((n for n in _NAMES if n[0] in environment and n[1] in environment), None)
@@ -136,8 +145,8 @@ def join(wait_timeout=None, transport=None):
     place = place_in(os.environ)
     if place is None:
         return None
-    if wait_timeout is None and os.environ.get(WAIT_TIMEOUT):
-        wait_timeout = float(os.environ[WAIT_TIMEOUT])
+    if wait_timeout is None:
+        wait_timeout = _wait_timeout_in(os.environ)
     _joined = _Joined(place, wait_timeout, _joins, transport)
     if not _joins:
         atexit.register(_leave_at_exit)

@@ -2,12 +2,12 @@
 
 import math
 import operator
-import os
 
 import numpy as np
 
 from ..kernel.mock_tensor import MockTensor
 from ..kernel.names import constexpr
+from .variables import is_on
 
 _OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "debug": None}
 _COOPERATIVE, _DEPENDENT = 1, 2  # TD_COOPERATIVE, TD_DEPENDENT, and TD_GPU_COOPERATIVE, TD_GPU_DEPENDENT
@@ -25,11 +25,6 @@ _IGNORED = {
 }
 _UNSET = {"ir_override", "arch", "ptx_version", "ptx_options", "instrumentation_mode"}  # options of Triton that callers may pass unset
 _LIBRARIES = {"libdevice"}  # of device functions that are at hand; calls of them need no file
-
-
-def _is_debugging():
-    """Returns true if the environment asks for debug mode of every kernel."""
-    return any(os.environ.get(name, "").lower() not in ("", "0", "false", "off", "no") for name in ("TANDEM_DEBUG", "TRITON_DEBUG"))
 
 
 def _check_libraries(kernel, libraries):
@@ -66,7 +61,7 @@ def bind_call(kernel, args, kwargs):
     except TypeError as error:
         raise TypeError(f"kernel `{kernel.__name__}`: {error}") from None
     bound.apply_defaults()
-    options["debug"] = bool(options["debug"]) or _is_debugging()
+    options["debug"] = bool(options["debug"]) or is_on("TANDEM_DEBUG", "TRITON_DEBUG")
     for name, value in bound.arguments.items():
         if isinstance(value, MockTensor) and not kwargs.get("warmup"):
             raise TypeError(f"argument `{name}` of kernel `{kernel.__name__}` stands for an array; only `warmup`, which compiles, takes it")

@@ -1,7 +1,6 @@
 """A session: the N ranks of one run."""
 
 import json
-import os
 import threading
 
 import numpy as np
@@ -12,11 +11,12 @@ from .arrays import Tensor
 from .frames import host_place
 from .report_kinds import KINDS
 from .team import Stream
+from .variables import is_on
 
 
 def check_default():
     """Returns true if the environment asks for the checker."""
-    return os.environ.get("TANDEM_CHECK", "0") not in ("", "0")
+    return is_on("TANDEM_CHECK")
 
 
 def _check_options(check):

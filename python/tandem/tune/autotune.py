@@ -8,7 +8,6 @@ import functools
 import inspect
 import math
 import operator
-import os
 import sys
 import threading
 import time
@@ -22,6 +21,7 @@ from ..gpu.compiled import CompiledKernel
 from ..host.arrays import Tensor
 from ..host.call import grid_sizes
 from ..host.current import is_simulating
+from ..host.variables import is_on
 from ..jit import JITFunction, KernelInterface
 from .rank_tuning import choose_together
 from .tuning_cache import TuningCache
@@ -221,7 +221,7 @@ class Autotuner(_Wrapper):
 
     def keep(self, device, key, best):
         """Keeps the choice for other processes."""
-        if os.environ.get("TANDEM_PRINT_AUTOTUNING", os.environ.get("TRITON_PRINT_AUTOTUNING")) == "1":
+        if is_on("TANDEM_PRINT_AUTOTUNING", "TRITON_PRINT_AUTOTUNING"):
             print(f"autotuning `{self.__name__}` for {(device, *key)}: {best}", file=sys.stderr)
         if self._saved:
             self._saved.store(jit_function(self.fn), self.configs, (device, *key), best, self.configs_timings)

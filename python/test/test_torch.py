@@ -1,115 +1,16 @@
 """tandem.torch without GPUs: ranks are threads whose operators are plain sums on the CPU. Tested is everything around the operators."""
 
-import ctypes
-import dataclasses
-import pathlib
-import sys
-import threading
-
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "ops" / "test"))
-
-from thread_ranks import StandIn
+import plain_ranks
+from plain_ranks import SIZE, on_ranks, raises, random, shard
 
 import tandem.torch as tt
 from tandem.torch import world as worlds
 
-SIZE = 4
-CPU = torch.device("cpu")
-DEFAULT_STREAM = 0
-
-
-class Exchange:
-    """Ranks lay down values here that all read."""
-
-    def __init__(self, size):
-        self.slots, self.barrier = [None] * size, threading.Barrier(size, timeout=20)
-
-    def all(self, rank, value):
-        self.slots[rank] = value
-        self.barrier.wait()
-        values = list(self.slots)
-        self.barrier.wait()
-        return values
-
-
-class PlainOperators(StandIn):
-    def __init__(self, rank, exchange):
-        super().__init__()
-        self.rank, self.exchange, self.calls = rank, exchange, []
-
-    @staticmethod
-    def _at(address, rows, columns):
-        words = (ctypes.c_float * (rows * columns)).from_address(address)
-        return torch.from_numpy(np.frombuffer(words, np.float32)).view(rows, columns)
-
-    def run(self, operation, sizes, dtype, transposed, addresses, numbers, out_dtype):
-        m, n, k = (*sizes, *(1, None)[len(sizes) - 1 :])
-        self.calls.append((operation, m, n, k, transposed))
-        shard = -(-m // SIZE)
-        first = min(self.rank * shard, m)
-        rows = min(shard, m - first)
-        gathers = operation in ("ag_gemm", "all_gather")
-        x = self._at(addresses[0], rows if gathers else m, k or n)
-        parts = self.exchange.all(self.rank, x)
-        whole = torch.cat(parts) if gathers else x
-        if k:
-            b = self._at(addresses[1], n, k).t() if transposed else self._at(addresses[1], k, n)
-            whole = whole @ b
-        if not gathers:
-            whole = sum(self.exchange.all(self.rank, whole))
-        scatters = operation in ("gemm_rs", "reduce_scatter")
-        out = self._at(addresses[-1], rows if scatters else m, n)
-        out.copy_(whole[first : first + rows] if scatters else whole)
-        self.exchange.barrier.wait()
-
-
-class PlainWorld:
-    def __init__(self, rank, exchange):
-        self.rank, self.size, self.members, self.device = rank, SIZE, list(range(SIZE)), CPU
-        self.operators = PlainOperators(rank, exchange)
-
-
-def on_ranks(main):
-    """Runs main(rank) on every rank; returns the values."""
-    exchange, values, failures = Exchange(SIZE), [None] * SIZE, []
-
-    def body(rank):
-        worlds._of_thread.world = PlainWorld(rank, exchange)
-        try:
-            values[rank] = main(rank)
-        except BaseException as error:
-            failures.append(error)
-            exchange.barrier.abort()
-
-    threads = [threading.Thread(target=body, args=(r,)) for r in range(SIZE)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for failure in sorted(failures, key=lambda f: isinstance(f, threading.BrokenBarrierError)):
-        raise failure
-    return values
-
-
-@pytest.fixture
-def one_rank(monkeypatch):
-    """The calling thread is rank 1 of 4; its operators must not run."""
-    world = PlainWorld(1, None)
-    monkeypatch.setattr(worlds._of_thread, "world", world, raising=False)
-    return world
-
-
-def random(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
-
-
-def shard(whole, rank, dim=0):
-    return whole.split(-(-whole.shape[dim] // SIZE), dim)[rank].contiguous()
+one_rank = plain_ranks.one_rank  # a fixture
 
 
 @pytest.mark.parametrize("m", [16, 13])
@@ -306,12 +207,6 @@ def test_the_registration_is_well_formed():
     on_ranks(main)
 
 
-def raises(error, message, function, *args, **kwargs):
-    with pytest.raises(error, match=message) as caught:
-        function(*args, **kwargs)
-    assert "\n" not in str(caught.value)
-
-
 def test_errors_are_one_line(one_rank):
     a, b = torch.zeros(4, 8), torch.zeros(8, 6)
     raises(ValueError, r"`ag_gemm`: `a` is on meta, this rank's device is cpu", tt.ag_gemm, a.to("meta"), b)
@@ -335,99 +230,6 @@ def test_no_session(monkeypatch):
         raises(RuntimeError, "PyTorch sees no CUDA device", tt.init)
 
 
-class Kernel:
-    """An operator that notes its calls."""
-
-    def __init__(self, log, operation, max_m):
-        from tandem.ops.table import TABLES
-
-        self._op, self.max_m, self.log, self.table = self, max_m, log, TABLES[operation]
-
-    def close(self):
-        self.log.append(("closed", self.max_m))
-
-
-@pytest.fixture
-def operators(monkeypatch):
-    """Operators over a session that is not there, and the calls that they noted."""
-    from tandem.torch import operators as module
-
-    log, state = [], {"capturing": False, "stream": 7}
-
-    class Session:
-        def guarded(self, function, *args):
-            return function(None, *args)
-
-    class Team:
-        _session, world_rank = Session(), 0
-
-    @dataclasses.dataclass
-    class Stream:
-        cuda_stream: int
-
-        def __ne__(self, other):  # as PyTorch has it: no stream is unequal to None
-            return other is not None and self.cuda_stream != other.cuda_stream
-
-        def wait_stream(self, other):
-            log.append((self.cuda_stream, "waits for", other.cuda_stream))
-
-    monkeypatch.setattr(module, "create", lambda team, operation, sizes, *rest: Kernel(log, operation, sizes[0]))
-    monkeypatch.setattr(
-        module,
-        "_tandem",
-        type(
-            "Library",
-            (),
-            {
-                "adopt_stream": staticmethod(lambda handle, rank, stream: stream + 100),
-                "op_run": staticmethod(lambda op, stream, addresses, _, numbers, __: log.append((op.max_m, stream, *addresses, *numbers))),
-            },
-        ),
-    )
-    monkeypatch.setattr(module, "current_handle", lambda index: state["stream"])
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Stream(state["stream"]))
-    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: state["capturing"])
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda device=None: None)
-    made = module.Operators(Team(), CPU)
-    made.log, made.state = log, state
-    return made
-
-
-def run(operators, m, transposed=True):
-    operators.run("ag_gemm", (m, 6, 8), torch.bfloat16, transposed, [1, 2, 3], [m], torch.float32)
-
-
-@pytest.mark.parametrize(
-    "operation,values,words",
-    [("all_reduce", {"elements": 600}, (600, 0)), ("all_gather", {"m": 100}, (100, 0)), ("reduce_scatter", {"m": 100}, (100,))],
-)
-def test_collectives_are_told_what_their_c_abi_takes(operation, values, words):
-    from tandem.torch.shapes import OPERATIONS
-
-    assert OPERATIONS[operation].numbers(values) == list(words)
-
-
-def test_operators_are_made_once_and_for_more_rows(operators):
-    run(operators, 100)
-    run(operators, 128)
-    run(operators, 5000)
-    run(operators, 8192)
-    run(operators, 100, transposed=False)
-    assert [call[0] for call in operators.log] == [128, 128, 8192, 8192, 128]
-    assert operators.log[0] == (128, 107, 1, 2, 3, 100, 13)
-
-
-def test_calls_that_are_alike_take_the_newest_operator(operators):
-    """As some ranks may find a call alike which others do not, all must then have the same operator."""
-
-    def asked(m):
-        return operators.known(m, lambda: operators.ready("ag_gemm", (m, 6, 8), torch.bfloat16, True, [m], torch.float32))
-
-    small = asked(100)
-    assert asked(100) is small
-    assert asked(5000).op.max_m == asked(100).op.max_m == 8192
-
-
 def test_a_call_is_checked_once_for_all_that_are_alike(one_rank, monkeypatch):
     from tandem.torch import functions
 
@@ -447,40 +249,3 @@ def test_a_call_is_checked_once_for_all_that_are_alike(one_rank, monkeypatch):
         raises(ValueError, "shape", tt.ag_gemm, x, w, out=random(15, 8))
         tt.ag_gemm(x, w, out=random(16, 8))
     assert len(checked) == 8
-
-
-def test_another_stream_waits_for_the_last(operators):
-    run(operators, 100)
-    operators.state["stream"] = 9
-    run(operators, 100)
-    operators.state["stream"] = DEFAULT_STREAM
-    run(operators, 100)
-    operators.state["stream"] = 9
-    run(operators, 100)
-    waits = [(9, "waits for", 7), (DEFAULT_STREAM, "waits for", 9), (9, "waits for", DEFAULT_STREAM)]
-    assert [call for call in operators.log if "waits for" in call] == waits
-    assert operators.log[2] == (128, 109, 1, 2, 3, 100, 13)
-
-
-def test_a_capture_needs_a_call_before(operators):
-    run(operators, 100)
-    operators.state["capturing"] = True
-    run(operators, 100)
-    raises(
-        RuntimeError,
-        r"`ag_gemm` of this size has not run before this graph capture; before it, call it once or "
-        r'tandem.torch.prepare\("ag_gemm", 64, 6, 8, dtype=torch.bfloat16\) on every rank',
-        run,
-        operators,
-        64,
-    )
-    raises(RuntimeError, r"prepare\(.*weight=False\)", run, operators, 100, transposed=False)
-
-
-def test_release_closes(operators):
-    run(operators, 100)
-    run(operators, 1000)
-    operators.close()
-    run(operators, 100)
-    assert [call[:2] for call in operators.log if call[0] == "closed"] == [("closed", 128), ("closed", 1024)]
-    assert operators.log[-1][0] == 128

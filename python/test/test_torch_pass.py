@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 import torch.distributed as dist
 import torch.distributed._functional_collectives as collectives
 from functorch.compile import make_boxed_func
-from test_torch import SIZE, PlainWorld, on_ranks, random, shard
+from plain_ranks import SIZE, PlainWorld, on_ranks, random, shard
 from torch._dynamo.backends.common import aot_autograd
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.testing._internal.distributed.fake_pg import FakeStore

@@ -163,7 +163,11 @@ class Team:
 
     def world_rank_of(self, rank: int) -> int:
         """The world's number of the team's rank `rank`."""
-        if not 0 <= rank < self.size:
+        try:
+            is_one = 0 <= operator.index(rank) < self.size
+        except TypeError:
+            raise TypeError(f"a rank is an integer, not {rank!r}") from None
+        if not is_one:
             raise IndexError(f"rank {rank} is not one of the team's {self.size} ranks")
         return self.members[rank]
 

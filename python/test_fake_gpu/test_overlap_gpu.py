@@ -98,6 +98,27 @@ def test_descriptors_are_told_by_what_they_describe(gpu):
     assert counted(gpu, "launch graph") == 2 * 3 * 2
 
 
+class Pointer:
+    dtype = np.dtype("float32")
+
+    def __init__(self, array):
+        self.data_ptr = array.data_ptr
+
+
+def test_pointers_are_not_captured_and_not_tried_out(gpu):
+    overlapped = tandem.overlap(collective="all_gather", consumer=read, over="a_ptr", bands=1)
+
+    def main(team):
+        a, out = team.zeros((4 * team.size, 8)), Pointer(team.local_empty(64))
+        for _ in range(3):
+            overlapped[(4,)](a, out, 64, BLOCK=16)
+        with pytest.raises(TypeError, match="a pointer does not say how much lies there"):
+            overlapped.tune(a, out, 64, BLOCK=16, grid=(4,))
+
+    on_gpus(main, wait_timeout=20)
+    assert counted(gpu, "launch graph") == 0
+
+
 def test_graphs_make_room(gpu, monkeypatch):
     monkeypatch.setattr(tandem.overlapping.launching, "MOST_GRAPHS", 2)
     overlapped = tandem.overlap(collective="all_gather", consumer=read, over="a_ptr", bands=1)

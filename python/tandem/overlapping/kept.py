@@ -17,7 +17,7 @@ def bounds_of(value):
         return _bounds(value.address, value.shape, value.strides, value.itemsize)
     if not is_cuda_array(value):
         return 0, 0
-    if not hasattr(value, "element_size") and hasattr(value, "data_ptr"):  # a pointer, which does not say to how much
+    if _is_pointer(value):
         return value.data_ptr(), value.data_ptr() + 1
     if hasattr(value, "data_ptr"):
         size = value.element_size()
@@ -25,6 +25,11 @@ def bounds_of(value):
     interface = value.__cuda_array_interface__
     size = np.dtype(interface["typestr"]).itemsize
     return _bounds(interface["data"][0], interface["shape"], interface.get("strides") or row_major(interface["shape"], size), size)
+
+
+def _is_pointer(value):
+    """An array that does not say how large it is."""
+    return hasattr(value, "data_ptr") and not hasattr(value, "element_size")
 
 
 def _bounds(address, shape, strides, itemsize):
@@ -42,6 +47,8 @@ class Kept:
         ranges = set()
         for array in (array for value in values for array in arrays_in(value)):
             if isinstance(array, Tensor) or is_cuda_array(array):
+                if _is_pointer(array):
+                    raise TypeError("plans are tried out with copies of the arguments; a pointer does not say how much lies there")
                 ranges.add(bounds_of(array))
             elif (found := host_array(array)) is not None and found.writable and found.begin < found.end:
                 self.host[found.begin] = ctypes.string_at(found.begin, found.end - found.begin)

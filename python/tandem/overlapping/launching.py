@@ -58,7 +58,7 @@ def _told(value):
         return _told(value.base), *_layout(value)
     if isinstance(value, Tensor):
         return value.address, value.shape, value.dtype, value.strides
-    if hasattr(value, "data_ptr"):
+    if hasattr(value, "data_ptr") and hasattr(value, "shape"):
         return value.data_ptr(), tuple(value.shape), value.dtype, tuple(value.stride())
     return id(value) if hasattr(value, "shape") else number_told(value)  # of an array of the host no graph is made
 

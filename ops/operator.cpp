@@ -118,10 +118,11 @@ DType typeOf(const Table& table, const Operand& argument, const std::vector<int6
 bool isGiven(const Table& table, const Operand& argument, uint64_t address, const std::vector<int64_t>& shape,
              const std::map<std::string, int64_t>& flags, DType dtype) {
   const std::string& by = argument.givenBy;
+  bool isEmpty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  if (by.empty() && !address && !isEmpty) fail(table, "`" + argument.name + "` has no address");
   if (by.empty()) return true;
   if (by == "any") return address;
   bool isWanted = by == "fp8" ? isFp8(dtype) : flags.at(by);
-  bool isEmpty = std::find(shape.begin(), shape.end(), 0) != shape.end();
   std::string type = tandem::name(dtype), quoted = "`" + argument.name + "`";
   if (isWanted && !address && !isEmpty)
     fail(table, quoted + " is needed with " + (by == "fp8" ? type : "`" + by + "`"));
@@ -321,8 +322,14 @@ void Operator::begin(const Call& call) {
   team_.callOperator(op_, call.stream, told);
 }
 
+void Operator::checkTensorCount(size_t given) const {
+  size_t wanted = table_.tensors.size();
+  if (given != wanted) fail(table_, std::to_string(given) + " tensors given, " + std::to_string(wanted) + " wanted");
+}
+
 void Operator::call(const Call& call) {
   checkOpen();
+  checkTensorCount(call.tensors.size());
   checkNumbers(table_, sizes_, call.numbers, team_.size());
   Values values{table_, sizes_, call.numbers, flags_, team_.size(), team_.rank()};
   for (size_t i = 0; i < table_.tensors.size(); ++i) {
@@ -352,9 +359,7 @@ bool Operator::isLikeLast(const std::vector<uint64_t>& addresses, const std::vec
 
 const Call& Operator::at(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream) {
   checkOpen();
-  if (addresses.size() != table_.tensors.size())
-    fail(table_,
-         std::to_string(addresses.size()) + " tensors given, " + std::to_string(table_.tensors.size()) + " wanted");
+  checkTensorCount(addresses.size());
   if (!isLikeLast(addresses, numbers)) {
     checkNumbers(table_, sizes_, numbers, team_.size());
     Values values{table_, sizes_, numbers, flags_, team_.size(), team_.rank()};

@@ -79,5 +79,18 @@ TEST(Ops, WrongShapesNameBothSizes) {
   EXPECT_STREQ(thrownBy<Error>(main).what(), "`ag_gemm`: `a` has shape [3, 4], [4, 4] is needed");
 }
 
+TEST(Ops, TensorsThatAreMissing) {
+  auto few = [](Team& t) {
+    ops::AllReduce op(t, 64, DType::Float32);
+    op.call({.tensors = {t.zeros({64}, DType::Float32)}, .numbers = {64, 0}});
+  };
+  EXPECT_STREQ(thrownBy<Error>(few).what(), "`all_reduce`: 1 tensors given, 2 wanted");
+  auto null = [](Team& t) {
+    ops::AllReduce op(t, 64, DType::Float32);
+    op.callAt({t.zeros({64}, DType::Float32).address, 0}, {64, 0}, 0);
+  };
+  EXPECT_STREQ(thrownBy<Error>(null).what(), "`all_reduce`: `out` has no address");
+}
+
 }  // namespace
 }  // namespace tandem

@@ -63,7 +63,8 @@ class TANDEM_API Operator {
   virtual ~Operator();
 
   // Queues a call. Throws Error that names the operator and the argument, with the value seen and the value needed. So
-  // it does where an earlier call has found that of data on the device, from which nothing was computed then.
+  // it does where an earlier call has found that of data on the device, from which nothing was computed then. The
+  // memory of an output overlaps that of no other tensor of the call, but `out` of AllReduce and Broadcast may be `x`.
   void call(const Call& call);
   // The same of contiguous tensors at these addresses, whose shapes and types follow from the table.
   void callAt(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream);
@@ -97,6 +98,7 @@ class TANDEM_API Operator {
 
  private:
   void checkOpen() const;
+  void checkTensorCount(size_t given) const;
   const Call& at(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream);
   bool isLikeLast(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers) const;
   void begin(const Call& call);

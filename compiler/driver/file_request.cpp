@@ -305,7 +305,8 @@ Emitted requestForText(const std::string& text, const std::string& fileName, con
         {"module", {{"file", fileName}, {"source", text}}},
         {"arguments", makeArguments(node, readSignature(signature), readConstexprs(constexprs, words), words)},
         {"options", {{"num_warps", numWarps}}}};
-    return {request.dump(), ""};
+    // Sources are UTF-8, or they would not parse; names of files need not be.
+    return {request.dump(-1, ' ', false, json::error_handler_t::replace), ""};
   } catch (const CompileError& error) {
     return {"", error.diagnostic.render()};
   } catch (const std::exception& error) {

@@ -130,6 +130,12 @@ TEST_F(FileRequest, ConstantsThatAreNoKeywords) {
         << text << requestForText(kAdd, "add.py", "", "", text, 4).error;
 }
 
+TEST_F(FileRequest, AFilesNameIsAnyBytes) {
+  Emitted made = requestForText(kAdd, "\xff.py", "", "*fp32, *fp32, *fp32, i32", "BLOCK=16", 4);
+  EXPECT_EQ(made.error, "");
+  EXPECT_EQ(emit(made.text, "tile").error, "");
+}
+
 TEST_F(FileRequest, SyntaxErrorHasItsPlace) {
   std::string path = write("def f(:\n");
   EXPECT_NE(requestForFile(path, "", "", "", 4).error.find(":1:7: error:"), std::string::npos)

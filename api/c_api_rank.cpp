@@ -143,7 +143,9 @@ int td_open_operator(td_session* s, int rank, const char* what, const char* name
 }
 int td_call_operator(td_session* s, int rank, uint64_t op, int stream, const int64_t* sizes, int count) {
   return guarded([&] {
-    if (count < 0 || count > int(kMostSizes)) throw std::invalid_argument(std::to_string(count) + " sizes of a call");
+    if (count < 0 || count > int(kMostSizes))
+      throw std::invalid_argument("a call has 0 to " + std::to_string(kMostSizes) + " sizes, not " +
+                                  std::to_string(count));
     if (count) required(sizes, "sizes");
     sessionOf(s, rank, stream).callOperator(rank, op, StreamId(stream), {sizes, size_t(count)});
   });
@@ -231,7 +233,7 @@ int td_map_host(td_session* s, int rank, void* memory, uint64_t bytes, const cha
 }
 int td_host_words(td_session* s, int rank, int count, const char* name, int32_t** host, uint64_t* address) {
   return guarded([&] {
-    if (count < 1) throw std::invalid_argument(std::to_string(count) + " words");
+    if (count < 1) throw std::invalid_argument("`count` is " + std::to_string(count) + ", at least 1 is needed");
     auto& place = required(host, "host");
     auto& kernels = required(address, "address");
     runtime::HostWords words = sessionOf(s, rank).hostWords(rank, uint64_t(count), &required(name, "name"));

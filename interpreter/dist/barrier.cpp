@@ -40,9 +40,10 @@ Accessor onBehalf(Machine& m, const Collective& c, size_t member) {
 bool moveBetween(Machine& m, const Collective& c, size_t from, size_t to, uint64_t offset) {
   const Collective::Member &source = c.members[from], &dest = c.members[to];
   if (m.observer) m.observer->copies(c, from, to);
+  Accessor reader = onBehalf(m, c, from), writer = onBehalf(m, c, to);
+  if (!checkMemory(reader, source.source, source.bytes, 1, false, false)) return false;
   std::vector<uint8_t> bytes(source.bytes);
   m.counters.putBytes += source.bytes;
-  Accessor reader = onBehalf(m, c, from), writer = onBehalf(m, c, to);
   if (!readMemory(reader, source.source, bytes.data(), bytes.size(), 1)) return false;
   writer.unwritten = std::move(reader.unwritten);
   return writeMemory(writer, dest.dest + offset, bytes.data(), bytes.size(), 1);
@@ -87,7 +88,12 @@ Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what
     introduce(member, run, i);
     member.dest = rawInteger(m, run, i.b, run.firstActiveLane());
     member.source = rawInteger(m, run, i.c, run.firstActiveLane());
-    member.bytes = rawInteger(m, run, i.operands[3], run.firstActiveLane());
+    int64_t bytes = integer(m, run, i.operands[3], run.firstActiveLane());
+    if (bytes < 0) {
+      fail(m, run, i, ReportKind::OutOfBounds, std::string(what) + " of " + std::to_string(bytes) + " bytes");
+      return false;
+    }
+    member.bytes = uint64_t(bytes);
     member.root = op == Op::Broadcastmem ? int(integer(m, run, i.operands[4])) : 0;
     if (i.as<imm::Broadcastmem>().type >= 0)
       member.type = run.prepared->program->strings[size_t(i.as<imm::Broadcastmem>().type)];

@@ -224,6 +224,21 @@ TEST(Dist, CollectivesAndTeams) {
   }
 }
 
+TEST(Dist, CollectivesOfSizesThatNoBufferHas) {
+  for (int64_t size : {int64_t(-1), int64_t(1) << 40}) {
+    World world({.rankCount = 2});
+    auto data = symmetric(world, 8, "data"), all = symmetric(world, 16, "all");
+    ProgramBuilder b;
+    Register d = b.pointerArgument("data", Elem::I64), a = b.pointerArgument("all", Elem::I64);
+    b.add(Op::Fcollect, Elem::I64, {b.constant(Elem::I32, 0), a, d, b.constant(Elem::I64, size)}, {},
+          {kBlock, false, -1});
+    ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{data[0], all[0]}, {data[1], all[1]}}), World::Stop::Error);
+    ASSERT_EQ(world.reports().size(), 1u) << renderAll(world);
+    EXPECT_EQ(wordOf(world.reports()[0].kind), "out-of-bounds");
+    EXPECT_GT(world.reports()[0].range.line, 0u);
+  }
+}
+
 TEST(Dist, WaitOnSeveralSignals) {
   for (uint64_t seed = 0; seed < 10; ++seed) {
     World world({.rankCount = 4, .seed = seed});

@@ -6,10 +6,9 @@ import triton.language as tl
 @triton.constexpr_function
 def _axis(shape, dim):
     if dim is None:
-        return len(shape) - 1
-    if dim < 0:
-        return dim + len(shape)
-    return dim
+        dim = len(shape) - 1
+    assert -len(shape) <= dim < len(shape), f"`dim` is {dim}, outside the {len(shape)} dimensions"
+    return dim % len(shape)
 
 
 @triton.constexpr_function
@@ -28,6 +27,12 @@ def _log2(n):
         n = n // 2
         result = result + 1
     return result
+
+
+@triton.constexpr_function
+def _count(k, size):
+    assert 0 < k <= size and k & (k - 1) == 0, f"`k` is {k}, a power of two up to {size} is needed"
+    return k
 
 
 @triton.jit
@@ -91,7 +96,7 @@ def topk(x, k: tl.constexpr, dim: tl.constexpr = None):
     """The `k` largest elements along the last dimension, the largest first."""
     # Runs of k are in order, one down, the next up: the larger ones of their pairs are the k largest of both.
     axis: tl.constexpr = _axis(x.shape, dim)
-    steps: tl.constexpr = _log2(k)
+    steps: tl.constexpr = _log2(_count(k, x.shape[axis]))
     halvings: tl.constexpr = _log2(x.shape[axis]) - steps
     for step in tl.static_range(1, steps + 1):
         x = _merge(x, axis, step, 2**step, True)

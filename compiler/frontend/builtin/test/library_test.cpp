@@ -82,6 +82,11 @@ TEST(Library, Sorting) {
       store("  y = tl.sort(tl.reshape(x, [4, 8]), dim=0, descending=True)\n  tl.static_assert(y.shape == (4, 8))"),
       "tile.join");
   EXPECT_EMITS(store("  y = tl.topk(x, 8)\n  tl.static_assert(y.shape == (8,))"), "tile.split");
+  EXPECT_HAS(store("  tl.sort(x, dim=1)").error, "`dim` is 1, outside the 1 dimensions");
+  EXPECT_HAS(store("  tl.flip(x, dim=-2)").error, "`dim` is -2, outside the 1 dimensions");
+  EXPECT_HAS(store("  tl.sort(i)").error, "`dim` is -1, outside the 0 dimensions");
+  for (const char* k : {"0", "-1", "3", "64"})
+    EXPECT_HAS(store(std::string("  tl.topk(x, ") + k + ")").error, ", a power of two up to 32 is needed");
   EXPECT_EMITS(store("  y = tl.flip(tl.reshape(x, [4, 8]), 0)\n  tl.static_assert(y.shape == (4, 8))"), "tile.join");
   EXPECT_EMITS(store("  tl.store(p + o, tl.bitonic_merge(x))"), "tile.join");
 }

@@ -64,10 +64,12 @@ bool goesThroughRows(scf::ForOp loop, const StridedAccess& access) {
          llvm::any_of(access.dims, [&](const DimAccess& dim) { return moves(dim.offset * dim.stride); });
 }
 
-// The outermost place at which one wait serves all iterations. Where these go through rows, each waits for its own.
-Operation* placeOf(const Load& load) {
+// The outermost place at which one wait serves all iterations, in the loops that `memory` is outside of. Where these go through rows, each
+// waits for its own.
+Operation* placeOf(const Load& load, dist::ArrivingOp memory) {
   Operation* place = load.op;
   while (auto loop = dyn_cast<scf::ForOp>(place->getParentOp())) {
+    if (loop->isAncestor(memory)) break;
     if (!onlyReads(loop) || !Footprint::isKnownAt(loop, load.access) || goesThroughRows(loop, load.access)) break;
     place = loop;
   }
@@ -154,7 +156,7 @@ class Arrival {
 
   // Returns the value that a word has reached when all slices of its chunk are there.
   Value lastSlice(OpBuilder& builder, Location where) {
-    Value one = arith::ConstantIntOp::create(builder, where, 1, 64), epoch = op_.getEpoch();
+    Value one = arith::ConstantIntOp::create(builder, where, 1, 64);
     Value last = arith::SubIOp::create(builder, where, op_.getSlices()[0], one);
     return reachedSlice(builder, where, op_, last);
   }
@@ -180,7 +182,7 @@ struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
       std::optional<std::vector<Load>> loads = accessesOf(arrival, kErrors, isLoad);
       if (!loads) return signalPassFailure();
       auto& byPlace = places.emplace_back();
-      for (Load& load : *loads) byPlace[placeOf(load)].push_back(load);
+      for (Load& load : *loads) byPlace[placeOf(load, arrival)].push_back(load);
     }
     // A program that waits for another may count on the one with the lower number having begun.
     bool anyOrder = !mayWaitForOthers(kernel);

@@ -13,10 +13,11 @@ Value constant(OpBuilder& builder, Location where, int64_t value) {
   return arith::ConstantIntOp::create(builder, where, value, 64);
 }
 
-// The loops around an op, the innermost first, before the outermost of which the numbers of all their iterations are known.
-SmallVector<scf::ForOp> countedLoops(Operation* op) {
+// The loops around an op, the innermost first, before the outermost of which the word and the numbers of all their iterations are known.
+SmallVector<scf::ForOp> countedLoops(Operation* op, Value word) {
   SmallVector<scf::ForOp> loops;
   while (auto loop = dyn_cast<scf::ForOp>(op->getParentOp())) {
+    if (!loop.isDefinedOutsideOfLoop(word)) break;
     bool known = llvm::all_of(loops, [&](scf::ForOp inner) {
       return llvm::all_of(ArrayRef<Value>{inner.getLowerBound(), inner.getUpperBound(), inner.getStep()},
                           [&](Value bound) { return loop.isDefinedOutsideOfLoop(bound); });
@@ -92,7 +93,7 @@ bool runsFixed(Operation* op) {
 void countProducts(func::FuncOp kernel, Value word, Signals& signals) {
   kernel.walk([&](tile::DotOp dot) {
     if (!runsFixed(dot)) return;
-    SmallVector<scf::ForOp> loops = countedLoops(dot);
+    SmallVector<scf::ForOp> loops = countedLoops(dot, word);
     Location where = dot.getLoc();
     OpBuilder builder(loops.empty() ? dot.getOperation() : loops.back().getOperation());
     auto left = cast<RankedTensorType>(dot.getLhs().getType()),

@@ -46,10 +46,12 @@ bool makeFixed(StridedAccess& access) {
          });
 }
 
-// The outermost place behind which one signal tells of all iterations. Tiles of a loop from the program's number on are told of one by one.
-Operation* placeOf(Operation* store, const StridedAccess& access) {
+// The outermost place behind which one signal tells of all iterations, in the loops that `memory` is outside of. Tiles of a loop from the
+// program's number on are told of one by one.
+Operation* placeOf(Operation* store, const StridedAccess& access, dist::LeavingOp memory) {
   Operation* place = store;
   while (auto loop = dyn_cast<scf::ForOp>(place->getParentOp())) {
+    if (loop->isAncestor(memory)) break;
     if (loop.getLowerBound().getDefiningOp<tile::ProgramIdOp>() || !Footprint::isKnownAt(loop, access)) break;
     place = loop;
   }
@@ -76,7 +78,7 @@ class Departure {
     for (auto& [op, access] : *accesses) {
       if (!makeFixed(access) || !runsFixed(op))
         return refuse(op, op_, "what this store writes of leaving memory depends on what the kernel loads");
-      Operation* place = placeOf(op, access);
+      Operation* place = placeOf(op, access, op_);
       together[place->getBlock()].push_back({op, place, access});
     }
     for (auto& [block, stores] : together) tellOf(stores);
@@ -123,6 +125,16 @@ class Departure {
   Signals& signals_;
 };
 
+// Returns true if all products come behind the op, so that each can tell the word that the op names.
+bool isAheadOfProducts(Operation* op, func::FuncOp kernel) {
+  return !kernel
+              .walk([&](tile::DotOp dot) {
+                Operation* there = op->getBlock()->findAncestorOpInBlock(*dot);
+                return there && op->isBeforeInBlock(there) ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
 struct TellDepartures : impl::TellDeparturesBase<TellDepartures> {
   using Base::Base;
   void runOnOperation() override {
@@ -137,6 +149,10 @@ struct TellDepartures : impl::TellDeparturesBase<TellDepartures> {
     llvm::SetVector<Value> decided;
     Signals signals;
     for (dist::LeavingOp departure : departures) {
+      if (departure.getCounted() && !isAheadOfProducts(departure, kernel)) {
+        departure.emitError("a kernel that only counts names the memory that leaves before all of its products");
+        return signalPassFailure();
+      }
       if (failed(Departure(departure, decided, signals).tell())) return signalPassFailure();
       if (departure.getCounted() && !std::exchange(counted, true))
         countProducts(kernel, wordBehind(departure), signals);

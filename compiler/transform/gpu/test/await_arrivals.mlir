@@ -229,3 +229,31 @@ func.func @rows_of_elements(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: 
   tile.store %to, %v : tensor<64x!tile.ptr<f32>>, tensor<64xf32>
   return
 }
+
+// -----
+
+// The words are known in the loop alone, so each iteration waits.
+// CHECK-LABEL: func.func @named_in_a_loop
+// CHECK:       scf.for
+// CHECK:         scf.for
+// CHECK:           dist.wait
+// CHECK:         scf.for
+// CHECK:           tile.load
+func.func @named_in_a_loop(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i32, %epoch: i64, %k: i32, %out: !tile.ptr<f32>) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.0 : f32
+  %all = scf.for %i = %zero to %k step %one iter_args(%sum = %none) -> f32 : i32 {
+    %chunk = arith.extsi %n : i32 to i64
+    %a = dist.arriving %x by %words[%chunk x %chunk] at %epoch : !tile.ptr<f32>, !tile.ptr<i64>, i64
+    %next = scf.for %j = %zero to %k step %one iter_args(%acc = %sum) -> f32 : i32 {
+      %p = tile.addptr %a, %j : !tile.ptr<f32>, i32
+      %v = tile.load %p : !tile.ptr<f32> -> f32
+      %more = arith.addf %acc, %v : f32
+      scf.yield %more : f32
+    }
+    scf.yield %next : f32
+  }
+  tile.store %out, %all : !tile.ptr<f32>, f32
+  return
+}

@@ -179,3 +179,68 @@ func.func @returned(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64) -> !til
   %a = dist.leaving %x by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>
   return %a : !tile.ptr<f32>
 }
+
+// -----
+
+// A loop that names the memory tells of its products in each iteration.
+// CHECK-LABEL: func.func @counted_in_a_loop
+// CHECK:       scf.for
+// CHECK:         %[[ALL:.*]] = arith.muli %{{.*}}, %{{.*}} : i64
+// CHECK:         dist.notify add intra_node %{{.*}}, %[[ALL]] on
+// CHECK-NOT:   tile.dot
+// CHECK:       return
+func.func @counted_in_a_loop(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i32, %k: i32, %v: tensor<16x16xf32>, %out: tensor<16x16x!tile.ptr<f32>>) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %i = %zero to %k step %one : i32 {
+    %chunk = arith.extsi %n : i32 to i64
+    %a = dist.leaving %x by %words[%chunk x %chunk] counted : !tile.ptr<f32>, !tile.ptr<i64>
+    %w = tile.load %a : !tile.ptr<f32> -> f32
+    %c = tile.splat %w : f32 -> tensor<16x16xf32>
+    %sum = scf.for %j = %zero to %k step %one iter_args(%acc = %c) -> tensor<16x16xf32> : i32 {
+      %next = tile.dot %v, %v, %acc : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+      scf.yield %next : tensor<16x16xf32>
+    }
+    tile.store %out, %sum : tensor<16x16x!tile.ptr<f32>>, tensor<16x16xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @named_too_late(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %v: tensor<16x16xf32>, %none: tensor<16x16xf32>, %out: tensor<16x16x!tile.ptr<f32>>) {
+  %sum = tile.dot %v, %v, %none : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+  tile.store %out, %sum : tensor<16x16x!tile.ptr<f32>>, tensor<16x16xf32>
+  // expected-error @+1 {{names the memory that leaves before all of its products}}
+  %a = dist.leaving %x by %words[%n x %n] counted : !tile.ptr<f32>, !tile.ptr<i64>
+  %w = tile.load %a : !tile.ptr<f32> -> f32
+  tile.store %x, %w : !tile.ptr<f32>, f32
+  return
+}
+
+// -----
+
+// The words are known in the loop alone, so each iteration signals.
+// CHECK-LABEL: func.func @named_in_a_loop
+// CHECK:       scf.for
+// CHECK:         scf.for
+// CHECK:           tile.store
+// CHECK:         }
+// CHECK:         scf.for
+// CHECK:           dist.notify
+// CHECK:         }
+// CHECK:       }
+// CHECK-NOT:   dist.notify
+func.func @named_in_a_loop(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i32, %k: i32, %v: f32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %i = %zero to %k step %one : i32 {
+    %chunk = arith.extsi %n : i32 to i64
+    %a = dist.leaving %x by %words[%chunk x %chunk] : !tile.ptr<f32>, !tile.ptr<i64>
+    scf.for %j = %zero to %k step %one : i32 {
+      %p = tile.addptr %a, %j : !tile.ptr<f32>, i32
+      tile.store %p, %v : !tile.ptr<f32>, f32
+    }
+  }
+  return
+}

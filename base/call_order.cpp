@@ -13,7 +13,7 @@ void CallOrder::add(int rank, OrderedCall call) {
     std::iota(op.ranks.begin(), op.ranks.end(), 0);
   }
   op.made.resize(streams_.size());
-  Call made{call.op, op.made[size_t(rank)]++};
+  Call made{call.op, op.made[size_t(rank)]++, call.place};
   while (op.first + op.meetings.size() <= made.number)
     op.meetings.push_back({.stream = std::vector<int64_t>(streams_.size(), kUnknown), .left = int(op.ranks.size())});
   Meeting& meeting = meetingOf(made);
@@ -81,9 +81,19 @@ void CallOrder::leave(int rank, Call call) {
   }
 }
 
+// The head that stands before a call on a rank, perhaps the call itself; null: none does, as far as is known.
+const CallOrder::Call* CallOrder::before(int rank, Call call, bool hostsWait) const {
+  const auto& streams = streams_[size_t(rank)];
+  int64_t where = meetingOf(call).stream[size_t(rank)];
+  if (where >= 0) return &streams[size_t(where)].front();
+  if (where == kFree || !hostsWait || std::ranges::count(operators_.at(call.op).ranks, rank) == 0) return nullptr;
+  auto held = std::ranges::find_if(streams, [](const auto& stream) { return !stream.empty(); });
+  return held == streams.end() ? nullptr : &held->front();
+}
+
 // Each head leads to the heads that stand before it on other ranks. A walk that always takes the first way and meets
 // its own path has found a circle. Heads from which no circle is found are not walked again.
-std::vector<CallOrder::Step> CallOrder::circle() const {
+std::vector<CallOrder::Step> CallOrder::circle(bool hostsWait) const {
   std::vector<Call> done;
   auto same = [](Call a) { return [a](Call b) { return a.op == b.op && a.number == b.number; }; };
   struct At {
@@ -94,7 +104,8 @@ std::vector<CallOrder::Step> CallOrder::circle() const {
   for (size_t rank = 0; rank < streams_.size(); ++rank) {
     for (const auto& stream : streams_[rank]) {
       if (stream.empty()) continue;
-      std::vector<At> path{{{int(rank), 0, stream.front().op, stream.front().number + 1}, stream.front()}};
+      auto stepOf = [](int rank, Call call) { return Step{rank, 0, call.op, call.number + 1, call.place}; };
+      std::vector<At> path{{stepOf(int(rank), stream.front()), stream.front()}};
       while (!path.empty()) {
         At& at = path.back();
         size_t other = at.next++;
@@ -103,22 +114,36 @@ std::vector<CallOrder::Step> CallOrder::circle() const {
           path.pop_back();
           continue;
         }
-        int64_t where = meetingOf(at.call).stream[other];
-        if (where < 0 || isFirst(int(other), at.call)) continue;
-        Call before = streams_[other][size_t(where)].front();
+        const Call* first = this->before(int(other), at.call, hostsWait);
+        if (!first || same(*first)(at.call)) continue;
+        Call before = *first;
         at.step.behind = int(other);
+        at.step.isMade = meetingOf(at.call).stream[other] >= 0;
         auto again = std::ranges::find_if(path, [&](const At& a) { return same(before)(a.call); });
         if (again != path.end()) {
           std::vector<Step> out;
           for (; again != path.end(); ++again) out.push_back(again->step);
           return out;
         }
-        if (std::ranges::none_of(done, same(before)))
-          path.push_back({{int(other), 0, before.op, before.number + 1}, before});
+        if (std::ranges::none_of(done, same(before))) path.push_back({stepOf(int(other), before), before});
       }
     }
   }
   return {};
+}
+
+std::string circleText(const std::vector<CallOrder::Step>& circle,
+                       const std::function<std::string(int, uint64_t)>& nameOf) {
+  auto call = [&](const CallOrder::Step& s) {
+    return "call " + std::to_string(s.number) + " of " + nameOf(s.rank, s.op);
+  };
+  std::string text;
+  for (size_t k = 0; k < circle.size(); ++k) {
+    bool isMade = circle[k].isMade;
+    text += (k ? ", and rank " : "rank ") + std::to_string(circle[k].behind) + (isMade ? " has " : " comes to ") +
+            call(circle[k]) + " behind " + call(circle[(k + 1) % circle.size()]) + (isMade ? " on one stream" : "");
+  }
+  return text + ", so they wait for one another: all ranks call the operators of one stream in one order";
 }
 
 }  // namespace tandem

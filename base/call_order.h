@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ constexpr uint32_t kNoStream = ~0u;
 struct OrderedCall {
   uint64_t op = 0;
   uint32_t stream = 0;
+  uint32_t place = 0;  // of the host line, numbered by the user of the log
 };
 
 class CallOrder {
@@ -32,14 +34,18 @@ class CallOrder {
     int rank = 0, behind = 0;
     uint64_t op = 0;
     uint64_t number = 0;  // from 1
+    uint32_t place = 0;
+    bool isMade = true;  // by `behind`
   };
-  // Steps that wait for one another, the last for the first. Empty: there are none among the calls so far.
-  std::vector<Step> circle() const;
+  // Steps that wait for one another, the last for the first. Empty: there are none among the calls so far. `hostsWait`:
+  // nobody makes a call any more before the calls that are first in its streams end.
+  std::vector<Step> circle(bool hostsWait = false) const;
 
  private:
   struct Call {
     uint64_t op;
     uint64_t number;
+    uint32_t place;
   };
   // A call of one number: where each rank has it.
   struct Meeting {
@@ -65,11 +71,16 @@ class CallOrder {
   }
   const Meeting& meetingOf(Call call) const { return const_cast<CallOrder*>(this)->meetingOf(call); }
   bool isFirst(int rank, Call call) const;
+  const Call* before(int rank, Call call, bool hostsWait) const;
   void settle(std::vector<Node> news);
   void leave(int rank, Call call);
 
   std::vector<std::vector<std::deque<Call>>> streams_;  // by rank and stream: the calls that have not met
   std::map<uint64_t, Operator> operators_;
 };
+
+// Says of such a circle which rank has which call behind which. `nameOf(rank, op)`.
+std::string circleText(const std::vector<CallOrder::Step>& circle,
+                       const std::function<std::string(int, uint64_t)>& nameOf);
 
 }  // namespace tandem

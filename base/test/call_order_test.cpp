@@ -63,6 +63,21 @@ TEST(CallOrder, TeamsThatCrossMayWaitInACircle) {
   EXPECT_EQ(text(order), "1#2 on 0 waits for 1; 4#2 on 1 waits for 3; 2#2 on 3 waits for 2; 3#2 on 2 waits for 0; ");
 }
 
+TEST(CallOrder, CallsThatARankDoesNotComeToStandBehindWhatItWaitsFor) {
+  CallOrder order(2);
+  calls(order, 0, {{0, 0, 7}});
+  EXPECT_TRUE(order.circle(true).empty()) << "rank 1 waits for nothing";
+  calls(order, 1, {{1, 0, 9}});
+  EXPECT_TRUE(order.circle().empty());
+  std::vector<CallOrder::Step> circle = order.circle(true);
+  ASSERT_EQ(circle.size(), 2u);
+  EXPECT_EQ(circle[0].place, 7u);
+  EXPECT_EQ(circle[1].place, 9u);
+  EXPECT_EQ(circleText(circle, [](int, uint64_t op) { return op ? "`gather`" : "`sum`"; }),
+            "rank 1 comes to call 1 of `sum` behind call 1 of `gather`, and rank 0 comes to call 1 of `gather` behind "
+            "call 1 of `sum`, so they wait for one another: all ranks call the operators of one stream in one order");
+}
+
 TEST(CallOrder, ACircleMayGoOverThreeRanks) {
   CallOrder order(3);
   calls(order, 0, {{0, 0}, {1, 0}, {2, 7}});

@@ -138,15 +138,8 @@ void Rendezvous::compare(int rank, const OperatorCalls& calls) {
 void Rendezvous::reportCircle() {
   std::vector<CallOrder::Step> circle = order_.circle();
   if (circle.empty()) return;
-  auto name = [&](const CallOrder::Step& s) {
-    return "call " + std::to_string(s.number) + " of " + calls_.nameOf(s.rank, s.op);
-  };
-  std::string text;
-  for (size_t k = 0; k < circle.size(); ++k)
-    text += (k ? ", and rank " : "rank ") + std::to_string(circle[k].behind) + " has " + name(circle[k]) + " behind " +
-            name(circle[(k + 1) % circle.size()]) + " on one stream";
-  stop(reportOf(ReportKind::CollectiveMismatch, circle[0].behind,
-                text + ", so they wait for one another: all ranks call the operators of one stream in one order"));
+  auto nameOf = [&](int rank, uint64_t op) { return calls_.nameOf(rank, op); };
+  stop(reportOf(ReportKind::CollectiveMismatch, circle[0].behind, circleText(circle, nameOf)));
 }
 
 }  // namespace tandem::runtime::ranks

@@ -39,10 +39,10 @@ Session::Session(const interpreter::WorldOptions& options)
       baton_(
           options.rankCount, [this](const std::function<bool()>& done) { return advance(world_, done); },
           [this](HostBaton::Progress why, const std::vector<std::string>& notes) {
-            why == HostBaton::Progress::Stuck ? world_.reportStuck(notes) : world_.reportLimit(notes);
+            why == HostBaton::Progress::Stuck ? tellOfStuck(notes) : world_.reportLimit(notes);
           },
           [this] { return world_.hostStep(); }),
-      streamCounts_(options.rankCount, 1), calls_(options.rankCount) {
+      streamCounts_(options.rankCount, 1), calls_(options.rankCount), order_(options.rankCount) {
   world_.setInterruptCheck([this] {
     auto poll = interruptPoll.load();
     return interruptRequested_ || (poll && poll());
@@ -206,19 +206,31 @@ void Session::tellOf(const std::optional<CallMismatch>& found) {
   checkWorld();
 }
 
+// Operators that ranks call in another order wait for one another.
+void Session::tellOfStuck(const std::vector<std::string>& hostNotes) {
+  if (std::vector<CallOrder::Step> circle = order_.circle(true); circle.size() > 1) {
+    auto nameOf = [&](int rank, uint64_t op) { return calls_.nameOf(rank, op); };
+    const CallOrder::Step &one = circle[0], &other = circle[1];
+    world_.reportMismatch({one.rank, one.place}, {other.rank, other.place}, circleText(circle, nameOf));
+  }
+  world_.reportStuck(hostNotes);
+}
+
 uint64_t Session::openOperator(int rank, const OperatorName& name, int team) {
   OperatorCalls call{.made = name};
   if (team) call.made.ranks = membersOf(rank, team);
   uint64_t first = operatorNumber(team, team ? call.made.ranks.front() : 0, 0);
   call.op = first + operators_[rank][first]++;
   logCall(rank, call);
+  order_.open(call.op, call.made.ranks);
   return call.op;
 }
 
-void Session::callOperator(int rank, uint64_t op, StreamId, std::span<const int64_t> sizes) {
+void Session::callOperator(int rank, uint64_t op, StreamId stream, std::span<const int64_t> sizes) {
   if (uint64_t first = op >> 32 << 32; op - first >= operators_[rank][first])
     throw std::out_of_range("operator " + std::to_string(op) + " was never opened");
   logCall(rank, {.op = op, .sizes = {sizes.begin(), sizes.end()}});
+  if (!sizes.empty()) order_.add(rank, {op, stream, world_.hostPlace(rank)});
 }
 
 StreamId Session::createStream(int rank) {

@@ -1,5 +1,6 @@
 // A session here is one run on N simulated ranks: the world, and the operations of each rank's host code.
 #pragma once
+#include "base/call_order.h"
 #include "interpreter/world.h"
 #include "runtime/backend/sim/host_baton.h"
 #include "runtime/session.h"
@@ -81,6 +82,7 @@ class Session final : public runtime::Session {
   void checkMakes(int rank, const std::vector<int>& members) const;
   void logCall(int rank, OperatorCalls call);
   void tellOf(const std::optional<CallMismatch>& found);
+  void tellOfStuck(const std::vector<std::string>& hostNotes);
 
   std::atomic<bool> interruptRequested_ = false;
   interpreter::World world_;
@@ -88,6 +90,7 @@ class Session final : public runtime::Session {
   std::map<int, std::map<int, uint64_t>> symmetricAllocations_;  // how many each rank has made, by team
   std::vector<StreamId> streamCounts_;                           // by rank
   CallLog calls_;
+  CallOrder order_;
   std::map<int, std::map<uint64_t, uint32_t>> operators_;  // how many each rank has opened, by the team's first number
   std::map<std::pair<int, StreamId>, StreamId> beside_;    // by rank and stream
   EventId lastEvent_ = 0;

@@ -57,6 +57,8 @@ enum class ReportGroup : uint8_t { Run, Memory, Order, Leftover, Scope, Portabil
   X(Deadlock, "deadlock", Order, Error, "", "Ranks that wait for what cannot happen") \
   X(Livelock, "livelock", Order, Error, "", "Programs that loop for ever while nothing changes") \
   X(LimitExceeded, "limit-exceeded", Order, Error, "", "A run that goes on longer than it may") \
+  X(DivisionByZero, "division-by-zero", Leftover, Warning, "", \
+    "A quotient or a remainder by zero that the kernel may use") \
   X(UnfinishedPut, "unfinished-put", Leftover, Warning, "", \
     "A non-blocking transfer with neither `fence` nor `quiet` before its program's end") \
   X(UnfinishedBulkCopy, "unfinished-bulk-copy", Leftover, Error, "", \

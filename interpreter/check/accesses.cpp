@@ -52,6 +52,21 @@ void Checker::lanesDiffer(const MemoryAccess& a) {
   tell(std::move(r));
 }
 
+// The language says what a division by zero gives (kernels.h), other compilers of the same text do not.
+void Checker::dividesByZero(const Run& run) {
+  MemoryAccess at;
+  at.run = &run;
+  at.program = run.prepared->program.get();
+  at.location = run.prepared->code[run.pc].location;
+  Stamp now = stampOf(at, viewOf(at));
+  if (m_.failed || !isNew(ReportKind::DivisionByZero, now, {})) return;
+  Report r = begin(now, ReportKind::DivisionByZero);
+  r.message =
+      "integer division by zero: here a quotient has all bits set and a remainder is the dividend; Triton "
+      "promises nothing";
+  tell(std::move(r));
+}
+
 void Checker::forget(Address address, uint64_t bytes) {
   flush();
   if (!bytes) return;

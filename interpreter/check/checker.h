@@ -44,6 +44,7 @@ class Checker : public AccessObserver {
   void wrote(const MemoryAccess& access, uint64_t old, uint64_t now) override;
   void freed(int rank, Address address, uint64_t bytes, const std::string& file, uint32_t line) override;
   void lanesDiffer(const MemoryAccess& access) override;
+  void dividesByZero(const Run& run) override;
   void forget(Address address, uint64_t bytes) override;
   void waits(const MemoryAccess& access, const AwaitedSignal& signal, bool done) override;
   void threadBarrier(const Run& run) override;

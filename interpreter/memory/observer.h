@@ -57,6 +57,8 @@ class AccessObserver {
   virtual void freed(int rank, Address address, uint64_t bytes, const std::string& file, uint32_t line) = 0;
   // Lanes of one store have written other values to one address.
   virtual void lanesDiffer(const MemoryAccess& access) = 0;
+  // The run's instruction divides integers by zero.
+  virtual void dividesByZero(const Run& run) = 0;
   // Bytes begin a new life.
   virtual void forget(Address address, uint64_t bytes) = 0;
 

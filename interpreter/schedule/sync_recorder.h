@@ -25,6 +25,9 @@ class SyncRecorder final : public AccessObserver {
   void lanesDiffer(const MemoryAccess& access) override {
     if (checker_) checker_->lanesDiffer(access);
   }
+  void dividesByZero(const Run& run) override {
+    if (checker_) checker_->dividesByZero(run);
+  }
   std::vector<Diagnostic> unacquired(Address signal) override {
     return checker_ ? checker_->unacquired(signal) : std::vector<Diagnostic>();
   }

@@ -3,6 +3,7 @@
 #include "interpreter/vm/fail.h"
 #include "interpreter/vm/handlers.h"
 #include "interpreter/vm/registers.h"
+#include <algorithm>
 
 namespace tandem::interpreter {
 namespace {
@@ -105,6 +106,20 @@ Step unaryOp(Machine& m, Run& run, const Prepared& i) {
 Step binaryOp(Machine& m, Run& run, const Prepared& i) {
   const uint8_t *a = data(m, run, i.a), *b = data(m, run, i.b);
   return elementwise(m, run, i, [&](void* out) { i.kernel.binary(a, b, out, run.count(i.r)); });
+}
+
+Step division(Machine& m, Run& run, const Prepared& i) {
+  const uint8_t* divisors = m.observer ? data(m, run, i.b) : nullptr;
+  const RegisterInfo& info = run.info(i.b);
+  bool isLanes = info.extent == Extent::Lanes;
+  for (size_t k = 0; divisors && k < run.count(i.b); ++k) {
+    const uint8_t* divisor = divisors + k * info.elemBytes;
+    if (std::any_of(divisor, divisor + info.elemBytes, [](uint8_t byte) { return byte; })) continue;
+    if (isLanes && !run.mask.has(uint32_t(k / info.vectorLength))) continue;
+    m.observer->dividesByZero(run);
+    break;
+  }
+  return binaryOp(m, run, i);
 }
 
 Step mulExtendedOp(Machine& m, Run& run, const Prepared& i) {

@@ -9,6 +9,7 @@ namespace handlers {
 #include "interpreter/op.def"
 Step jumpBack(Machine&, Run&, const Prepared&);   // a jump at the end of a loop
 Step jumpSpin(Machine&, Run&, const Prepared&);   // such a jump of a loop that may spin
+Step division(Machine&, Run&, const Prepared&);   // of integers, whose result no select and no mask may leave out
 Step malformed(Machine&, Run&, const Prepared&);  // of an instruction that cannot run
 }  // namespace handlers
 

@@ -87,6 +87,31 @@ bool isRead(const Program& program, Register r) {
                      [=](uint32_t o) { return (o & ~kLastUse) == r; });
 }
 
+// Returns true if a select, a condition beside it or a tile's mask may leave the instruction's result out.
+bool mayBeLeftOut(const Program& program, uint32_t pc) {
+  Register from = program.results(program.code[pc])[0];
+  bool isTile = program.registers[from].extent == Extent::Tile;
+  std::vector<bool> follows(program.registers.size());
+  follows[from] = true;
+  for (uint32_t at = pc + 1; at < program.code.size(); ++at) {
+    const Instruction& i = program.code[at];
+    auto operands = program.operands(i);
+    auto uses = [&](size_t k) {
+      return k < operands.size() && operands[k] != kNone && follows[operands[k] & ~kLastUse];
+    };
+    auto isGiven = [&](size_t k) { return k < operands.size() && operands[k] != kNone; };
+    size_t mask = i.op == Op::Load ? 1 : i.op == Op::Store || i.op == Op::AtomicRmw ? 2 : 0;
+    bool isCondition = i.op == Op::Binary && (BinaryOp(i.sub) == BinaryOp::And || BinaryOp(i.sub) == BinaryOp::Or);
+    bool used = false;
+    for (size_t k = 0; k < operands.size(); ++k) used |= uses(k);
+    if (!used) continue;
+    if (isCondition || (i.op == Op::Select && !uses(0)) || (mask && isTile && isGiven(mask))) return true;
+    if (i.op != Op::Load && i.op != Op::AtomicRmw)
+      for (Register r : program.results(i)) follows[r] = true;
+  }
+  return false;
+}
+
 void prepareOne(PreparedProgram& out, uint32_t pc) {
   const Program& program = *out.program;
   const Instruction& i = program.code[pc];
@@ -125,6 +150,8 @@ void prepareOne(PreparedProgram& out, uint32_t pc) {
     p.handler = handlers::malformed;
   else if (Handler scalar = scalarHandler(out, i, p))
     p.handler = scalar;
+  else if (i.op == Op::Binary && isIntegerDivision(BinaryOp(i.sub)) && !mayBeLeftOut(program, pc))
+    p.handler = handlers::division;
   Register reused = i.op == Op::Dot ? p.c : p.a;  // whose buffer the result may take
   if (p.r != kNone && reused != kNone) {
     const RegisterInfo &a = out.registers[reused], &r = out.registers[p.r];

@@ -337,13 +337,19 @@ bool Checker::judge(const View& v, const MemoryAccess& a, const Stamp& now, cons
                     uint64_t address) {
   uint64_t end = address + (cell.end - cell.begin);
   bool bulkReads = a.transfer && a.transfer->bulk && site.kind == AccessKind::Read;
+  bool isForAll = site.strong && site.scope == Scope::Sys && !m_.options.portability;
   auto check = [&](const Stamp& s) {
     Part mine, theirs;
-    if (!s.actor || fenced(v, now, s) || storesAgain(v, a, now, s)) return;
-    if (compatible(site, now, sites_[s.site], s)) {
+    if (!s.actor) return;
+    const Site& there = sites_[s.site];
+    // The many updates of one word by many ranks: what `compatible` says of them.
+    if (isForAll && there.strong && there.scope == Scope::Sys && there.bytes == site.bytes && s.origin == now.origin)
+      return;
+    if (compatible(site, now, there, s)) {
       if (m_.options.portability) reportPortability(v, a, now, s, address, end);
       return;
     }
+    if (fenced(v, now, s) || storesAgain(v, a, now, s)) return;
     uint64_t from = std::max<uint64_t>(address, a.address), to = std::min(end, a.address + a.bytes);
     if (!ordered(v, now, s, address, end, &mine, &theirs)) {
       if (!acquiredUpdate(v, now, s, address)) report(v, a, now, s, from, to, mine, theirs);

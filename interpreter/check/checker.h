@@ -171,6 +171,7 @@ class Checker : public AccessObserver {
   void acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& acquired, const Spared& spared = {});
   Spared sparedBy(const MemoryAccess& a, const SyncPlace& place, uint64_t last,
                   const std::function<bool(uint64_t)>& ends);
+  bool carries(const Release& r, const Stamp& s) const;
   Release sharedWith(const Release& r, const Clock& certain) const;
   void learn(ProgramState* p, Serial* s, const MemoryAccess& a, const Release& r, bool isNarrow);
   void acquireAwaited(const MemoryAccess& a, bool valueUsed, const std::function<bool(uint64_t)>& ends);
@@ -179,7 +180,7 @@ class Checker : public AccessObserver {
   void acquireByProgram(ProgramState& p, const MemoryAccess& a, const Release& r);
   static void learnEarly(ProgramState& p, const MemoryAccess& a, const Release& r);
   bool knowsRelease(const ProgramState& p, const MemoryAccess& a, const Release& r) const;
-  void learnFenced(Clock& known, const Clock& pending, Scope scope, int rank) const;
+  void learnFenced(ProgramState& p, Clock& known, const Pending& pending, Scope scope);
   void learnSequential(ProgramState& p, const Run& run, Scope scope);
   static bool isWhole(const MemoryAccess& a) { return a.lane >= kFirstPut; }
 
@@ -203,10 +204,12 @@ class Checker : public AccessObserver {
 
   // --- signals (signals.cpp) ---
   void learnUpdate(const MemoryAccess& a, SyncPlace& place, uint64_t number);
-  bool knowsUpdate(const View& v, const Stamp& now, const SyncPlace* place, const SignalUpdate& update) const;
+  static bool knowsUpdate(const View& v, const Stamp& now, const SyncPlace* place, const SignalUpdate& update);
+  static uint64_t lastLearnt(const View& v, const Stamp& now, const SyncPlace& place);
   bool knowsWait(const View& v, const Stamp& now, const Stamp& wait) const;
   static void orderSignals(ProgramState& p, Part part, bool whole, Release& r);
   uint64_t lastKnown(const MemoryAccess& a, const SyncPlace& place);
+  uint64_t lastCertain(const MemoryAccess& a, const SyncPlace& place);
   bool isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, SyncPlace& place, uint64_t from);
   void noteWait(SignalUses& uses, const View& v, SignalLook look, const MemoryAccess& a);
   // Returns true for an update that would have been the same behind any other value.

@@ -1,4 +1,4 @@
-// A clock's entries are sorted; a join that brings nothing new costs no copy.
+// A clock's entries are sorted; a join that brings no new key, or nothing new, costs no copy.
 #include "interpreter/check/clock.h"
 #include <algorithm>
 
@@ -7,13 +7,23 @@ namespace {
 
 bool byKey(const Clock::Entry& e, ClockKey key) { return e.key < key; }
 
-bool covers(const std::vector<Clock::Entry>& all, const std::vector<Clock::Entry>& part) {
-  auto at = all.begin();
-  for (const Clock::Entry& e : part) {
-    while (at != all.end() && at->key < e.key) ++at;
-    if (at == all.end() || at->key != e.key || at->time < e.time) return false;
+// How two clocks' entries differ: what each has beyond the other.
+struct Difference {
+  bool isMineNewer = false, isTheirsNewer = false, hasTheirsMoreKeys = false;
+};
+Difference differenceOf(const std::vector<Clock::Entry>& mine, const std::vector<Clock::Entry>& theirs) {
+  Difference d;
+  auto at = mine.begin();
+  for (const Clock::Entry& e : theirs) {
+    for (; at != mine.end() && at->key < e.key; ++at) d.isMineNewer = true;
+    bool isShared = at != mine.end() && at->key == e.key;
+    d.hasTheirsMoreKeys |= !isShared;
+    d.isTheirsNewer |= !isShared || at->time < e.time;
+    d.isMineNewer |= isShared && at->time > e.time;
+    if (isShared) ++at;
   }
-  return true;
+  d.isMineNewer |= at != mine.end();
+  return d;
 }
 
 }  // namespace
@@ -44,11 +54,24 @@ void Clock::raise(ClockKey key, uint32_t time) {
 
 void Clock::join(const Clock& other) {
   if (!other.entries_ || entries_ == other.entries_) return;
-  if (!entries_ || covers(*other.entries_, *entries_)) {
+  if (!entries_) {
     entries_ = other.entries_;
     return;
   }
-  if (covers(*entries_, *other.entries_)) return;
+  Difference d = differenceOf(*entries_, *other.entries_);
+  if (!d.isTheirsNewer) return;
+  if (!d.isMineNewer) {
+    entries_ = other.entries_;
+    return;
+  }
+  if (!d.hasTheirsMoreKeys && entries_.use_count() == 1) {
+    auto at = entries_->begin();
+    for (const Entry& e : *other.entries_) {
+      while (at->key < e.key) ++at;
+      at->time = std::max(at->time, e.time);
+    }
+    return;
+  }
   auto merged = std::make_shared<std::vector<Entry>>();
   merged->reserve(entries_->size() + other.entries_->size());
   auto a = entries_->begin(), aEnd = entries_->end();

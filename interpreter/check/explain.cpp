@@ -25,6 +25,15 @@ const char* opText(Op op) {
     case Op::SignalWait: return "wait";
     case Op::Broadcastmem:
     case Op::Fcollect: return "collective";
+    case Op::MbarrierInit: return "mbarrier_init";
+    case Op::MbarrierInvalidate: return "mbarrier_invalidate";
+    case Op::MbarrierArrive: return "arrival at an mbarrier";
+    case Op::MbarrierTryWait:
+    case Op::MbarrierWait: return "wait for an mbarrier";
+    case Op::TmaLoad:
+    case Op::BulkLoad: return "bulk load";
+    case Op::TmaStore:
+    case Op::BulkStore: return "bulk store";
     case Op::MultimemSt:
     case Op::MultimemLdReduce: return "multimem access";
     case Op::SmemAlloc:
@@ -266,7 +275,10 @@ Checker::Missing Checker::missingEdge(const View& v, const Stamp& now, const Sta
     return missingBetween(v, now, s, mine, theirs);
   if (me.kind == ActorKind::Host || other.kind == ActorKind::Host)
     return "the host has not waited for the stream (M13)";
-  return "no event or signal orders the two streams (M13)";
+  Missing missed("");  // by a program that has waited for a stream, or the other way round
+  if (me.kind == ActorKind::Program) missed = missedBy(now.actor, s, theirs, false);
+  if (other.kind == ActorKind::Program) missed = missedBy(s.actor, now, mine, false);
+  return missed.text.empty() ? "no event or signal orders the two streams (M13)" : missed;
 }
 
 // A program and its own transfer, or two of its transfers.
@@ -345,6 +357,9 @@ Checker::Missing Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, 
   if (isProgram && stale && knowsSibling(known, actor, s.actor))
     return "what was acquired is an update of another program of that launch, which orders that program's accesses only "
            "(M5, M13)";
+  if (actors_.covers(missed.loose, s, theirs))
+    return "an update that comes after it was seen, but neither does that release this access, nor does the look acquire "
+           "(M4, M14)";
   return "";
 }
 
@@ -371,7 +386,10 @@ std::vector<Diagnostic> Checker::endedEarly(uint32_t actor,
   std::vector<Diagnostic> notes{told("ended early: ", wait->by)};
   uint64_t number = wait->number;
   while (brings && place->brings(number, brings)) --number;
-  if (const UpdatePoint* enough = place->update(number)) notes.push_back(told("enough for that wait: ", enough->by));
+  if (const UpdatePoint* enough = place->update(number))
+    notes.push_back(told("enough for that wait: ", enough->by));
+  else if (!place->isForgotten(number))
+    notes.push_back(note("enough for that wait: the value from before all updates"));
   return notes;
 }
 

@@ -55,12 +55,15 @@ void Checker::noteLock(const MemoryAccess& a, uint64_t old, uint64_t now) {
       return givesBack(a);
     }
   }
-  bool isAtomic = a.kind == AccessKind::Atomic && a.scope != Scope::Cta;
-  if (isAtomic && spins(*a.run->prepared, a.run->pc)) takes(a, old);
+  if (a.kind != AccessKind::Atomic || a.scope == Scope::Cta) return;
+  const Prepared& i = a.run->prepared->code[a.run->pc];
+  bool decides = i.op == Op::AtomicCas || i.resultUsed;  // whether the loop goes on
+  if (decides && spins(*a.run->prepared, a.run->pc)) takes(a, old);
 }
 
 void Checker::takes(const MemoryAccess& a, uint64_t old) {
   auto& locks = held_[{lastStrong_.actor, Part(a.lane)}];
+  if (std::any_of(locks.begin(), locks.end(), [&](const HeldLock& h) { return h.address == a.address; })) return;
   std::vector<uint64_t> others;
   for (const HeldLock& h : locks) others.push_back(h.address);
   for (const HeldLock& h : locks) {

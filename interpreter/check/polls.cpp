@@ -149,7 +149,7 @@ bool isComputed(Op op) {
   }
 }
 
-// Follows a look's value in the instructions that run straight behind it, up to conditions.
+// Follows a look's value in the instructions behind it, up to conditions, as far as no loop begins or goes round.
 std::optional<Decision> decisionAt(const Program& p, uint32_t look) {
   std::vector<bool> derived(p.registers.size()), unknown(p.registers.size());
   derived[p.results(p.code[look])[0]] = true;
@@ -165,7 +165,8 @@ std::optional<Decision> decisionAt(const Program& p, uint32_t look) {
   };
   for (uint32_t pc = look + 1; pc < p.code.size() && pc - look < kLongest; ++pc) {
     const Instruction& i = p.code[pc];
-    if (isControl(i.op) || i.op == Op::LoopBack || i.op == Op::LoopBegin) break;
+    bool goesBack = i.op == Op::Jump && uint32_t(p.as<imm::Jump>(i).target) <= pc;
+    if (goesBack || i.op == Op::LoopBack || i.op == Op::LoopBegin || i.op == Op::LoopTest || i.op == Op::ForTest) break;
     auto operands = p.operands(i);
     bool isStep = computes(i), follows = std::any_of(operands.begin(), operands.end(), isOne);
     for (Register r : p.results(i)) {
@@ -219,7 +220,7 @@ std::unordered_map<uint32_t, PollLoop> findPolls(const Program& p) {
 std::unordered_map<uint32_t, Decision> findDecisions(const Program& p) {
   std::unordered_map<uint32_t, Decision> decisions;
   for (uint32_t pc = 0; pc < p.code.size(); ++pc) {
-    if (p.code[pc].op == Op::AtomicCas || !isLook(p, p.code[pc])) continue;
+    if (!isLook(p, p.code[pc])) continue;
     if (std::optional<Decision> decision = decisionAt(p, pc)) decisions[pc] = std::move(*decision);
   }
   return decisions;

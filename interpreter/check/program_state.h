@@ -37,16 +37,45 @@ struct OrderPoints {
   }
 };
 
+// The last fence of each scope that no later fence of the same or a wider scope stands for, the widest first.
+class FencePoints {
+ public:
+  void add(FencePoint fence) {
+    std::erase_if(points_, [&](const FencePoint& p) { return p.scope <= fence.scope; });
+    points_.push_back(std::move(fence));
+  }
+  // The last fence of a scope or a wider one; null: none.
+  const FencePoint* last(Scope scope) const {
+    auto found = std::find_if(points_.rbegin(), points_.rend(), [&](const FencePoint& p) { return p.scope >= scope; });
+    return found == points_.rend() ? nullptr : &*found;
+  }
+
+ private:
+  std::vector<FencePoint> points_;
+};
+
+// What relaxed reads have found, of all releases and of those of the program's own threads; a fence makes it known.
+struct Pending {
+  Clock all, own;
+  void join(const Pending& other) {
+    all.join(other.all);
+    own.join(other.own);
+  }
+};
+
 struct ThreadState {
-  Clock extra;    // learnt since the last barrier by this thread alone
-  Clock pending;  // of relaxed reads; a fence makes it `extra`
-  FencePoint fence;
+  Clock extra;  // learnt since the last barrier by this thread alone
+  Pending pending;
+  FencePoints fences;
   OrderPoints orders;
 };
 
 // The knowledge that an acquire would have brought had it been done right: for explanations only.
 struct Missed {
-  Clock relaxed, narrow, unfenced, spared;
+  Clock relaxed;   // of releases, by reads that do not acquire
+  Clock unfenced;  // of updates that release too little, by reads that acquire
+  Clock loose;     // of such updates, by reads that do not acquire
+  Clock narrow, spared;
 };
 
 // The knowledge that one of the loads which may go ahead of waits has in any case (M7).
@@ -72,10 +101,10 @@ struct ProgramState {
   uint32_t barrierTime = 0;  // up to it, all threads know each other's accesses
   Clock common;              // knowledge that all threads share
   Clock met;                 // the part of it that meetings of programs and the launch have brought
-  Clock pending;
+  Pending pending;
   std::vector<ThreadState> threads;  // empty until a thread does something alone
   bool anyExtra = false;
-  FencePoint fence;    // by all threads: `simt.fence`
+  FencePoints fences;  // by all threads: `simt.fence`
   OrderPoints orders;  // by all threads
   Missed missed;
   std::map<int, uint32_t> lastPut;    // number, by peer
@@ -171,7 +200,7 @@ struct ProgramState {
       }
     for (ThreadState& t : threads) {
       pending.join(t.pending);
-      t.pending = Clock();
+      t.pending = Pending();
     }
     anyExtra = false;
     threadPuts.clear();

@@ -92,8 +92,7 @@ bool Checker::addsBlindly(const MemoryAccess& a) {
   if (a.isSignal) return !a.sets;
   if (a.kind != AccessKind::Atomic || !a.run) return false;
   const Prepared& i = a.run->prepared->code[a.run->pc];
-  return i.op == Op::AtomicRmw && RmwOp(i.sub) == RmwOp::Add && !i.resultUsed &&
-         (a.semantic == Semantic::Relaxed || a.semantic == Semantic::Release);
+  return i.op == Op::AtomicRmw && RmwOp(i.sub) == RmwOp::Add && !i.resultUsed;
 }
 
 void Checker::remember(SyncPlace& place, const MemoryAccess& a, uint64_t old, uint64_t now) {
@@ -136,11 +135,15 @@ void Checker::learnUpdate(const MemoryAccess& a, SyncPlace& place, uint64_t numb
     p.extraFor(a.lane, a.run->lanes).raise(key, upTo);
 }
 
-bool Checker::knowsUpdate(const View& v, const Stamp& now, const SyncPlace* place, const SignalUpdate& update) const {
-  if (!place || !place->key || !update.number) return false;
-  ClockKey key = keyOfUpdates(place->key);
+bool Checker::knowsUpdate(const View& v, const Stamp& now, const SyncPlace* place, const SignalUpdate& update) {
+  return place && update.number && lastLearnt(v, now, *place) >= update.number;
+}
+
+// The last update of a place that the actor comes after by what others or its own waits have told it.
+uint64_t Checker::lastLearnt(const View& v, const Stamp& now, const SyncPlace& place) {
+  if (!place.key) return 0;
   const Clock* extra = v.program ? v.program->extraOf(now.part) : nullptr;
-  return v.clock->get(key) >= update.number || (extra && extra->get(key) >= update.number);
+  return std::max(v.clock->get(keyOfUpdates(place.key)), extra ? extra->get(keyOfUpdates(place.key)) : 0);
 }
 
 // A plain access behind a wait that has acquired a signal's update, or a later one, comes after it though it was
@@ -183,10 +186,21 @@ uint64_t Checker::lastKnown(const MemoryAccess& a, const SyncPlace& place) {
     Part mine, theirs;
     return ordered(v, now, s, a.address, a.address + a.bytes, &mine, &theirs);
   });
-  if (!place.key) return number;
-  const Clock* extra = v.program ? v.program->extraOf(now.part) : nullptr;
-  for (const Clock* clock : {v.clock, extra})
-    if (clock) number = std::max<uint64_t>(number, clock->get(keyOfUpdates(place.key)));
+  return std::max(number, lastLearnt(v, now, place));
+}
+
+// The last update that who looks has seen or knows of in whatever order adds have come.
+uint64_t Checker::lastCertain(const MemoryAccess& a, const SyncPlace& place) {
+  View v = viewOf(a);
+  Stamp now = stampOf(a, v);
+  uint64_t number = lastLearnt(v, now, place);
+  for (auto look = place.looks.lower_bound({now.actor, 0}); look != place.looks.end(); ++look) {
+    if (look->first.first != now.actor) break;
+    Part mine, theirs;
+    if (look->first.second == now.part ||
+        ordered(v, now, look->second.by, a.address, a.address + a.bytes, &mine, &theirs))
+      number = std::max(number, look->second.certain);
+  }
   return number;
 }
 

@@ -85,10 +85,8 @@ void Checker::programEnds(const Run& run) {
   s.gridJoined.join(p.common);
   if (p.anyExtra)
     for (const ThreadState& t : p.threads) s.gridJoined.join(t.extra);
-  if (!p.missed.relaxed.empty() || !p.missed.narrow.empty() || !p.missed.unfenced.empty()) {
-    if (ended_.size() >= kEndedKept) ended_.clear();
-    ended_[p.actor] = {std::move(p.missed), p.joined()};
-  }
+  if (ended_.size() >= kEndedKept) ended_.clear();
+  ended_[p.actor] = {std::move(p.missed), p.joined()};
   held_.erase(held_.lower_bound({p.actor, 0}), held_.lower_bound({p.actor + 1, 0}));
   programs_[run.observed].reset();
 }

@@ -130,6 +130,12 @@ class SyncPlace {
   // A look at the current value of memory brings all of the last chain.
   Acquired all() const { return {std::max(chain_, firstRelease_), endOfReleases(), newest()}; }
 
+  // A look of which no more is known than that it has seen this update.
+  Acquired upTo(uint64_t number) const {
+    if (const UpdatePoint* u = update(number)) return {std::max(u->chain, firstRelease_), u->end, number};
+    return number ? all() : Acquired();
+  }
+
   // The numbers of the oldest and the newest update that are remembered.
   uint64_t oldest() const { return before_ + 1; }
   uint64_t newest() const { return before_ + updates_.size(); }

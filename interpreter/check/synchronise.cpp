@@ -54,18 +54,22 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
   bool each = a.lane == kEachThread, whole = isWhole(a) && !each, isRelease = releases(a.semantic);
   Part part = Part(a.lane);
   ThreadState* thread = whole || each || p.threads.empty() ? nullptr : &p.threads[a.lane];
-  auto later = [](const FencePoint& all, const FencePoint* own) -> const FencePoint& {
-    return own && own->time > all.time ? *own : all;
+  auto later = [](const FencePoint* all, const FencePoint* own) {
+    return !all || (own && own->time > all->time) ? own : all;
   };
-  const FencePoint& fence = later(p.fence, thread ? &thread->fence : nullptr);
+  std::vector<const FencePoint*> fences;  // the widest first; a narrower one counts if it came later
+  for (Scope scope : {Scope::Sys, Scope::Gpu, Scope::Cta}) {
+    const FencePoint* fence = later(p.fences.last(scope), thread ? thread->fences.last(scope) : nullptr);
+    if (fence && (fences.empty() || fence->time > fences.back()->time)) fences.push_back(fence);
+  }
   int peer = m_.arena.rankOf(a.address);
-  const FencePoint& orders = later(p.orders.of(peer), thread ? &thread->orders.of(peer) : nullptr);
+  const FencePoint& orders = *later(&p.orders.of(peer), thread ? &thread->orders.of(peer) : nullptr);
   // A relaxed write of one thread may be a flag: noted for explanations.
   bool isFlag = a.isSignal || whole || a.run->activeLanes() == 1;
   bool isOfThread = !whole && !each && !a.isSignal;
   if (SyncPlace* known = isOfThread ? sync_.find(a.address) : nullptr)
     known->carryOn(p.actor, part, isRelease ? std::optional(a.scope) : std::nullopt);
-  if (!isRelease && !fence.time && !orders.time && !isFlag) return;
+  if (!isRelease && fences.empty() && !orders.time && !isFlag) return;
   SyncPlace& place = sync_.at(a.address);
   auto make = [&](Scope scope) {
     Release r;
@@ -94,10 +98,10 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
     own.isOfThread = isOfThread;
     own.carriesChain = hasChain_ && acquires(a.semantic) && !each;
   } else {
-    if (fence.time) {
+    for (const FencePoint* fence : fences) {
       Release fenced = make(a.scope);
-      fenced.fence = fence.scope;
-      addFence(fenced, fence);
+      fenced.fence = fence->scope;
+      addFence(fenced, *fence);
       place.add(std::move(fenced));
     }
     if (orders.time) addFence(own, orders);
@@ -121,7 +125,12 @@ void Checker::acquire(const MemoryAccess& a) {
   if (!place) return;
   if (a.run) {
     if (acquirePolled(a) || acquireDecided(a, *place)) return;
-    if (place->newest() && !addsBlindly(a)) place->sees(lastStrong_, place->newest(), false);
+    if (addsBlindly(a)) {
+      acquire(a, *place, place->upTo(lastCertain(a, *place)));
+      hasChain_ = false;
+      return;
+    }
+    if (place->newest()) place->sees(lastStrong_, place->newest(), false);
   }
   acquire(a, *place, place->all());
 }
@@ -185,32 +194,53 @@ Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place,
   Spared spared;
   while (first <= last && isKnown(first)) ++first;
   if (last < first) return spared;
-  std::vector<Clock> carried(place.newest() - first + 1);
-  std::vector<bool> isFull(carried.size());
-  for (uint64_t n = first; n <= place.newest(); ++n)
-    place.eachRelease(n, [&](uint64_t, const Release& r) {
-      r.addAllTo(carried[n - first]);
-      isFull[n - first] = isFull[n - first] || r.isFull;
-    });
+  std::map<uint64_t, bool> asked;
+  auto isEnough = [&](uint64_t value) {
+    auto [answer, isNew] = asked.try_emplace(value);
+    if (isNew) answer->second = ends(value);
+    return answer->second;
+  };
+  auto delta = [&](uint64_t n) { return place.valueOf(n) - place.valueOf(n - 1); };
+  auto any = [&](uint64_t number, auto isIt) {
+    bool found = false;
+    place.eachRelease(number, [&](uint64_t, const Release& r) { found = found || isIt(r); });
+    return found;
+  };
   for (uint64_t n = first; n <= last; ++n) {
     if (isKnown(n)) continue;
+    // A wait that can do without several adds can do without one of them: first without those that are sure to follow.
+    std::vector<uint64_t> others;
     std::vector<Stamp> behind{place.update(n)->by};  // it and those that may follow it
-    uint64_t value = place.valueOf(first - 1);
-    Clock certain;
+    uint64_t value = place.value() - delta(n);
     for (uint64_t other = first; other <= place.newest(); ++other) {
-      if (other == n) continue;
-      const UpdatePoint& u = *place.update(other);
-      auto knows = [&](const Stamp& s) { return actors_.covers(carried[other - first], s, s.part); };
-      if (other > n && (!isFull[other - first] || u.seen >= n || std::ranges::any_of(behind, knows))) {
-        behind.push_back(u.by);
-        continue;
+      bool follows = other > n && (place.update(other)->seen >= n || !any(other, [](auto& r) { return r.isFull; }));
+      if (follows) {
+        behind.push_back(place.update(other)->by);
+        value -= delta(other);
+      } else if (other != n) {
+        others.push_back(other);
       }
-      value += place.valueOf(other) - place.valueOf(other - 1);
-      certain.join(carried[other - first]);
     }
-    if (ends(value)) place.eachRelease(n, [&](uint64_t k, const Release&) { spared[k] = certain; });
+    if (!isEnough(value)) continue;
+    Clock certain;
+    for (uint64_t other : others) {
+      auto isBehind = [&](const Stamp& s) { return any(other, [&](auto& r) { return carries(r, s); }); };
+      if (other > n && std::ranges::any_of(behind, isBehind)) {
+        behind.push_back(place.update(other)->by);
+        value -= delta(other);
+      } else {
+        place.eachRelease(other, [&](uint64_t, const Release& r) { r.addAllTo(certain); });
+      }
+    }
+    if (isEnough(value)) place.eachRelease(n, [&](uint64_t k, const Release&) { spared[k] = certain; });
   }
   return spared;
+}
+
+// Returns true if a release's author knew of an access, though the release may leave it out.
+bool Checker::carries(const Release& r, const Stamp& s) const {
+  if (actors_.covers(r.common, s, s.part) || actors_.covers(r.extra, s, s.part)) return true;
+  return r.actor == s.actor && s.time <= (isTransfer(s.part) ? r.transfers : r.now);
 }
 
 // The part of a release that a clock has, too. Transfers are taken to be known.
@@ -241,9 +271,10 @@ bool Checker::acquirePolled(const MemoryAccess& a) {
   std::optional<bool> ended = ends(wordAt(m_, a.address, unsigned(a.bytes)));
   if (ended.value_or(false)) acquireAwaited(a, false, [&](uint64_t value) { return ends(value).value_or(false); });
   if (ended.value_or(true)) return ended.has_value();
-  // What this look has found may be why a later one ends the loop.
+  if (!poll->hasSeveral) return true;
+  // What this look has found may be why another one ends the loop later.
   SyncPlace* place = sync_.find(a.address);
-  return (place && acquireDecided(a, *place)) || !poll->hasSeveral;
+  return place && acquireDecided(a, *place);
 }
 
 // A look that decides conditions and nothing else may have found the first value that decides them so. Returns true if
@@ -291,20 +322,30 @@ void Checker::acquireByProgram(ProgramState& p, const MemoryAccess& a, const Rel
   bool isNarrow = !includes(r.fence, r.actor, p.actor);
   if (isAcquire && whole && !isNarrow) learnEarly(p, a, r);
   if (!isNarrow && knowsRelease(p, a, r)) return;
-  r.addAllTo(isAcquire ? p.missed.unfenced : p.missed.relaxed);
-  Clock& known = whole ? (isAcquire ? p.common : p.pending)
-                       : (isAcquire ? p.extraFor(a.lane, a.run->lanes) : p.thread(a.lane, a.run->lanes).pending);
+  if (isAcquire && r.everyTime == r.now)
+    p.missed.unfenced.raise(keyOf(r.actor, kAllTransfers), r.transfers);  // all else is known from now on
+  else
+    r.addAllTo(isAcquire ? p.missed.unfenced : p.missed.loose);
+  if (!isAcquire) r.addTo(p.missed.relaxed);
+  Pending* pending = isAcquire ? nullptr : whole ? &p.pending : &p.thread(a.lane, a.run->lanes).pending;
+  Clock& known = pending ? pending->all : whole ? p.common : p.extraFor(a.lane, a.run->lanes);
+  if (pending && r.actor == p.actor) r.addTo(pending->own);
   if (isNarrow)
     r.addNarrowTo(known);
   else
     r.addTo(known);
 }
 
-// A fence turns knowledge of relaxed reads into acquired knowledge; at scope `gpu` only that of its own rank.
-void Checker::learnFenced(Clock& known, const Clock& pending, Scope scope, int rank) const {
-  if (scope != Scope::Gpu) return known.join(pending);
-  pending.each([&](const Clock::Entry& e) {
-    bool isFar = !(e.key >> 60) && actors_[actorOf(e.key)].rank != rank;
+// A fence turns knowledge of relaxed reads into acquired knowledge; at scope `gpu` only that of its own rank, at `cta`
+// that of its program.
+void Checker::learnFenced(ProgramState& p, Clock& known, const Pending& pending, Scope scope) {
+  if (scope == Scope::Sys) return known.join(pending.all);
+  if (scope == Scope::Cta) {
+    p.missed.narrow.join(pending.all);
+    return known.join(pending.own);
+  }
+  pending.all.each([&](const Clock::Entry& e) {
+    bool isFar = !(e.key >> 60) && actors_[actorOf(e.key)].rank != p.rank;
     known.raise(isFar ? kNarrow | e.key : e.key, e.time);
   });
 }

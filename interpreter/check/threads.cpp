@@ -126,29 +126,30 @@ void Checker::threadFence(const Run& run, Semantic semantic, Scope scope) {
   ProgramState& p = stateOf(run);
   bool acquires = semantic != Semantic::Release && semantic != Semantic::Relaxed;
   if (acquires) {
+    p.missed.unfenced.join(p.missed.loose);
     Clock ofAll;
-    learnFenced(ofAll, p.pending, scope, p.rank);
+    learnFenced(p, ofAll, p.pending, scope);
     if (run.mask.all) p.learn(ofAll);
     uint32_t lanes = run.mask.all ? uint32_t(p.threads.size()) : run.lanes;
     for (uint32_t lane = 0; lane < lanes; ++lane) {
       if (!run.laneActive(lane)) continue;
       Clock known = run.mask.all ? Clock() : ofAll;
-      learnFenced(known, p.thread(lane, run.lanes).pending, scope, p.rank);
+      learnFenced(p, known, p.thread(lane, run.lanes).pending, scope);
       p.addExtra(lane, run.lanes, known);
     }
   }
   if (semantic == Semantic::SeqCst) learnSequential(p, run, scope);
   if (run.mask.all) {
-    p.fence = {p.common, Clock(), p.barrierTime, p.time, transfers_, scope, true, {}};
+    p.fences.add({p.common, Clock(), p.barrierTime, p.time, transfers_, scope, true, {}});
     // Knowledge of single threads is theirs to pass on.
     if (p.anyExtra)
       for (ThreadState& t : p.threads)
-        t.fence = {p.common, t.extra, p.barrierTime, p.time, transfers_, scope, true, {}};
+        t.fences.add({p.common, t.extra, p.barrierTime, p.time, transfers_, scope, true, {}});
   } else {
     for (uint32_t lane = 0; lane < run.lanes; ++lane)
       if (run.laneActive(lane)) {
         ThreadState& t = p.thread(lane, run.lanes);
-        t.fence = {p.common, t.extra, p.barrierTime, p.time, transfers_, scope, false, {}};
+        t.fences.add({p.common, t.extra, p.barrierTime, p.time, transfers_, scope, false, {}});
       }
   }
   ++p.time;

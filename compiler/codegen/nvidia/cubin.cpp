@@ -5,9 +5,7 @@
 #include "compiler/target/occupancy.h"
 #include <algorithm>
 #include <fstream>
-#include <future>
 #include <iterator>
-#include <map>
 #include <regex>
 
 namespace tandem::codegen {
@@ -53,7 +51,8 @@ void readResources(Cubin& cubin) {
 
 bool boundsItself(std::string_view ptx) { return ptx.find("\n.maxnreg ") != ptx.npos || blocksAskedFor(ptx); }
 
-constexpr int kMostBlocks = 5;  // beside five blocks, another one gives little
+constexpr int kMostBlocks = 5;    // beside five blocks, another one gives little
+constexpr int kRegisterStep = 8;  // registers are given out in steps
 
 // Returns true if registers alone keep a multiprocessor from holding half of its threads, or more than half where these
 // are in few blocks, whose threads wait for each other.
@@ -71,38 +70,6 @@ std::string withBlocks(std::string_view ptx, int blocks) {
 }
 
 constexpr int kItsChoice = 0;  // ptxas is told no number of blocks
-
-// Runs ptxas for several numbers of blocks at the same time.
-class Attempts {
- public:
-  Attempts(std::string_view ptx, const target::TargetInfo& target, const CubinOptions& options)
-      : ptx_(ptx), target_(target), options_(options) {}
-
-  void begin(int blocks) {
-    if (begun_.contains(blocks)) return;
-    begun_[blocks] =
-        std::async(std::launch::async, [this, blocks]() -> std::optional<Cubin> {
-          try {
-            return toCubin(blocks == kItsChoice ? std::string(ptx_) : withBlocks(ptx_, blocks), target_, options_);
-          } catch (const CompileError&) {
-            return std::nullopt;
-          }
-        }).share();
-  }
-
-  // Returns the code for so many blocks, which may not have been begun. There is none where an instruction needs more
-  // registers than so many blocks leave.
-  const std::optional<Cubin>& result(int blocks) {
-    begin(blocks);
-    return begun_.at(blocks).get();
-  }
-
- private:
-  std::string_view ptx_;
-  const target::TargetInfo& target_;
-  const CubinOptions& options_;
-  std::map<int, std::shared_future<std::optional<Cubin>>> begun_;  // last: the threads use the others, and end first
-};
 
 }  // namespace
 
@@ -143,33 +110,51 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
   // What spills with all registers spills more with fewer, and is what ptxas takes longest for.
   if (isBound || isLong(ptx) || first->spillBytes || !areFew(occupancy(*first), target, block)) return out;
 
-  Attempts attempts(ptx, target, options);
-  int blocks = occupancy(*first).blocks;
-  // Takes the result if it leaves room for more blocks and spills no more, or next to nothing for twice the blocks, and
-  // products stay asynchronous.
-  auto consider = [&](const std::optional<Cubin>& other) {
-    if (!other) return;
+  // There is no code where an instruction needs more registers than so many blocks leave.
+  auto attempt = [&](int blocks) -> std::optional<Cubin> {
+    try {
+      return toCubin(blocks == kItsChoice ? std::string(ptx) : withBlocks(ptx, blocks), target, options);
+    } catch (const CompileError&) {
+      return std::nullopt;
+    }
+  };
+  // More blocks fit, and no more is spilled, or next to nothing for twice the blocks, and products stay asynchronous.
+  auto isBetter = [&](const std::optional<Cubin>& other, const Cubin& than) {
+    if (!other) return false;
     constexpr int kNextToNothing = 32;
-    int now = occupancy(out.cubin).blocks, then = occupancy(*other).blocks;
-    int spilled = other->spillBytes - out.cubin.spillBytes;
-    if (then <= now || spilled > (then >= 2 * now ? kNextToNothing : 0)) return;
-    if (!other->serialised.empty() && first->serialised.empty()) return;
-    out.cubin = *other;
+    int now = occupancy(than).blocks, then = occupancy(*other).blocks;
+    int spilled = other->spillBytes - than.spillBytes;
+    return then > now && spilled <= (then >= 2 * now ? kNextToNothing : 0) &&
+           (other->serialised.empty() || !first->serialised.empty());
+  };
+  int blocks = occupancy(*first).blocks;
+  auto take = [&](const Cubin& code) {
+    out.cubin = code;
     out.roomyBlocks = blocks;
     if (blocks) out.roomy = first;
   };
-  attempts.begin(kItsChoice);
-  if (blocks && blocks < kMostBlocks) attempts.begin(blocks + 1);
-  consider(attempts.result(kItsChoice));
-  target::Occupancy now = occupancy(out.cubin);
-  // ptxas' own choice may leave registers that so many blocks have, and wait for loads one by one for want of them.
-  if (out.roomyBlocks) attempts.begin(now.blocks);
-  if (now.blocks && now.blocks < kMostBlocks && areFew(now, target, block)) consider(attempts.result(now.blocks + 1));
-  if (out.roomyBlocks && occupancy(out.cubin).blocks == now.blocks) {
-    const std::optional<Cubin>& spent = attempts.result(now.blocks);
-    if (spent && occupancy(*spent).blocks == now.blocks && spent->spillBytes <= out.cubin.spillBytes)
-      out.cubin = *spent;
+  if (blocks && blocks < kMostBlocks) {
+    std::optional<Cubin> oneMore = attempt(blocks + 1);
+    // What spills for one block more spills for more of ptxas' own choice, too.
+    if (!isBetter(oneMore, *first)) return out;
+    take(*oneMore);
   }
+  std::optional<Cubin> choice = attempt(kItsChoice);
+  if (!isBetter(choice, *first)) return out;
+  target::Occupancy chosen = occupancy(*choice);
+  if (chosen.blocks < kMostBlocks && areFew(chosen, target, block))
+    if (std::optional<Cubin> next = attempt(chosen.blocks + 1); isBetter(next, *choice)) {
+      take(*next);
+      return out;
+    }
+  // ptxas' own choice may leave registers that so many blocks have, and wait for loads one by one for want of them.
+  std::optional<Cubin> spent = out.cubin;
+  Cubin more = *choice;
+  more.registers += kRegisterStep;
+  if (occupancy(*spent).blocks != chosen.blocks)
+    spent = occupancy(more).blocks == chosen.blocks ? attempt(chosen.blocks) : std::nullopt;
+  bool isSpent = spent && occupancy(*spent).blocks == chosen.blocks && spent->spillBytes <= choice->spillBytes;
+  take(isSpent ? *spent : *choice);
   return out;
 }
 

@@ -91,7 +91,7 @@ while [ "$1" != -o ]; do shift; done; echo code > "$2")");
 }
 
 // This ptxas uses `spent` registers where one block is enough, `weighed` of its own choice, and else as many as the blocks
-// leave; with fewer than 120 for more blocks it spills `spilt` bytes.
+// leave; with fewer than 120, and fewer than `weighed`, it spills `spilt` bytes.
 class Occupying : public testing::Test {
  protected:
   std::optional<Assembled> assembled(int spent, int weighed, const BlockNeeds& block, const std::string& bound = "",
@@ -106,8 +106,8 @@ case $blocks in
                                    R"(;;
 "") used=)" + std::to_string(weighed) +
                                    R"(;;
-*) used=$((65536 / blocks / threads / 8 * 8)); [ $used -ge 120 ] || spilt=)" +
-                                   std::to_string(spilt) +
+*) used=$((65536 / blocks / threads / 8 * 8)); [ $used -ge 120 ] || [ $used -ge )" +
+                                   std::to_string(weighed) + R"( ] || spilt=)" + std::to_string(spilt) +
                                    R"(;;
 esac
 echo "    0 bytes stack frame, $spilt bytes spill stores, 0 bytes spill loads"
@@ -155,20 +155,41 @@ echo "ptxas info    : Used 255 registers")");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(log), {}), "run\n");
 }
 
-TEST_F(Occupying, ItsOwnChoiceAndOneBlockMoreAreAssembledAtOnce) {
-  // Each of the two runs waits for the other to begin, and fails if it does not.
-  std::string ptxas = script(folder_, "ptxas", R"(
+// Returns the numbers of blocks that ptxas is told, in turn; 0: none.
+class Telling : public testing::Test {
+ protected:
+  std::string told(int threads, const std::string& registers) {
+    std::string runs = folder_.file("runs");
+    fs::remove(runs);
+    std::string ptxas = script(folder_, "ptxas", R"(
 while [ "$1" != -o ]; do shift; done; echo code > "$2"
-blocks=$(sed -n 's/^.minnctapersm //p' "$3"); used=160
-if [ "$blocks" != 1 ]; then
-  used=128; here=)" + folder_.file("met") + R"(; mkdir -p $here; touch $here/run-$blocks; tries=0
-  while [ $(ls $here | wc -l) -lt 2 ]; do sleep 0.02; tries=$((tries + 1)); [ $tries -lt 500 ] || exit 1; done
-fi
+blocks=$(sed -n 's/^.minnctapersm //p' "$3"); spilt=0
+case ${blocks:-0} in )" + registers + R"( esac
+printf "${blocks:-0} " >> )" + runs + R"(
+echo "    0 bytes stack frame, $spilt bytes spill stores, 0 bytes spill loads"
 echo "ptxas info    : Used $used registers")");
-  std::optional<Assembled> code = codegen::assemble(".entry k()\n.reqntid 256, 1, 1\n{\n}\n", hopper(),
-                                                    BlockNeeds{256, 0}, {.paths = {.ptxas = ptxas}});
-  EXPECT_EQ(code->cubin.registers, 128);
-  EXPECT_EQ(code->roomyBlocks, 1);
+    std::string ptx = ".entry k()\n.reqntid " + std::to_string(threads) + ", 1, 1\n{\n}\n";
+    codegen::assemble(ptx, hopper(), BlockNeeds{threads, 0}, {.paths = {.ptxas = ptxas}});
+    std::ifstream log(runs);
+    return {std::istreambuf_iterator<char>(log), {}};
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Telling, WhatSpillsForOneBlockMoreIsNotTriedForOthers) {
+  EXPECT_EQ(told(256, "1) used=255;; *) used=128; spilt=400;;"), "1 2 ");
+}
+
+TEST_F(Telling, OneBlockMoreIsTheCodeForSoManyOfItsChoice) {
+  EXPECT_EQ(told(128, "1) used=110;; 5) used=96;; 0) used=90;;"), "1 5 0 ");
+}
+
+TEST_F(Telling, ChosenBlocksAreTriedAgainOnlyIfTheyLeaveRegisters) {
+  EXPECT_EQ(told(128, "1) used=80;; 0) used=40;;"), "1 0 ") << "twelve blocks have 40 registers a thread";
+  EXPECT_EQ(told(128, "1) used=80;; 0) used=50;; 9) used=56;;"), "1 0 ") << "nine have 56";
+  EXPECT_EQ(told(128, "1) used=90;; 0) used=60;; 8) used=64;;"), "1 0 ");
+  EXPECT_EQ(told(256, "1) used=140;; 2) used=128;; 0) used=50;; 5) used=48;;"), "1 2 0 5 ")
+      << "one block more than four";
 }
 
 TEST_F(Occupying, OneBlockMoreNeedNotLeaveRegistersForEachInstruction) {

@@ -3,6 +3,7 @@
 #include "compiler/layout/distributed.h"
 #include "compiler/lower/gpu/dot.h"
 #include "compiler/lower/nvidia/mma.h"
+#include "compiler/target/nvidia_units.h"
 #include <map>
 
 namespace tandem::lower::nvidia {
@@ -67,12 +68,23 @@ static Regs multiplyOnce(KernelContext& cx, const ptx::MmaSync& mma, Scalars lhs
   return parts;
 }
 
+// The operand of an instruction from the words of its upper rows; the lower ones are zero.
+static Regs withZeroRows(Scalars upper) {
+  Regs words;
+  for (llvm::Value* word : upper) words.append({word, llvm::Constant::getNullValue(word->getType())});
+  return words;
+}
+
 // acc + lhs · rhs, in layouts dotOperandA, dotOperandB and mmaV2Result of one grid of warps. Four registers of the
-// result are one instruction's; an operand's words are made once.
+// result are one instruction's, two where the result has fewer rows than the instruction; an operand's words are made
+// once.
 Regs multiply(KernelContext& cx, const Held& lhs, const Held& rhs, const Held& acc, ptx::Element kind) {
   unsigned bits = ptx::bitsOf(kind);
   int64_t instructionK = 256 / bits, depth = lhs.layout.shape().back();
-  LinearLayout a = layout::dotOperandA({16, instructionK}, bits, {}),
+  bool isHalf = lhs.layout.shape()[lhs.layout.rank() - 2] < target::kMmaSync.rows;
+  const int64_t rows = isHalf ? target::kMmaSync.rows / 2 : target::kMmaSync.rows;
+  const size_t held = isHalf ? 2 : 4;
+  LinearLayout a = layout::dotOperandA({rows, instructionK}, bits, {}),
                b = layout::dotOperandB({instructionK, 8}, bits, {});
   llvm::Type* type = acc.regs[0]->getType();
   ptx::MmaSync mma{kind, kind,
@@ -82,15 +94,20 @@ Regs multiply(KernelContext& cx, const Held& lhs, const Held& rhs, const Held& a
   Regs out = acc.regs;
   for (int64_t k = 0; k < depth; k += instructionK) {
     std::map<uint64_t, Regs> lhsWords, rhsWords;
-    for (size_t r = 0; r < out.size(); r += 4) {
+    for (size_t r = 0; r < out.size(); r += held) {
       SmallVector<int64_t> corner = acc.layout.coordinates(acc.layout.apply(r, 0, 0, 0)), left = corner, right = corner;
       left[left.size() - 1] = k;
       right[right.size() - 2] = k;
       Regs &x = lhsWords[lhs.layout.position(left)], &y = rhsWords[rhs.layout.position(right)];
-      if (x.empty()) x = operandWords(cx, lhs, a, left);
+      if (x.empty()) {
+        x = operandWords(cx, lhs, a, left);
+        if (isHalf) x = withZeroRows(x);
+      }
       if (y.empty()) y = operandWords(cx, rhs, b, right);
-      Regs part = multiplyOnce(cx, mma, x, y, Scalars(out).slice(r, 4));
-      std::copy(part.begin(), part.end(), out.begin() + r);
+      Regs sums(Scalars(out).slice(r, held));
+      sums.resize(4, llvm::Constant::getNullValue(type));
+      Regs part = multiplyOnce(cx, mma, x, y, sums);
+      std::copy_n(part.begin(), held, out.begin() + r);
     }
   }
   return out;

@@ -80,9 +80,10 @@ std::optional<Reason> whyNotMma(tile::DotOp dot, const target::TargetInfo& targe
   if (std::optional<Reason> types = whyNotTypes(dot)) return types;
   if (isa<Float8E4M3FNType, Float8E5M2Type>(lhs.getElementType()) && !target.hasFp8Mma())
     return Reason{target.name() + " does not multiply floats of 8 bits", "operands of 16 bits"};
+  // What the result lacks of an instruction's rows is filled up.
   int64_t rows = acc.getDimSize(acc.getRank() - 2), columns = acc.getShape().back();
   int64_t depth = lhs.getShape().back(), least = kMmaSync.depth(lhs.getElementTypeBitWidth());
-  if (rows < kMmaSync.rows || columns < kMmaSync.leastColumns || depth < least)
+  if (columns < kMmaSync.leastColumns || depth < least)
     return Reason{llvm::formatv("the product is {0} x {1} x {2}, and one instruction does {3} x {4} x {5}", rows,
                                 columns, depth, kMmaSync.rows, kMmaSync.leastColumns, least),
                   "larger tiles"};

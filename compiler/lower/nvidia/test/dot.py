@@ -14,6 +14,8 @@
 # RUN: tandemc %s:half --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp16' | FileCheck %s --check-prefix=HALF
 # RUN: tandemc %s:batch --emit=ptx --target sm_90a --signature '*fp16, *fp16, *fp32' | FileCheck %s --check-prefix=BATCH
 # RUN: tandemc %s:large --emit=ptx --target sm_90a --signature '*fp16, *fp16, *fp32' --num-warps 8 | FileCheck %s --check-prefix=LARGE
+# RUN: tandemc %s:few_rows --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp32' --constexpr 'M=4' | FileCheck %s --check-prefix=FEW
+# RUN: tandemc %s:few_rows --emit=ptx --target sm_80 --signature '*bf16, *bf16, *fp32' --constexpr 'M=1' | FileCheck %s --check-prefix=ONE
 import triton
 import triton.language as tl
 
@@ -77,3 +79,15 @@ def large(x, y, o):
     m, k = tl.arange(0, 256), tl.arange(0, 16)
     z = tl.dot(tl.load(x + m[:, None] * 16 + k[None, :]), tl.load(y + k[:, None] * 256 + m[None, :]))
     tl.store(o + m[:, None] * 256 + m[None, :], z)
+
+
+# The instruction's other rows are zeros.
+@triton.jit
+def few_rows(x, y, o, M: tl.constexpr):
+    m, n = tl.arange(0, M)[:, None], tl.arange(0, 32)
+    # FEW-NOT: fma.rn.f32
+    # FEW-COUNT-2: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+    # ONE-NOT: fma.rn.f32
+    # ONE-COUNT-2: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+    z = tl.dot(tl.load(x + m * 32 + n[None, :]), tl.load(y + n[:, None] * 32 + n[None, :]))
+    tl.store(o + m * 32 + n[None, :], z)

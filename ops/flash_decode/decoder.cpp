@@ -14,6 +14,7 @@ struct Tile {
   int keys, warps, stages, resident;
 };
 
+constexpr int64_t kDimStep = 16, kLeastDim = 32, kMostDim = 256;
 constexpr int64_t kMostRows = 64, kLeastRows = 16, kFewRows = 16;
 constexpr int64_t kLeastShared = 1, kMostShared = 8;  // rows that one who has a part puts together at once
 constexpr int64_t kLargePart = 64 << 10;  // bytes, from which on a part is put together with others by all who have one
@@ -90,13 +91,15 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
     demand("latent", sizes.dim, {64, 128, 256, 512});
     demand("turned", sizes.turned, {32, 64, 128});
   } else {
-    demand("head_dim", sizes.dim, {64, 128, 256});
+    if (sizes.dim % kDimStep || sizes.dim < kLeastDim || sizes.dim > kMostDim)
+      fail("`head_dim` is " + std::to_string(sizes.dim) + ", a multiple of " + std::to_string(kDimStep) + " from " +
+           std::to_string(kLeastDim) + " to " + std::to_string(kMostDim) + " is needed");
   }
   bool simulated = team.target() == "sim";
   int64_t queries = sizes.qLen * (sizes.heads / sizes.kvHeads);
   rows_ = std::clamp(padded(queries), kLeastRows, kMostRows);
   Tile tile = simulated ? kSimulated : tileFor(sizes.dim, config.fp8Cache);
-  together_ = rows_ * sizes.dim * 4 >= kLargePart;
+  together_ = rows_ * padded(sizes.dim) * 4 >= kLargePart;
   fill(config_.blockN, tile.keys);
   fill(config_.numWarps, tile.warps);
   fill(config_.numStages, tile.stages);
@@ -108,7 +111,7 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
 
   memory.share(config.shared);
   int64_t programs = config_.programs, results = config_.overRanks ? programs * 2 * rows_ * (sizes.dim + 2) : 1;
-  parts_ = memory.localScratch({programs * 2 * rows_ * sizes.dim}, DType::Float32, "parts");
+  parts_ = memory.localScratch({programs * 2 * rows_ * padded(sizes.dim)}, DType::Float32, "parts");
   stats_ = memory.localScratch({programs * 4 * rows_}, DType::Float32, "sums of parts");
   results_ = memory.localScratch({results}, DType::Float32, "results");
   counts_ = memory.localZeros({2 * programs}, DType::Int32, "parts that are there");
@@ -165,7 +168,8 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
                {{"Q_LEN", sizes_.qLen},
                 {"HEADS", sizes_.heads},
                 {"KV_HEADS", sizes_.kvHeads},
-                {"D", sizes_.dim},
+                {"DIM", sizes_.dim},
+                {"D", padded(sizes_.dim)},
                 {"TURNED", sizes_.turned},
                 {"PAGE", cache_.page},
                 {"ROWS", rows_},

@@ -27,6 +27,14 @@ BAD_LENGTH = tl.constexpr(2)
 
 
 @tandem.jit
+def within(rows, d, DIM: tl.constexpr):
+    """The mask of the first DIM elements of these rows."""
+    if DIM < d.shape[0]:
+        return rows[:, None] & (d < DIM)[None, :]
+    return rows[:, None]
+
+
+@tandem.jit
 def key_blocks(length, end, window, Q_LEN: tl.constexpr, BLOCK: tl.constexpr, WINDOW: tl.constexpr):
     """The first block of the keys that some query of a sequence sees, and how many there are."""
     first = 0
@@ -121,6 +129,16 @@ def combine_ranks(
 
 
 @tandem.jit
+def store_rows(rows_ptr, acc, by, real, DIM: tl.constexpr):
+    """The rows of `acc`, of one part or two, times `by`."""
+    d = tl.arange(0, acc[0].shape[1])
+    tl.store(rows_ptr + d[None, :], (acc[0] * by[:, None]).to(rows_ptr.dtype.element_ty), mask=within(real, d, DIM))
+    if acc[1] is not None:
+        second_ptr = rows_ptr + acc[0].shape[1] + d[None, :]
+        tl.store(second_ptr, (acc[1] * by[:, None]).to(rows_ptr.dtype.element_ty), mask=real[:, None])
+
+
+@tandem.jit
 def finish(
     acc,
     greatest,
@@ -137,40 +155,41 @@ def finish(
     Q_LEN: tl.constexpr,
     HEADS: tl.constexpr,
     GROUP: tl.constexpr,
-    D: tl.constexpr,
+    DIM: tl.constexpr,
     SINKS: tl.constexpr,
     RANKS: tl.constexpr,
 ):
-    """Gives an item's rows from first_row on away: to `out`, or over ranks to these."""
-    ROWS: tl.constexpr = acc.shape[0]
+    """Gives an item's rows from first_row on away: to `out`, or over ranks to these. `acc`: their
+    elements in halves, or all of them and None."""
+    ROWS: tl.constexpr = acc[0].shape[0]
     in_tile = tl.arange(0, ROWS)
-    d = tl.arange(0, D)
     row = first_row + in_tile
     real = row < Q_LEN * GROUP
     head = kv_head * GROUP + row % GROUP
+    shrink = 1.0
     if RANKS == 1 and SINKS:
         sink = tl.load(sinks_ptr + head, mask=real, other=0.0) * LOG2E
         highest = tl.maximum(greatest, sink)
-        acc *= tl.exp2(greatest - highest)[:, None]
-        sums = sums * tl.exp2(greatest - highest) + tl.exp2(sink - highest)
-    acc = acc / tl.where(sums > 0, sums, 1.0)[:, None]
+        shrink = tl.exp2(greatest - highest)
+        sums = sums * shrink + tl.exp2(sink - highest)
+    by = shrink / tl.where(sums > 0, sums, 1.0)
     if RANKS == 1:
         at_row = at_seq + row // GROUP * HEADS + head
-        tl.store(out_ptr + at_row[:, None] * D + d[None, :], acc.to(out_ptr.dtype.element_ty), mask=real[:, None])
+        store_rows(out_ptr + at_row[:, None] * DIM, acc, by, real, DIM)
     else:
         logs = tl.where(sums > 0, greatest + tl.log2(tl.where(sums > 0, sums, 1.0)), -float("inf"))
         __syncthreads()
-        tl.store(result_ptr + in_tile[:, None] * (D + 2) + d[None, :], acc, mask=real[:, None])
-        tl.store(result_ptr + in_tile * (D + 2) + D, logs, mask=real)
-        tl.store(result_ptr + in_tile * (D + 2) + D + 1, logs, mask=real)
+        store_rows(result_ptr + in_tile[:, None] * (DIM + 2), acc, by, real, DIM)
+        tl.store(result_ptr + in_tile * (DIM + 2) + DIM, logs, mask=real)
+        tl.store(result_ptr + in_tile * (DIM + 2) + DIM + 1, logs, mask=real)
         __syncthreads()
         rows = tl.minimum(ROWS, Q_LEN * GROUP - first_row)
-        send_result(result_ptr, slots_ptr, first_row, rows, at_seq, kv_head, epoch, rank_stride, ROWS, Q_LEN, HEADS, GROUP, D, RANKS)
+        send_result(result_ptr, slots_ptr, first_row, rows, at_seq, kv_head, epoch, rank_stride, ROWS, Q_LEN, HEADS, GROUP, DIM, RANKS)
 
 
 @tandem.jit
 def some_parts(parts_ptr, stats_ptr, first_pid, first, count, rows, real, AT_ONCE: tl.constexpr, ROWS: tl.constexpr, D: tl.constexpr):
-    """The greatest, the sums and the values by weights of these rows of AT_ONCE of an item's parts."""
+    """The greatest, the sums and the results of these rows of AT_ONCE of an item's parts."""
     nth = first + tl.arange(0, AT_ONCE)
     part = (first_pid + nth) * 2 + (nth == 0).to(tl.int32)
     here = (nth < count)[:, None] & real[None, :]
@@ -198,7 +217,7 @@ def weigh_parts(parts_ptr, stats_ptr, first_pid, count, first_row, real, ROWS: t
         weights = tl.exp2(of_parts - base[None, :])
         shrink = tl.exp2(greatest - base)
         sums = sums * shrink + tl.sum(weights * sums_of_parts, 0)
-        acc = acc * shrink[:, None] + tl.sum(weights[:, :, None] * some, 0)
+        acc = acc * shrink[:, None] + tl.sum((weights * sums_of_parts)[:, :, None] * some, 0)
         greatest = highest
         of_parts, sums_of_parts, some = next_of_parts, next_sums, next_some
     return acc, greatest, sums
@@ -223,6 +242,7 @@ def put_together(
     Q_LEN: tl.constexpr,
     HEADS: tl.constexpr,
     GROUP: tl.constexpr,
+    DIM: tl.constexpr,
     D: tl.constexpr,
     ROWS: tl.constexpr,
     FEW_ROWS: tl.constexpr,
@@ -236,7 +256,7 @@ def put_together(
         real = first_row + some + tl.arange(0, FEW_ROWS) < Q_LEN * GROUP
         acc, greatest, sums = weigh_parts(parts_ptr, stats_ptr, first_pid, count, some, real, ROWS, FEW_ROWS, D)
         finish(
-            acc,
+            (acc, None),
             greatest,
             sums,
             first_row + some,
@@ -251,7 +271,7 @@ def put_together(
             Q_LEN,
             HEADS,
             GROUP,
-            D,
+            DIM,
             SINKS,
             RANKS,
         )
@@ -286,6 +306,7 @@ def flash_decode(
     Q_LEN: tl.constexpr,
     HEADS: tl.constexpr,
     KV_HEADS: tl.constexpr,
+    DIM: tl.constexpr,
     D: tl.constexpr,
     TURNED: tl.constexpr,
     PAGE: tl.constexpr,
@@ -307,19 +328,19 @@ def flash_decode(
     RANKS: tl.constexpr,
     POLLS: tl.constexpr,
 ):
-    """q [m, Q_LEN, HEADS, D], keys and values [pages, PAGE, KV_HEADS, D], table [m, table_width], lengths [m], out [m, Q_LEN, HEADS, D].
-    TURNED: keys and queries have so many elements more, and the keys' first D are the values. `ends`: where sequences end, counted from
-    the first key here.
-    SCALED: `scales` [2, KV_HEADS] of keys and values of fp8. SEQS sequences are looked at together; MANY: there may be more. A program
-    takes LEAST places at least. TOGETHER: all must be resident. BLOCKS: keys of TURNED are read as blocks, of which a page has some. TOLD:
-    the status gets what was wrong with the table or a length, and with whose."""
+    """q [m, Q_LEN, HEADS, DIM], keys and values [pages, PAGE, KV_HEADS, DIM], table [m, table_width], lengths [m], out as q. D: DIM as a
+    power of two. TURNED: keys and queries have so many elements more, and the keys' first DIM are the values. `ends`: where sequences end,
+    counted from the first key here.
+    SCALED: `scales` [2, KV_HEADS] of keys and values of fp8. SEQS sequences are looked at together; MANY: there may
+    be more. A program takes LEAST places at least. TOGETHER: all must be resident. BLOCKS: keys of TURNED are
+    read as blocks, of which a page has some. TOLD: the status gets what was wrong with the table or a length, and with whose."""
     tl.extra.cuda.gdc_launch_dependents()
     tl.extra.cuda.gdc_wait()
     pid = tl.program_id(0)
     GROUP: tl.constexpr = HEADS // KV_HEADS
     TILES: tl.constexpr = (Q_LEN * GROUP + ROWS - 1) // ROWS
     ITEMS: tl.constexpr = KV_HEADS * TILES  # of a sequence
-    WIDTH: tl.constexpr = D + TURNED
+    WIDTH: tl.constexpr = DIM + TURNED
     epoch = 0
     set_ptr = slots_ptr
     if RANKS > 1:
@@ -362,11 +383,12 @@ def flash_decode(
     in_block = tl.arange(0, BLOCK)
     if TURNED:
         turned = tl.arange(0, TURNED)
-    if BLOCKS:
+    if BLOCKS:  # in halves, of which one is multiplied while the other comes
+        HALF: tl.constexpr = D // 2
         q_rows = m * (Q_LEN * HEADS)
-        q_blocks = tl.make_tensor_descriptor(q_ptr, [q_rows, D], [D, 1], [ROWS, D])
+        q_blocks = tl.make_tensor_descriptor(q_ptr, [q_rows, D], [D, 1], [ROWS, HALF])
         q_turned_blocks = tl.make_tensor_descriptor(q_turned_ptr, [q_rows, TURNED], [TURNED, 1], [ROWS, TURNED])
-        k_blocks = tl.make_tensor_descriptor(k_ptr, [pages, PAGE, WIDTH], [PAGE * WIDTH, WIDTH, 1], [1, BLOCK, D])
+        k_blocks = tl.make_tensor_descriptor(k_ptr, [pages, PAGE, WIDTH], [PAGE * WIDTH, WIDTH, 1], [1, BLOCK, HALF])
         turned_blocks = tl.make_tensor_descriptor(k_ptr, [pages, PAGE, WIDTH], [PAGE * WIDTH, WIDTH, 1], [1, BLOCK, TURNED])
     MATH: tl.constexpr = tl.float16 if SCALED else q_ptr.dtype.element_ty
     # The items that others have parts of, too: at the run's beginning and at its end.
@@ -388,9 +410,10 @@ def flash_decode(
         q_row = (at_seq + row // GROUP * HEADS + kv_head * GROUP + row % GROUP)[:, None]
         if BLOCKS:  # ahead of the keys, from the same queue
             q = q_blocks.load([seq * (Q_LEN * HEADS) + first_row, 0])
+            q_second = q_blocks.load([seq * (Q_LEN * HEADS) + first_row, HALF])
             q_turned = q_turned_blocks.load([seq * (Q_LEN * HEADS) + first_row, 0])
         else:
-            q = tl.load(q_ptr + q_row * D + d[None, :], mask=real[:, None], other=0.0).to(MATH)
+            q = tl.load(q_ptr + q_row * DIM + d[None, :], mask=within(real, d, DIM), other=0.0).to(MATH)
         if TURNED and not BLOCKS:
             q_turned = tl.load(q_turned_ptr + q_row * TURNED + turned[None, :], mask=real[:, None], other=0.0).to(MATH)
         of_scores = scale
@@ -399,7 +422,8 @@ def flash_decode(
         last_key = end - Q_LEN + row // GROUP  # that a query sees
         greatest = tl.full((ROWS,), -float("inf"), tl.float32)
         sums = tl.zeros((ROWS,), tl.float32)
-        acc = tl.zeros((ROWS, D), tl.float32)
+        acc = tl.zeros((ROWS, HALF if BLOCKS else D), tl.float32)
+        acc_second = tl.zeros((ROWS, HALF), tl.float32) if BLOCKS else None
         is_bad = tl.zeros((BLOCK,), tl.int32)
         for block in range(first + at - item, first + tl.minimum(stop - item, blocks)):
             key = block * BLOCK + in_block
@@ -420,19 +444,22 @@ def flash_decode(
                 is_bad = is_bad | ((key < length) & ~is_page).to(tl.int32)
             if BLOCKS:
                 in_page = block * BLOCK % PAGE - beyond
-                k = k_blocks.load([page, in_page, 0]).reshape(BLOCK, D)
+                k = k_blocks.load([page, in_page, 0]).reshape(BLOCK, HALF)
+                k_second = k_blocks.load([page, in_page, HALF]).reshape(BLOCK, HALF)
                 k_turned = turned_blocks.load([page, in_page, D]).reshape(BLOCK, TURNED)
                 v = k
             else:
                 at_key = (page.to(tl.int64) * PAGE + in_page) * KV_HEADS + kv_head
                 k_ptrs = k_ptr + at_key[:, None] * WIDTH
-                k = tl.load(k_ptrs + d[None, :], mask=there[:, None], other=0.0).to(MATH)
+                k = tl.load(k_ptrs + d[None, :], mask=within(there, d, DIM), other=0.0).to(MATH)
                 if TURNED:
                     k_turned = tl.load(k_ptrs + D + turned[None, :], mask=there[:, None], other=0.0).to(MATH)
                     v = k
                 else:
-                    v = tl.load(v_ptr + at_key[:, None] * D + d[None, :], mask=there[:, None], other=0.0).to(MATH)
+                    v = tl.load(v_ptr + at_key[:, None] * DIM + d[None, :], mask=within(there, d, DIM), other=0.0).to(MATH)
             scores = tl.dot(q, k.T)
+            if BLOCKS:
+                scores = tl.dot(q_second, k_second.T, scores)
             if TURNED:
                 scores = tl.dot(q_turned, k_turned.T, scores)
             by = of_scores * LOG2E
@@ -452,6 +479,8 @@ def flash_decode(
             shrink = tl.exp2(greatest - base)
             sums = sums * shrink + tl.sum(weights, 1)
             acc = tl.dot(weights.to(MATH), v, acc * shrink[:, None])
+            if BLOCKS:
+                acc_second = tl.dot(weights.to(MATH), k_second, acc_second * shrink[:, None])
             greatest = highest
         if TOLD:
             what = tl.max(is_bad, 0) * BAD_PAGE + ((given_length < 0) | (given_length > room)).to(tl.int32) * BAD_LENGTH
@@ -462,13 +491,13 @@ def flash_decode(
             acc *= tl.load(scales_ptr + KV_HEADS + kv_head)
         if (at == item) & (item + blocks <= stop):  # the places behind the blocks may be another's
             finish(
-                acc,
+                (acc, acc_second),
                 greatest,
                 sums,
                 first_row,
                 sinks_ptr,
                 out_ptr,
-                results_ptr + 2 * pid * (ROWS * (D + 2)),
+                results_ptr + 2 * pid * (ROWS * (DIM + 2)),
                 set_ptr,
                 at_seq,
                 kv_head,
@@ -477,7 +506,7 @@ def flash_decode(
                 Q_LEN,
                 HEADS,
                 GROUP,
-                D,
+                DIM,
                 SINKS,
                 RANKS,
             )
@@ -485,7 +514,8 @@ def flash_decode(
             part = pid * 2 + (at == item).to(tl.int32)
             tl.store(stats_ptr + part * (2 * ROWS) + in_tile, greatest, mask=real)
             tl.store(stats_ptr + part * (2 * ROWS) + ROWS + in_tile, sums, mask=real)
-            tl.store(parts_ptr + (part.to(tl.int64) * ROWS + in_tile[:, None]) * D + d[None, :], acc, mask=real[:, None])
+            part_ptr = parts_ptr + (part.to(tl.int64) * ROWS + in_tile[:, None]) * D
+            store_rows(part_ptr, (acc, acc_second), 1 / tl.where(sums > 0, sums, 1.0), real, D)
             count = (item + blocks - 1) // each - item // each + 1
             if at == item:
                 last_seq, last_nth, last_count = seq, nth, count
@@ -530,13 +560,14 @@ def flash_decode(
                 count if TOGETHER else 1,
                 sinks_ptr,
                 out_ptr,
-                results_ptr + (2 * (pid if TOGETHER else first_pid) + 1) * (ROWS * (D + 2)),
+                results_ptr + (2 * (pid if TOGETHER else first_pid) + 1) * (ROWS * (DIM + 2)),
                 set_ptr,
                 epoch,
                 rank_stride,
                 Q_LEN,
                 HEADS,
                 GROUP,
+                DIM,
                 D,
                 ROWS,
                 FEW_ROWS,
@@ -549,5 +580,5 @@ def flash_decode(
                     tl.store(counts_ptr + 2 * first_pid, 0)
                     tl.store(counts_ptr + 2 * first_pid + 1, 0)
     if RANKS > 1:
-        combine_ranks(sinks_ptr, out_ptr, set_ptr, m, epoch, rank_stride, Q_LEN, HEADS, D, PROGRAMS, SINKS, RANKS, POLLS)
+        combine_ranks(sinks_ptr, out_ptr, set_ptr, m, epoch, rank_stride, Q_LEN, HEADS, DIM, PROGRAMS, SINKS, RANKS, POLLS)
         end_call(epochs_ptr, epoch)

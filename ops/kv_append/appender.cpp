@@ -41,15 +41,18 @@ std::vector<Operand> appendMoreOperands(const std::string& kvHeads) {
 Appender::Appender(const Table& table, Team& team, const AppendSizes& sizes, const CachePages& cache,
                    AppendConfig config)
     : team_(team), sizes_(sizes), cache_(cache), config_(config) {
-  auto demand = [&](const char* name, int64_t value, int64_t least, int64_t most) {
-    if (value < least || value > most || !std::has_single_bit(uint64_t(value)))
-      throw Error("`" + table.name + "`: `" + name + "` is " + std::to_string(value) + ", a power of two from " +
+  auto demand = [&](const char* name, int64_t value, bool fits, const std::string& what, int64_t least, int64_t most) {
+    if (value < least || value > most || !fits)
+      throw Error("`" + table.name + "`: `" + name + "` is " + std::to_string(value) + ", " + what + " from " +
                   std::to_string(least) + " to " + std::to_string(most) + " is needed");
   };
-  demand(sizes.latent ? "turned" : "head_dim", sizes.dim, 16, 1024);
-  if (sizes.latent) demand("latent", sizes.latent, 16, 1024);
-  demand("page", cache.page, 1, 1 << 20);
-  demand("rope", sizes.rope, 2, sizes.dim);
+  auto demandMultiple = [&](const char* name, int64_t value, int64_t of, int64_t least, int64_t most) {
+    demand(name, value, value % of == 0, "a multiple of " + std::to_string(of), least, most);
+  };
+  demandMultiple(sizes.latent ? "turned" : "head_dim", sizes.dim, 16, 16, 1024);
+  if (sizes.latent) demandMultiple("latent", sizes.latent, 16, 16, 1024);
+  demand("page", cache.page, std::has_single_bit(uint64_t(cache.page)), "a power of two", 1, 1 << 20);
+  demandMultiple("rope", sizes.rope, 2, 2, sizes.dim);
   bool simulated = team.target() == "sim";
   if (!config_.programs) config_.programs = simulated ? kSimulatedPrograms : team.residentPrograms() * kProgramsEach;
   if (config_.epsilon == 0) config_.epsilon = 1e-6;
@@ -61,11 +64,12 @@ void Appender::launch(const Given& given, const Norms& norms, const Tensor& scal
   auto orNone = [&](const Tensor& t) { return t.address ? t : none; };
   int64_t valueDim = sizes_.latent ? sizes_.latent : sizes_.dim;
   int64_t keyStride = sizes_.latent + sizes_.dim, valueStride = sizes_.latent ? keyStride : valueDim;
-  int64_t padded = int64_t(std::bit_ceil(uint64_t(sizes_.heads))),
-          kvPadded = int64_t(std::bit_ceil(uint64_t(sizes_.kvHeads)));
+  auto asPower = [](int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); };
+  int64_t padded = asPower(sizes_.heads), kvPadded = asPower(sizes_.kvHeads), wide = asPower(sizes_.dim),
+          valueWide = asPower(valueDim);
   auto tokens = [&](int64_t row) { return std::clamp<int64_t>(kTile / row, 1, kTile / 16); };
-  int64_t all = cdiv(m, tokens(padded * sizes_.dim)) + cdiv(m, tokens(kvPadded * sizes_.dim)) +
-                cdiv(m, tokens(kvPadded * valueDim));
+  int64_t all =
+      cdiv(m, tokens(padded * wide)) + cdiv(m, tokens(kvPadded * wide)) + cdiv(m, tokens(kvPadded * valueWide));
   int64_t programs = std::min<int64_t>(all, config_.programs);
   team_.launch(
       kernelOf("ops/kv_append/kv_append.py", "kv_append"),
@@ -79,7 +83,9 @@ void Appender::launch(const Given& given, const Norms& norms, const Tensor& scal
       {{"HEADS", sizes_.heads},
        {"KV_HEADS", sizes_.kvHeads},
        {"D", sizes_.dim},
+       {"WIDE", wide},
        {"VALUE_D", valueDim},
+       {"VALUE_WIDE", valueWide},
        {"KEY_STRIDE", keyStride},
        {"KEY_AT", sizes_.latent},
        {"VALUE_STRIDE", valueStride},
@@ -93,9 +99,9 @@ void Appender::launch(const Given& given, const Norms& norms, const Tensor& scal
        {"TOLD", status.address != 0},
        {"PADDED", padded},
        {"KV_PADDED", kvPadded},
-       {"TOKENS", tokens(padded * sizes_.dim)},
-       {"KEY_TOKENS", tokens(kvPadded * sizes_.dim)},
-       {"VALUE_TOKENS", tokens(kvPadded * valueDim)},
+       {"TOKENS", tokens(padded * wide)},
+       {"KEY_TOKENS", tokens(kvPadded * wide)},
+       {"VALUE_TOKENS", tokens(kvPadded * valueWide)},
        {"STAGES", int64_t(kStages)}});
 }
 

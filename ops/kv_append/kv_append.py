@@ -14,20 +14,68 @@ BAD_SEQUENCE = tl.constexpr(4)
 
 
 @tandem.jit
-def loaded(x_ptr, token, m, HEADS: tl.constexpr, PADDED: tl.constexpr, D: tl.constexpr, weight_ptr, epsilon, NORM: tl.constexpr):
-    """The rows of these tokens, [tokens, PADDED, D], in fp32 and behind their norm; where they stand, and which there are."""
+def within(rows, element, D: tl.constexpr):
+    """The mask of the first D elements of these rows, [tokens, heads]."""
+    if D < element.shape[0]:
+        return rows[:, :, None] & (element < D)[None, None, :]
+    return rows[:, :, None]
+
+
+@tandem.jit
+def loaded(x_ptr, token, m, element, HEADS: tl.constexpr, PADDED: tl.constexpr, D: tl.constexpr, weight_ptr, epsilon, NORM: tl.constexpr):
+    """These elements of the tokens' rows, [tokens, PADDED, elements], in fp32 and behind their norm; where they stand, and which there are.
+    All D are among them."""
     head = tl.arange(0, PADDED)
-    inside = (token < m)[:, None] & (head < HEADS)[None, :]
-    at = (token.to(tl.int64)[:, None] * HEADS + head[None, :])[:, :, None] * D + tl.arange(0, D)[None, None, :]
-    x = tl.load(x_ptr + at, mask=inside[:, :, None], other=0.0).to(tl.float32)
+    inside = within((token < m)[:, None] & (head < HEADS)[None, :], element, D)
+    at = (token.to(tl.int64)[:, None] * HEADS + head[None, :])[:, :, None] * D + element[None, None, :]
+    x = tl.load(x_ptr + at, mask=inside, other=0.0).to(tl.float32)
     if NORM:
-        weight = tl.load(weight_ptr + tl.arange(0, D))
+        weight = tl.load(weight_ptr + element, mask=element < D, other=0.0)
         x = x * tl.rsqrt(tl.sum(x * x, 2) / D + epsilon)[:, :, None] * weight[None, None, :]
     return x, at, inside
 
 
 @tandem.jit
-def turned(x, token, m, positions_ptr, turns_ptr, turns, ROPE: tl.constexpr, INTERLEAVED: tl.constexpr):
+def turned(
+    x_ptr,
+    token,
+    m,
+    weight_ptr,
+    epsilon,
+    positions_ptr,
+    turns_ptr,
+    turns,
+    HEADS: tl.constexpr,
+    PADDED: tl.constexpr,
+    D: tl.constexpr,
+    WIDE: tl.constexpr,
+    NORM: tl.constexpr,
+    ROPE: tl.constexpr,
+    INTERLEAVED: tl.constexpr,
+):
+    """The tokens' rows as `loaded` gives them, with the first ROPE elements turned by the tokens' angles."""
+    element = tl.arange(0, WIDE)
+    x, at, inside = loaded(x_ptr, token, m, element, HEADS, PADDED, D, weight_ptr, epsilon, NORM)
+    if D == WIDE and D % ROPE == 0:
+        x = turned_in_pairs(x, token, m, positions_ptr, turns_ptr, turns, ROPE, INTERLEAVED)
+    else:
+        # Halves that are no powers of two: the other element of each one's pair is loaded, too.
+        HALF: tl.constexpr = ROPE // 2
+        is_second = element % 2 == 1 if INTERLEAVED else element >= HALF
+        other = tl.where(is_second, -1, 1) * (1 if INTERLEAVED else HALF)
+        others, _, _ = loaded(x_ptr, token, m, element + tl.where(element < ROPE, other, 0), HEADS, PADDED, D, weight_ptr, epsilon, NORM)
+        position = tl.load(positions_ptr + token, mask=token < m, other=-1)
+        is_turned = ((position >= 0) & (position < turns))[:, None] & (element < ROPE)[None, :]
+        angle = element // 2 if INTERLEAVED else element % HALF
+        angles = turns_ptr + position.to(tl.int64)[:, None] * ROPE + angle[None, :]
+        cos = tl.load(angles, mask=is_turned, other=1.0)
+        sin = tl.load(angles + HALF, mask=is_turned, other=0.0) * tl.where(is_second, 1.0, -1.0)[None, :]
+        x = x * cos[:, None, :] + others * sin[:, None, :]
+    return x, at, inside
+
+
+@tandem.jit
+def turned_in_pairs(x, token, m, positions_ptr, turns_ptr, turns, ROPE: tl.constexpr, INTERLEAVED: tl.constexpr):
     """The first ROPE elements of the rows x turned by their tokens' angles: pairs are neighbours, or of both halves."""
     TOKENS: tl.constexpr = x.shape[0]
     HEADS: tl.constexpr = x.shape[1]
@@ -72,15 +120,17 @@ def place_of(
 
 
 @tandem.jit
-def put(x, place, cache_ptr, scales_ptr, HEADS: tl.constexpr, STRIDE: tl.constexpr, AT: tl.constexpr, SCALED: tl.constexpr):
-    """Writes the rows x, [tokens, heads, elements], to their places."""
-    D: tl.constexpr = x.shape[2]
+def put(
+    x, place, cache_ptr, scales_ptr, HEADS: tl.constexpr, D: tl.constexpr, STRIDE: tl.constexpr, AT: tl.constexpr, SCALED: tl.constexpr
+):
+    """Writes the first D elements of the rows x, [tokens, heads, elements], to their places."""
     head = tl.arange(0, x.shape[1])
+    element = tl.arange(0, x.shape[2])
     if SCALED:
         x = tl.clamp(x / tl.load(scales_ptr + head, mask=head < HEADS, other=1.0)[None, :, None], -LARGEST, LARGEST)
-    at = (place[:, None] * HEADS + head[None, :])[:, :, None] * STRIDE + AT + tl.arange(0, D)[None, None, :]
-    mask = (place >= 0)[:, None] & (head < HEADS)[None, :]
-    tl.store(cache_ptr + at, x.to(cache_ptr.dtype.element_ty), mask=mask[:, :, None])
+    at = (place[:, None] * HEADS + head[None, :])[:, :, None] * STRIDE + AT + element[None, None, :]
+    mask = within((place >= 0)[:, None] & (head < HEADS)[None, :], element, D)
+    tl.store(cache_ptr + at, x.to(cache_ptr.dtype.element_ty), mask=mask)
 
 
 @tandem.jit
@@ -110,7 +160,9 @@ def kv_append(
     HEADS: tl.constexpr,
     KV_HEADS: tl.constexpr,
     D: tl.constexpr,
+    WIDE: tl.constexpr,
     VALUE_D: tl.constexpr,
+    VALUE_WIDE: tl.constexpr,
     KEY_STRIDE: tl.constexpr,
     KEY_AT: tl.constexpr,
     VALUE_STRIDE: tl.constexpr,
@@ -130,24 +182,27 @@ def kv_append(
     STAGES: tl.constexpr,
 ):
     """q, out [m, HEADS, D]; k [m, KV_HEADS, D]; v [m, KV_HEADS, VALUE_D]; turns [turns, ROPE]: cosines, then sines, of each position. A
-    place of the cache has KV_HEADS keys and values, KEY_STRIDE and VALUE_STRIDE elements apart; keys begin at KEY_AT."""
+    place of the cache has KV_HEADS keys and values, KEY_STRIDE and VALUE_STRIDE elements apart; keys begin at KEY_AT. WIDE, VALUE_WIDE: D
+    and VALUE_D as powers of two."""
     pid = tl.program_id(0)
     for tile in tl.range(pid, tl.cdiv(m, TOKENS), programs, num_stages=STAGES):
         token = tile * TOKENS + tl.arange(0, TOKENS)
-        q, at, inside = loaded(q_ptr, token, m, HEADS, PADDED, D, q_weight_ptr, epsilon, NORM_Q)
-        q = turned(q, token, m, positions_ptr, turns_ptr, turns, ROPE, INTERLEAVED)
-        tl.store(out_ptr + at, q.to(out_ptr.dtype.element_ty), mask=inside[:, :, None])
+        q, at, inside = turned(
+            q_ptr, token, m, q_weight_ptr, epsilon, positions_ptr, turns_ptr, turns, HEADS, PADDED, D, WIDE, NORM_Q, ROPE, INTERLEAVED
+        )
+        tl.store(out_ptr + at, q.to(out_ptr.dtype.element_ty), mask=inside)
     # The program that had the last tile of queries is behind those that had none.
     first = (pid + programs - tl.cdiv(m, TOKENS) % programs) % programs
     for tile in tl.range(first, tl.cdiv(m, KEY_TOKENS), programs, num_stages=STAGES):
         token = tile * KEY_TOKENS + tl.arange(0, KEY_TOKENS)
-        k, _, _ = loaded(k_ptr, token, m, KV_HEADS, KV_PADDED, D, k_weight_ptr, epsilon, NORM_K)
-        k = turned(k, token, m, positions_ptr, turns_ptr, turns, ROPE, INTERLEAVED)
+        k, _, _ = turned(
+            k_ptr, token, m, k_weight_ptr, epsilon, positions_ptr, turns_ptr, turns, KV_HEADS, KV_PADDED, D, WIDE, NORM_K, ROPE, INTERLEAVED
+        )
         place = place_of(token, m, sequences_ptr, positions_ptr, table_ptr, status_ptr, sequences, width, pages, PAGE, TOLD)
-        put(k, place, keys_ptr, scales_ptr, KV_HEADS, KEY_STRIDE, KEY_AT, SCALED)
+        put(k, place, keys_ptr, scales_ptr, KV_HEADS, D, KEY_STRIDE, KEY_AT, SCALED)
     first = (first + programs - tl.cdiv(m, KEY_TOKENS) % programs) % programs
     for tile in tl.range(first, tl.cdiv(m, VALUE_TOKENS), programs, num_stages=STAGES):
         token = tile * VALUE_TOKENS + tl.arange(0, VALUE_TOKENS)
-        v, _, _ = loaded(v_ptr, token, m, KV_HEADS, KV_PADDED, VALUE_D, v_weight_ptr, epsilon, NORM_V)
+        v, _, _ = loaded(v_ptr, token, m, tl.arange(0, VALUE_WIDE), KV_HEADS, KV_PADDED, VALUE_D, v_weight_ptr, epsilon, NORM_V)
         place = place_of(token, m, sequences_ptr, positions_ptr, table_ptr, status_ptr, sequences, width, pages, PAGE, False)
-        put(v, place, values_ptr, scales_ptr + KV_HEADS, KV_HEADS, VALUE_STRIDE, 0, SCALED)
+        put(v, place, values_ptr, scales_ptr + KV_HEADS, KV_HEADS, VALUE_D, VALUE_STRIDE, 0, SCALED)

@@ -20,7 +20,7 @@ CALLS, PACKETS, DECODE = FILES
 PROGRAMS, ROWS = 3, 16
 
 ARRIVES = "            elif tl.sum(tl.where((nth_count == which) & (counted == expected), 1, 0)) > 0:\n"
-PARTS = "            tl.store(parts_ptr + (part.to(tl.int64) * ROWS + in_tile[:, None]) * D + d[None, :], acc, mask=real[:, None])\n"
+PARTS = "            store_rows(part_ptr, (acc, acc_second), 1 / tl.where(sums > 0, sums, 1.0), real, D)\n"
 COUNT = "            count = (item + blocks - 1) // each - item // each + 1\n"
 RESET = ARRIVES + "                tl.store(counts_ptr + 2 * first_pid, 0)\n"
 TELLS = 'sem="release" if TOGETHER else "acq_rel", scope="gpu"'
@@ -29,7 +29,7 @@ LEFT = "                if is_last_of(counts_ptr + 2 * first_pid + 1, count):\n"
 SENT = '            st_vector(dl.symm_at(slot, (dl.rank() + step) % RANKS), packet, "sys", "relaxed")\n'
 SETS = "(epoch % 2) * rank_stride * RANKS"
 EPOCH = '        epoch = ld(epochs_ptr + pid, semantic="weak") + 1\n'
-SCRATCH = "        tl.store(result_ptr + in_tile * (D + 2) + D + 1, logs, mask=real)\n        __syncthreads()\n"
+SCRATCH = "        tl.store(result_ptr + in_tile * (DIM + 2) + DIM + 1, logs, mask=real)\n        __syncthreads()\n"
 
 BEFORE = "            tl.atomic_add(counts_ptr + 2 * (item // each), 1)\n"
 BEGINS = '    greatest = tl.full((FEW_ROWS,), -float("inf"), tl.float32)\n'
@@ -55,7 +55,7 @@ TOLD_FIRST = [
 # The change, or several; words of the kinds of reports; text of a line that a report names. An old packet that is taken for a new
 # one is no race: it shows in the result.
 PLANTED = {
-    "gathered by the last but one": ((DECODE, COUNT, COUNT.replace(" + 1", "")), "race|uninitialised", "of_parts"),
+    "gathered by the last but one": ((DECODE, COUNT, COUNT.replace(" + 1", "")), "race|uninitialised", "counts"),
     "count not put back": ((DECODE, RESET, ARRIVES), "race|uninitialised|deadlock", ""),
     "told before it is stored": (TOLD_FIRST, "race|uninitialised", "parts_ptr"),
     "relaxed arrival": ((DECODE, TELLS, TELLS.replace("acq_rel", "relaxed")), "race", "counts_ptr"),
@@ -102,7 +102,14 @@ class Launches:
         out = self.team.local_empty(case.q.shape, case.dtype, name="out")
         more = (none, none, none, out, self.parts, self.stats, self.counts, self.results, self.slots, self.epochs)
         sizes = (case.m, case.width, case.pages, 0, self.rank_stride, case.scale, 0.0)
-        constants = {"Q_LEN": case.q_len, "HEADS": case.heads, "KV_HEADS": case.kv_heads, "D": case.head_dim, "TURNED": 0}
+        constants = {
+            "Q_LEN": case.q_len,
+            "HEADS": case.heads,
+            "KV_HEADS": case.kv_heads,
+            "DIM": case.head_dim,
+            "D": case.head_dim,
+            "TURNED": 0,
+        }
         constants |= {
             "PAGE": case.page,
             "ROWS": ROWS,

@@ -80,6 +80,9 @@ def run(tokens, seed=0, normed=False, ranks=1, **options):
     [
         {},
         {"dtype": "bf16", "head_dim": 64, "rope": 16, "page": 1, "width": 20},
+        {"head_dim": 80, "rope": 32},
+        {"head_dim": 96, "rope": 96, "kv_heads": 3},
+        {"head_dim": 64, "rope": 48, "fp8": True},
         {"fp8": True, "kv_heads": 1},
         {"m": 1, "seqs": 1},
         {"m": 60},
@@ -131,9 +134,9 @@ def test_two_tokens_in_one_place():
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({3: 48}, "`head_dim` is 48, a power of two from 16 to 1024 is needed"),
+        ({3: 40}, "`head_dim` is 40, a multiple of 16 from 16 to 1024 is needed"),
         ({6: 3}, "`page` is 3, a power of two from 1 to"),
-        ({9: 64}, "`rope` is 64, a power of two from 2 to 32 is needed"),
+        ({9: 64}, "`rope` is 64, a multiple of 2 from 2 to 32 is needed"),
     ],
 )
 def test_wrong_sizes(change, message):

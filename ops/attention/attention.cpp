@@ -64,8 +64,14 @@ void Attention::queue(const Call& call) {
   const Tensor &q = t[0], &k = t[1], &sinks = t[5], &scales = t[6], &lse = t[7], &out = t[8];
   Tensor v = t[2];
   int64_t keys = call.numbers[1] / call.numbers[2];
-  AttentionTile tile = chosen(config_, attentionTile(team_.target(), d_, keys, config_.causal, dtype_));
+  AttentionTile tile = attentionTile(team_.target(), d_, keys, config_.causal, dtype_);
   AttentionCall a = attentionCall(config_, tile, call.numbers);
+  SmallTile small = smallAttentionTile(d_);
+  int64_t all = blocksAlong(config_, a, a.m, a.queries, kSmallRows) * hq_ * (config_.varlen ? 1 : a.batch);
+  if (team_.target().starts_with("sm_90") && !isFp8(dtype_) && all <= small.resident * team_.residentPrograms())
+    tile = small.tile;
+  tile = chosen(config_, tile);
+  a = attentionCall(config_, tile, call.numbers);
   // The order of whole groups of keys may be the one that needs no exchange between threads.
   constexpr int64_t kGroup = 16;
   bool dealt = turned_.address && !config_.varlen && a.keys % kGroup == 0;

@@ -3,6 +3,7 @@
 #include "ops/cdiv.h"
 #include "tandem/error.h"
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 
@@ -17,7 +18,7 @@ std::vector<Size> attentionSizes() {
   return {{"max_rows", "the most queries, keys or sequences of a call"},
           {"hq", "heads of queries"},
           {"hkv", "heads of keys and values, each for hq / hkv heads of queries"},
-          {"d", "elements of a head of queries and keys: 64, 96, 128, 192 or 256"},
+          {"d", "elements of a head of queries and keys: 64, 80, 96, 128, 192 or 256"},
           {"dv", "elements of a head of values: the same, or 128 for a d of 192"}};
 }
 
@@ -36,8 +37,8 @@ Operand cuOperand(const std::string& name) {
 void checkHeads(const Table& table, int64_t hq, int64_t hkv, int64_t d, int64_t dv) {
   if (hq % hkv)
     fail(table, "`hq` is " + std::to_string(hq) + ", a multiple of `hkv`, " + std::to_string(hkv) + ", is needed");
-  if (d != 64 && d != 96 && d != 128 && d != 192 && d != 256)
-    fail(table, "`d` is " + std::to_string(d) + ", 64, 96, 128, 192 or 256 is needed");
+  if (d != 64 && d != 80 && d != 96 && d != 128 && d != 192 && d != 256)
+    fail(table, "`d` is " + std::to_string(d) + ", 64, 80, 96, 128, 192 or 256 is needed");
   int64_t wanted = d == 192 ? 128 : d;
   if (dv != wanted)
     fail(table, "`dv` is " + std::to_string(dv) + ", " + std::to_string(wanted) + " is needed where `d` is " +
@@ -58,9 +59,8 @@ void checkLengths(const Table& table, const AttentionConfig& config, const std::
 }
 
 Parts partsOf(int64_t elements) {
-  if (elements == 96) return {64, 32};
-  if (elements == 192) return {128, 64};
-  return {elements, 0};
+  auto first = int64_t(std::bit_floor(uint64_t(elements)));
+  return {first, elements - first};
 }
 
 // Tiles for wgmma: what keeps a consumer's sums, weights and products in registers, and two blocks of keys in shared memory.
@@ -73,6 +73,11 @@ AttentionTile attentionTile(const std::string& target, int64_t d, int64_t keys, 
   if (d == 64) return causal && keys <= fewCausalKeys ? AttentionTile{64, 64, 4, 3} : AttentionTile{256, 64, 16, 6};
   if (d <= 128) return {128, 128, 8, 2};
   return {128, 64, 8, 2};
+}
+
+SmallTile smallAttentionTile(int64_t d) {
+  if (d <= 128) return {{kSmallRows, 128, 4, 2}, d == 64 ? 2 : 1};
+  return {{kSmallRows, 64, 4, 2}, 1};
 }
 
 int64_t blocksAlong(const AttentionConfig& config, const AttentionCall& call, int64_t rows, int64_t each,

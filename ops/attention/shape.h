@@ -49,6 +49,13 @@ struct AttentionTile {
 
 // The tile of a forward kernel.
 AttentionTile attentionTile(const std::string& target, int64_t d, int64_t keys, bool causal, DType dtype);
+// The same for few queries: of kSmallRows, of which a multiprocessor holds so many that each is through sooner than a larger one.
+constexpr int64_t kSmallRows = 64;
+struct SmallTile {
+  AttentionTile tile;
+  int64_t resident;
+};
+SmallTile smallAttentionTile(int64_t d);
 
 // A call's numbers, and what follows of them and the options.
 struct AttentionCall {

@@ -137,7 +137,7 @@ def call(sizes=(40, 1, 2, 1, 64, 64), numbers=(40, 1, 40), dtype="fp16", shapes=
     "wrong, message",
     [
         (call((40, 1, 3, 2, 64, 64)), "`ag_attention`: `hq` is 3, a multiple of `hkv`, 2, is needed"),
-        (call((40, 1, 2, 1, 80, 80)), "`ag_attention`: `d` is 80, 64, 96, 128, 192 or 256 is needed"),
+        (call((40, 1, 2, 1, 72, 72)), "`ag_attention`: `d` is 72, 64, 80, 96, 128, 192 or 256 is needed"),
         (call((40, 1, 2, 1, 64, 128)), "`ag_attention`: `dv` is 128, 64 is needed where `d` is 64"),
         (call(dtype="fp32"), "`ag_attention`: fp16 or bf16 is needed, not fp32"),
         (call(numbers=(41, 1, 41)), "`m` is 41, the operator was made for 1 to 40"),

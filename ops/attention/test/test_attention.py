@@ -73,7 +73,7 @@ def drawn(seed):
     queries, keys = (tuple(int(n) for n in draw.integers(1, 81, 1 if alike else count)) for _ in range(2))
     if alike:
         queries, keys = queries * count, keys * count
-    hkv, d = int(draw.integers(1, 4)), int(draw.choice([64, 64, 96, 128, 192]))
+    hkv, d = int(draw.integers(1, 4)), int(draw.choice([64, 64, 80, 96, 128, 192]))
     options = {"causal": bool(draw.integers(2)), "top_left": bool(draw.integers(2)), "sinks": bool(draw.integers(2))}
     options |= {"window": int(draw.choice([0, 0, 1, 23])), "softcap": float(draw.choice([0, 0, 1.5]))}
     options["dtype"] = str(draw.choice(["fp16", "bf16", "fp8e4nv"]))
@@ -100,7 +100,7 @@ def call(sizes=(40, 2, 1, 64, 64), numbers=(40, 40, 1, 40), dtype="fp16", shapes
     "wrong, message",
     [
         (call((40, 3, 2, 64, 64)), "`attention`: `hq` is 3, a multiple of `hkv`, 2, is needed"),
-        (call((40, 2, 1, 80, 80)), "`attention`: `d` is 80, 64, 96, 128, 192 or 256 is needed"),
+        (call((40, 2, 1, 72, 72)), "`attention`: `d` is 72, 64, 80, 96, 128, 192 or 256 is needed"),
         (call((40, 2, 1, 64, 128)), "`attention`: `dv` is 128, 64 is needed where `d` is 64"),
         (call(dtype="fp32"), "`attention`: fp16, bf16 or fp8e4nv is needed, not fp32"),
         (call(numbers=(41, 40, 1, 41)), "`m` is 41, the operator was made for 1 to 40"),

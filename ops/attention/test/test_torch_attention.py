@@ -70,7 +70,7 @@ def test_any_lengths(world):
 
 
 @pytest.mark.parametrize(
-    "d, dv, whole", [(40, 40, (64, 64)), (80, 80, (96, 96)), (96, 64, (96, 96)), (160, 128, (192, 128)), (160, 160, (256, 256))]
+    "d, dv, whole", [(40, 40, (64, 64)), (88, 80, (96, 96)), (96, 64, (96, 96)), (160, 128, (192, 128)), (160, 160, (256, 256))]
 )
 def test_other_heads_are_filled_with_zeros(world, d, dv, whole):
     q, v = heads(2, 5, 4, d, requires_grad=True), heads(2, 5, 4, dv, requires_grad=True)
@@ -84,6 +84,15 @@ def test_other_heads_are_filled_with_zeros(world, d, dv, whole):
     packed = torch.ones(10, 4, d, dtype=torch.float16)
     assert tt.attention_varlen(packed, packed, packed, cu, cu, 6, scale=0.5).shape == packed.shape
     assert world.told[-1][3] == {"varlen": True, "scale": 0.5}
+
+
+def test_gradients_of_heads_of_80_are_those_of_96(world):
+    q = heads(2, 5, 4, 80, requires_grad=True)
+    (found,) = torch.autograd.grad(tt.attention(q, q, q).sum(), q)
+    assert found.shape == q.shape
+    assert world.told[0][1:4] == ((10, 4, 4, 80, 80), [10, 10, 2, 5], {"with_lse": True})
+    name, sizes, numbers, options, _ = world.told[1]
+    assert sizes[3:] == (96, 96) and options["scale"] == 80**-0.5
 
 
 @pytest.mark.parametrize("before", [(), (2, 3)])

@@ -86,8 +86,9 @@ void Attention::queue(const Call& call) {
                  {{"BLOCK_M", int64_t(turn.m)}, {"BLOCK_N", int64_t(turn.n)}, {"DEALT", dealt}});
     v = turned_;
   }
-  AttentionGrid grid = attentionGrid(config_, programsAlone(team_, tile),
-                                     blocksAlong(config_, a, a.m, a.queries, tile.m), hq_, a.batch, a.keys);
+  AttentionGrid grid =
+      attentionGrid(config_, programsAlone(team_, tile), blocksAlong(config_, a, a.m, a.queries, tile.m), hq_, a.batch,
+                    a.keys, a.n * hkv_ * (d_ + dv_) * byteSize(dtype_));
   auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
   constants["SHARED"] = grid.shared;
   constants["SINKS"] = sinks.address != 0;

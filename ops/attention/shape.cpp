@@ -88,8 +88,9 @@ int64_t blocksAlong(const AttentionConfig& config, const AttentionCall& call, in
 // A program that stays has the next block's first keys when one block ends, but its blocks are dealt out before; else programs
 // that end make room for the next ones, the longest first.
 AttentionGrid attentionGrid(const AttentionConfig& config, int64_t alone, int64_t blocks, int64_t heads, int64_t batch,
-                            int64_t along) {
+                            int64_t along, int64_t keyBytes) {
   constexpr double kEnds = 256, kSharedEnds = 96;  // rows of keys whose time both ends of a block cost
+  constexpr int64_t kKeptBytes = 24 << 20;         // of L2, from which blocks of all heads read their keys again
   AttentionGrid each{{int(blocks), int(heads), config.varlen ? 1 : int(batch)}, 0};
   int64_t all = blocks * heads * batch;
   if (config.varlen || all <= alone || !alone) return each;
@@ -98,7 +99,13 @@ AttentionGrid attentionGrid(const AttentionConfig& config, int64_t alone, int64_
   double rows = config.window ? std::min<double>(double(along), config.window) : double(along);
   double ofGroup = grows ? rows * double(blocks + 1) / double(blocks) : rows;
   double apart = grows ? double(all) / double(alone) * (ofGroup / 2 + kEnds) : double(rounds) * (rows + kEnds);
-  if (double(rounds) * (ofGroup + double(shared) * kSharedEnds) >= apart) return each;
+  double inTurn = double(rounds) * (ofGroup + double(shared) * kSharedEnds);
+  if (grows && keyBytes && keyBytes <= kKeptBytes) {
+    double share = double(all) / double(alone) * (ofGroup / 2 + kSharedEnds),
+           last = rows / double(blocks) + kSharedEnds;
+    if (share + last < std::min(apart, inTurn)) return {{int(alone), 1, 1}, kAllLanes};
+  }
+  if (inTurn >= apart) return each;
   return {{int(cdiv(groups, rounds)), 1, 1}, shared};
 }
 

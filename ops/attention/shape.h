@@ -74,9 +74,12 @@ struct AttentionGrid {
   int64_t
       shared;  // 0: each block has a program; else programs share them and take so many at once (ops/device/attention.py)
 };
-// `alone`: how many programs there are where each is alone on its multiprocessor; 0 where it is not.
+// `shared` where programs share the blocks of all heads and sequences, those with most work first, in turns there and back.
+constexpr int64_t kAllLanes = 3;
+// `alone`: how many programs there are where each is alone on its multiprocessor; 0 where it is not. `keyBytes`: of all keys and values
+// where the last blocks have most work; 0: not so, or not known.
 AttentionGrid attentionGrid(const AttentionConfig& config, int64_t alone, int64_t blocks, int64_t heads, int64_t batch,
-                            int64_t along);
+                            int64_t along, int64_t keyBytes = 0);
 int64_t programsAlone(const Team& team, const AttentionTile& tile);
 // The tile with what the options choose.
 AttentionTile chosen(const AttentionConfig& config, AttentionTile tile);

@@ -5,6 +5,7 @@ import tandem
 import tandem.language as tl
 
 LOG2E = tl.constexpr(1.4426950408889634)
+ALL_LANES = tl.constexpr(3)  # kAllLanes of ops/attention/shape.h
 NEVER = tl.constexpr(-1.0e30)  # below every product, and finite, so that differences are numbers
 
 
@@ -54,21 +55,36 @@ def place_of(cu_ptr, sequence, rows, each, VARLEN: tl.constexpr):
 
 
 @tandem.jit
+def in_turn(turn):
+    """This program's place among all when turns go there and back: who comes early in one is late in the next."""
+    return tl.where(turn % 2 == 0, tl.program_id(0), tl.num_programs(0) - 1 - tl.program_id(0))
+
+
+@tandem.jit
 def turns_of(blocks, SHARED: tl.constexpr):
-    """How many blocks this program has. SHARED: programs share all of them and take so many at once in turn; 0: each has one."""
+    """How many blocks this program has. SHARED: programs share all of them and take so many at once in turn; 0: each has one; ALL_LANES:
+    one in turn, there and back."""
     if SHARED == 0:
         return 1
+    if SHARED == ALL_LANES:
+        whole = blocks // tl.num_programs(0)
+        return whole + (in_turn(whole) < blocks - whole * tl.num_programs(0)).to(tl.int32)
     own = tl.cdiv(tl.cdiv(blocks, SHARED) - tl.program_id(0), tl.num_programs(0))
     behind = tl.program_id(0) + own * tl.num_programs(0) - tl.num_programs(0) + 1
     return own * SHARED - tl.maximum(behind * SHARED - blocks, 0)
 
 
 @tandem.jit
-def block_at(turn, blocks, HEADS: tl.constexpr, SHARED: tl.constexpr):
+def block_at(turn, blocks, HEADS: tl.constexpr, SHARED: tl.constexpr, lanes=0):
     """Which block of which head and sequence this is. Two at once come from both ends of a head's blocks: as much work as any other two
-    where work grows along them."""
+    where work grows along them. ALL_LANES: the last blocks of all `lanes`, heads of sequences, come first, so the least work last."""
     if SHARED == 0:
         return tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    if SHARED == ALL_LANES:
+        at = turn * tl.num_programs(0) + in_turn(turn)
+        tl.assume(at >= 0)
+        lane = at % lanes
+        return blocks - 1 - at // lanes, lane % HEADS, lane // HEADS
     at = (tl.program_id(0) + turn // SHARED * tl.num_programs(0)) * SHARED + turn % SHARED
     block = at % blocks
     if SHARED == 2:

@@ -28,6 +28,17 @@ TEST(AttentionGrid, CausalBlocksComeInPairs) {
   EXPECT_EQ(gridOf(7, 15, 16, 896, true).programs, (Grid{120, 1, 1}));  // 840 pairs, 7 of each
 }
 
+TEST(AttentionGrid, BlocksOfAllHeadsGoTogetherWhereTheirKeysStayInL2) {
+  AttentionConfig config;
+  config.causal = true;
+  auto grid = [&](int64_t keyBytes) { return attentionGrid(config, kAlone, 10, 8, 11, 1206, keyBytes); };
+  EXPECT_EQ(grid(1 << 20).shared, kAllLanes);
+  EXPECT_EQ(grid(1 << 20).programs, (Grid{132, 1, 1}));
+  EXPECT_NE(grid(1 << 30).shared, kAllLanes);
+  config.window = 100;  // blocks have equal work
+  EXPECT_NE(grid(1 << 20).shared, kAllLanes);
+}
+
 TEST(AttentionGrid, FewBlocksHaveAProgramEach) {
   AttentionGrid grid = gridOf(8, 16, 1, 1024);
   EXPECT_EQ(grid.shared, 0);

@@ -40,7 +40,6 @@ def swizzle(pid, M, N, BM: tl.constexpr, BN: tl.constexpr, GROUP: tl.constexpr):
     lambda m, n, k: (cdiv(m, 16) * cdiv(n, 32),),
     lambda m, n, k: dict(A=((m, k), F16), B=((k, n), F16), bias=((n,), F32), residual=((m, n), F16), out=((m, n), F16)),
     "A", "out", lambda m, n, k: dict(M=m, N=n, K=k, BLOCK_M=16, BLOCK_N=32, BLOCK_K=16, GROUP_M=4, EVEN_K=k % 16 == 0),
-    refused=dict(consumer="not a box"),
 )  # fmt: skip
 def template_mm(
     A, B, bias, residual, out, M, N, K,
@@ -68,10 +67,10 @@ def template_mm(
         a_k = rk[None, :] + (k_idx * BLOCK_K)
         b_k = rk[:, None] + (k_idx * BLOCK_K)
         if EVEN_K:
-            a = tl.load(A + ram[:, None] * K + a_k)  # REFUSED consumer
+            a = tl.load(A + ram[:, None] * K + a_k)
             b = tl.load(B + b_k * N + rbn[None, :])
         else:
-            a = tl.load(A + ram[:, None] * K + a_k, mask=a_k < K, other=0.0)  # REFUSED consumer
+            a = tl.load(A + ram[:, None] * K + a_k, mask=a_k < K, other=0.0)
             b = tl.load(B + b_k * N + rbn[None, :], mask=b_k < K, other=0.0)
         acc += tl.dot(a, b, allow_tf32=False)
     rm = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)

@@ -2,6 +2,7 @@
 #include "compiler/transform/gpu/tile_bounds.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/Dominance.h>
 
 namespace tandem::transform::gpu {
@@ -32,16 +33,29 @@ bool isOfBits(Operation* op) {
   return isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op) && llvm::any_of(op->getOperands(), isCount);
 }
 
-// What the ops behind a tile begin with: scalars, and one pointer.
+// The two values of which a choice, or a branch, gives one; nothing of another op.
+std::optional<std::pair<Value, Value>> choicesOf(Value value) {
+  if (auto choice = value.getDefiningOp<arith::SelectOp>())
+    return std::pair(choice.getTrueValue(), choice.getFalseValue());
+  auto branch = value.getDefiningOp<scf::IfOp>();
+  if (!branch) return std::nullopt;
+  unsigned index = cast<OpResult>(value).getResultNumber();
+  return std::pair(branch.thenYield().getOperand(index), branch.elseYield().getOperand(index));
+}
+
+// What the ops behind a tile begin with: scalars, which are all known at the access, and one pointer.
 struct Leaves {
-  llvm::SetVector<Value> scalars;
-  Value base;
+  Operation* access;
+  llvm::SetVector<Value> scalars = {};
+  Value base = {};
   Operation* unknown = nullptr;  // the first op that is none of those that Bounds knows
-  llvm::DenseSet<Value> seen;
+  llvm::DenseSet<Value> seen = {};
 
   bool collect(Value value) {
     if (!seen.insert(value).second) return true;
     if (!isTile(value)) {
+      if (!value.getParentRegion()->isAncestor(access->getParentRegion()))
+        return stopAt(value.getParentRegion()->getParentOp());
       if (!isa<tile::PtrType>(value.getType())) return scalars.insert(value), true;
       if (auto add = value.getDefiningOp<tile::AddPtrOp>())
         return collect(add.getPointer()) && collect(add.getOffset());
@@ -54,8 +68,7 @@ struct Leaves {
     if (isa<tile::MakeRangeOp>(op)) return true;
     if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && isa<SplatElementsAttr>(constant.getValue()))
       return true;
-    if (auto choice = dyn_cast<arith::SelectOp>(op))
-      return collect(choice.getTrueValue()) && collect(choice.getFalseValue());
+    if (auto choices = choicesOf(value)) return collect(choices->first) && collect(choices->second);
     if (!isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::PermuteOp, tile::AddPtrOp,
              arith::ExtSIOp, arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::RemSIOp,
              arith::MinSIOp, arith::MaxSIOp>(op) &&
@@ -88,8 +101,8 @@ class Bounds {
       return Interval{number(int32_t(range.getStart())), number(int32_t(range.getEnd()) - 1)};
     if (auto constant = dyn_cast<arith::ConstantOp>(op))
       return point(number(cast<SplatElementsAttr>(constant.getValue()).getSplatValue<APInt>().getSExtValue()));
-    if (auto choice = dyn_cast<arith::SelectOp>(op)) {
-      auto one = of(choice.getTrueValue()), other = of(choice.getFalseValue());
+    if (auto choices = choicesOf(value)) {
+      auto one = of(choices->first), other = of(choices->second);
       if (!one || !other) return std::nullopt;
       return Interval{least(one->low, other->low), most(one->high, other->high)};
     }
@@ -179,7 +192,7 @@ void setBehind(OpBuilder& builder, const llvm::SetVector<Value>& scalars, func::
 }  // namespace
 
 std::optional<StridedAccess> boundsOf(Value pointer, Operation* access) {
-  Leaves leaves;
+  Leaves leaves{access};
   if (!leaves.collect(pointer) || !leaves.base) return std::nullopt;
   OpBuilder builder(access);
   setBehind(builder, leaves.scalars, access->getParentOfType<func::FuncOp>());
@@ -193,8 +206,8 @@ std::optional<StridedAccess> boundsOf(Value pointer, Operation* access) {
   return StridedAccess{leaves.base, {}, {dim}, {}};
 }
 
-Operation* unfollowed(Value pointer) {
-  Leaves leaves;
+Operation* unfollowed(Value pointer, Operation* access) {
+  Leaves leaves{access};
   leaves.collect(pointer);
   return leaves.unknown;
 }

@@ -1,4 +1,4 @@
-// Bounds of the addresses in a tile that are no strided access: quotients and remainders of places, choices between them.
+// Bounds of the addresses in a tile that are no strided access: quotients and remainders of places, choices and branches between them.
 #pragma once
 #include "compiler/analysis/strides.h"
 
@@ -8,7 +8,8 @@ namespace tandem::transform::gpu {
 // values that are computed where all scalars are known on which they depend. Nothing where a loop carries the tile, or it is loaded.
 std::optional<analysis::StridedAccess> boundsOf(mlir::Value pointer, mlir::Operation* access);
 
-// Returns the op beyond which the places of a tile of pointers cannot be followed so, or the loop that carries it; null: there is none.
-mlir::Operation* unfollowed(mlir::Value pointer);
+// Returns the op beyond which the places of a tile of pointers cannot be followed so, or the loop that carries it or the branch in which
+// they are computed; null: there is none.
+mlir::Operation* unfollowed(mlir::Value pointer, mlir::Operation* access);
 
 }  // namespace tandem::transform::gpu

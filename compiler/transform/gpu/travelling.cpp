@@ -18,7 +18,7 @@ InFlightDiagnostic refuse(Operation* access, Operation* memory, StringRef why) {
 // `base` is where the places begin, if they are known from there on.
 static void refusePlaces(Operation* access, Operation* memory, Value base, StringRef why) {
   InFlightDiagnostic error = refuse(access, memory, why);
-  if (Operation* from = base ? base.getDefiningOp() : unfollowed(access->getOperand(0)))
+  if (Operation* from = base ? base.getDefiningOp() : unfollowed(access->getOperand(0), access))
     error.attachNote(from->getLoc()) << "its places cannot be followed beyond this";
 }
 

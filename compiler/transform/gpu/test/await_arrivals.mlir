@@ -257,3 +257,59 @@ func.func @named_in_a_loop(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i32, 
   tile.store %out, %all : !tile.ptr<f32>, f32
   return
 }
+
+// -----
+
+// Places of which a branch says one or the other lie between the least and the greatest of both.
+// CHECK-LABEL: func.func @of_a_branch
+// CHECK-DAG:   %[[SIZE:.*]] = arith.constant 63 : i64
+// CHECK-DAG:   arith.minsi
+// CHECK-DAG:   arith.maxsi
+// CHECK:       scf.for
+// CHECK:         dist.wait
+// CHECK:       tile.load
+func.func @of_a_branch(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks: i64, %n: i32, %out: !tile.ptr<f32>) {
+  %size = arith.constant 64 : i32
+  %a = dist.arriving %x by %words[%chunk x %chunks] at %chunk : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  %range = tile.make_range 0 to 64 : tensor<64xi32>
+  %ns = tile.splat %n : i32 -> tensor<64xi32>
+  %isWide = arith.cmpi sge, %n, %size : i32
+  %offsets = scf.if %isWide -> tensor<64xi32> {
+    %double = arith.addi %range, %ns : tensor<64xi32>
+    scf.yield %double : tensor<64xi32>
+  } else {
+    %rest = arith.remsi %range, %ns : tensor<64xi32>
+    scf.yield %rest : tensor<64xi32>
+  }
+  %base = tile.splat %a : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+  %p = tile.addptr %base, %offsets : tensor<64x!tile.ptr<f32>>, tensor<64xi32>
+  %v = tile.load %p : tensor<64x!tile.ptr<f32>> -> tensor<64xf32>
+  %to = tile.splat %out : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+  tile.store %to, %v : tensor<64x!tile.ptr<f32>>, tensor<64xf32>
+  return
+}
+
+// -----
+
+// A number that a branch has for itself is not known at the load.
+func.func @within_a_branch(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks: i64, %table: !tile.ptr<i32>, %isWide: i1, %out: !tile.ptr<f32>) {
+  // expected-note @+1 {{it is this memory}}
+  %a = dist.arriving %x by %words[%chunk x %chunks] at %chunk : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  %range = tile.make_range 0 to 64 : tensor<64xi32>
+  // expected-note @+1 {{its places cannot be followed beyond this}}
+  %offsets = scf.if %isWide -> tensor<64xi32> {
+    %first = tile.load %table : !tile.ptr<i32> -> i32
+    %firsts = tile.splat %first : i32 -> tensor<64xi32>
+    %places = arith.addi %range, %firsts : tensor<64xi32>
+    scf.yield %places : tensor<64xi32>
+  } else {
+    scf.yield %range : tensor<64xi32>
+  }
+  %base = tile.splat %a : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+  %p = tile.addptr %base, %offsets : tensor<64x!tile.ptr<f32>>, tensor<64xi32>
+  // expected-error @+1 {{what this load reads of arriving memory is not a box with sides affine in the program's numbers}}
+  %v = tile.load %p : tensor<64x!tile.ptr<f32>> -> tensor<64xf32>
+  %to = tile.splat %out : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+  tile.store %to, %v : tensor<64x!tile.ptr<f32>>, tensor<64xf32>
+  return
+}

@@ -190,7 +190,7 @@ def halves_of_the_epilogue(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr)
         c.store([i * B, j * B + B // 2], right)
 
 
-@plain(lambda m, n, k: (-(-m // 16), -(-n // 16), 3), refused={"producer": "only stores, and no loads or atomics"})
+@plain(lambda m, n, k: (-(-m // 16), -(-n // 16), 3))
 def split_k_by_atomics(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
     rows, columns = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B)
     acc = tl.zeros((B, B), tl.float32)
@@ -198,7 +198,7 @@ def split_k_by_atomics(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
         inner = k + tl.arange(0, B)
         acc = tl.dot(masked(a_ptr, rows, inner, M, K), masked(b_ptr, inner, columns, K, N), acc)
     inside = (rows[:, None] < M) & (columns[None, :] < N)
-    tl.atomic_add(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=inside, sem="relaxed")  # REFUSED producer
+    tl.atomic_add(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=inside, sem="relaxed")
 
 
 @plain(lambda m, n, k: (-(-m // 16), -(-n // 16)), more=lambda m, n, k: dict(EVEN_K=k % 16 == 0))
@@ -407,3 +407,79 @@ def rounded(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
         inner = whole + tl.arange(0, B)
         acc = tl.dot(masked(a_ptr, rows, inner, M, K), masked(b_ptr, inner, columns, K, N), acc)
     put(c_ptr, rows, columns, M, N, acc)
+
+
+@plain(lambda m, n, k: (tiles(m, n), 3))
+def split_k_as_tutorials(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """Parts of K over the second axis, added by atomics that order all else, too."""
+    pid, width = tl.program_id(0), tl.cdiv(N, B)
+    rows, columns = pid // width * B + tl.arange(0, B), pid % width * B + tl.arange(0, B)
+    acc = tl.zeros((B, B), tl.float32)
+    for k in range(tl.program_id(1) * B, K, tl.num_programs(1) * B):
+        inner = k + tl.arange(0, B)
+        acc = tl.dot(masked(a_ptr, rows, inner, M, K), masked(b_ptr, inner, columns, K, N), acc)
+    tl.atomic_add(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=(rows[:, None] < M) & (columns[None, :] < N))
+
+
+@plain(lambda m, n, k: (tiles(m, n), 2))
+def split_k_by_descriptor(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """Parts of K, added by a descriptor."""
+    row, column = tl.program_id(0) // tl.cdiv(N, B) * B, tl.program_id(0) % tl.cdiv(N, B) * B
+    acc = tl.zeros((B, B), tl.float32)
+    for k in range(tl.program_id(1) * B, K, 2 * B):
+        inner = k + tl.arange(0, B)
+        left = masked(a_ptr, row + tl.arange(0, B), inner, M, K)
+        acc = tl.dot(left, masked(b_ptr, inner, column + tl.arange(0, B), K, N), acc)
+    c = tl.make_tensor_descriptor(c_ptr, [M, N], [N, 1], [B, B])
+    c.atomic_add([row, column], acc)
+
+
+@plain(lambda m, n, k: (-(-m // 16), -(-n // 16)), more=lambda m, n, k: dict(beta=2.0))
+def accumulating(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, beta, B: tl.constexpr):
+    """What is in C has a factor, where that is not 0."""
+    rows, columns = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B)
+    acc = product(a_ptr, b_ptr, rows, columns, M, N, K, B)
+    if beta != 0:
+        acc += beta * (1 + masked(c_ptr, rows, columns, M, N))
+    put(c_ptr, rows, columns, M, N, acc)
+
+
+@plain(lambda m, n, k: (-(-m // 16),))
+def written_twice(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """Rows are written column by column, and then again without the largest of each."""
+    rows = tl.program_id(0) * B + tl.arange(0, B)
+    largest = tl.full((B,), -1e30, tl.float32)
+    for column in range(0, N, B):
+        columns = column + tl.arange(0, B)
+        acc = product(a_ptr, b_ptr, rows, columns, M, N, K, B)
+        largest = tl.maximum(largest, tl.max(tl.where(columns[None, :] < N, acc, -1e30), 1))
+        put(c_ptr, rows, columns, M, N, acc)
+    tl.debug_barrier()
+    for column in range(0, N, B):
+        columns = column + tl.arange(0, B)
+        put(c_ptr, rows, columns, M, N, masked(c_ptr, rows, columns, M, N) - largest[:, None])
+
+
+@plain(lambda m, n, k: (-(-m // 16), -(-n // 16)))
+def largest_by_atomics(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """Floats by atomics of integers, at pointers of the other type."""
+    rows, columns = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B)
+    acc = product(a_ptr, b_ptr, rows, columns, M, N, K, B)
+    inside = (rows[:, None] < M) & (columns[None, :] < N)
+    tl.atomic_max(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=inside, sem="relaxed")
+
+
+@plain(lambda m, n, k: (-(-n // 16), 2, -(-m // 32)))
+def rows_of_two_axes(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """Columns along the first axis, pairs of row blocks along the third."""
+    rows = (tl.program_id(2) * 2 + tl.program_id(1)) * B + tl.arange(0, B)
+    columns = tl.program_id(0) * B + tl.arange(0, B)
+    put(c_ptr, rows, columns, M, N, product(a_ptr, b_ptr, rows, columns, M, N, K, B))
+
+
+@plain(lambda m, n, k: (-(-m // 16), -(-n // 16)))
+def rows_far_apart(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """Each program has rows of all shares."""
+    rows = tl.program_id(0) + tl.num_programs(0) * tl.arange(0, B)
+    columns = tl.program_id(1) * B + tl.arange(0, B)
+    put(c_ptr, rows, columns, M, N, product(a_ptr, b_ptr, rows, columns, M, N, K, B))

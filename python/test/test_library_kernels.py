@@ -31,7 +31,7 @@ named = lambda case: f"{case[0].__name__}-{'-'.join(filter(None, case[1:]))}"
 
 def test_most_are_derived():
     ends = {(kernel, end) for kernel, end, *_ in ENDS}
-    assert len(library_kernels.ALL) >= 30 and sum(end in kernel.case["refused"] for kernel, end in ends) <= 0.2 * len(ends)
+    assert len(library_kernels.ALL) >= 30 and sum(end in kernel.case["refused"] for kernel, end in ends) <= 0.1 * len(ends)
 
 
 def contents(draw, arrays, m, n, k):

@@ -35,6 +35,19 @@ def doubled_of(x_desc, y_ptr, B: tl.constexpr):
 
 
 @tandem.jit
+def added(x_ptr, c_ptr, n, B: tl.constexpr):
+    places = tl.program_id(0) * B + tl.arange(0, B)
+    tl.atomic_add(c_ptr + places, tl.load(x_ptr + places, mask=places < n), mask=places < n, sem="relaxed")
+
+
+@tandem.jit
+def accumulated(x_ptr, c_ptr, n, B: tl.constexpr):
+    places = tl.program_id(0) * B + tl.arange(0, B)
+    c = tl.load(c_ptr + places, mask=places < n)
+    tl.store(c_ptr + places, c + tl.load(x_ptr + places, mask=places < n), mask=places < n)
+
+
+@tandem.jit
 def counting_calls(a_ptr, out_ptr, calls_ptr, n, B: tl.constexpr):
     """What is written depends on how often the kernel has run."""
     places = tl.program_id(0) * B + tl.arange(0, B)
@@ -255,6 +268,25 @@ def timed(monkeypatch):
     """Plans are tried out on simulated ranks, too."""
     monkeypatch.setattr(tandem.overlapping, "can_time", lambda team: team.size > 1)
     monkeypatch.setattr(tandem.overlapping, "RankClock", Clock)
+
+
+@pytest.mark.parametrize("collective", ["reduce_scatter", "all_reduce", "all_to_all"])
+@pytest.mark.parametrize("kernel", [added, accumulated], ids=lambda kernel: kernel.__name__)
+def test_tuning_adds_once(kernel, collective, timed):
+    """The matrix, of which another part is not written at all, is as after one call, whatever has been tried out."""
+    overlapped = tandem.overlap(collective=collective, producer=kernel, over="c_ptr")
+
+    def main(team):
+        c, x = team.zeros((32, 16), name="c"), team.local_from_array(numbers(team.rank, 30, 16))
+        before = [numbers(7 + rank, 32, 16) for rank in range(2)]
+        for call in (overlapped[(8,)], lambda *given, **more: overlapped.tune(*given, grid=(8,), **more)) * 2:
+            c[...] = before[team.rank]
+            call(x, c, 480, B=64)
+            parts = [of + np.pad(numbers(rank, 30, 16), ((0, 2), (0, 0))) for rank, of in enumerate(before)]
+            want, seen = after(collective, parts, team.rank)
+            np.testing.assert_array_equal(np.array(c)[seen], want)
+
+    launch(main)
 
 
 def test_tuning_leaves_other_arguments_as_one_call_does(timed):

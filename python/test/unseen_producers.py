@@ -147,14 +147,14 @@ def products_of_parts(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
         tl.atomic_add(d_ptr + rows, tl.sum(acc, 1), mask=rows < M)
 
 
-@refused("only stores, and no loads or atomics", lambda rows, columns: (rows, columns, 2))
+@plain(lambda rows, columns: (rows, columns, 2))
 def split_k(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
     rows, columns = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B)
     acc = tl.zeros((B, B), tl.float32)
     for k in range(tl.program_id(2) * B, K, 2 * B):
         inner = k + tl.arange(0, B)
         acc = tl.dot(tile_of(a_ptr, rows, inner, M, K), tile_of(b_ptr, inner, columns, K, N), acc)
-    tl.atomic_add(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=(rows[:, None] < M) & (columns[None, :] < N))  # REFUSED
+    tl.atomic_add(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=(rows[:, None] < M) & (columns[None, :] < N))
 
 
 @refused("depends on what the kernel loads", lambda rows, columns: (rows,))

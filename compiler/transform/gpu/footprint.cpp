@@ -1,7 +1,9 @@
 // Interval arithmetic over sums of products, in the kernel's own ops.
 #include "compiler/transform/gpu/footprint.h"
 #include "compiler/analysis/affine_reader.h"
+#include "compiler/analysis/axis_info.h"
 #include "compiler/transform/gpu/tile_bounds.h"
+#include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 
 namespace tandem::transform::gpu {
@@ -36,8 +38,13 @@ std::optional<StridedAccess> accessOf(Operation* op, const analysis::AxisInfoAna
   analysis::StrideAnalysis strides(axes);
   if (auto block = dyn_cast<tile::BlockLoadOp>(op)) return strides.of(block);
   if (auto block = dyn_cast<tile::BlockStoreOp>(op)) return strides.of(block);
-  auto load = dyn_cast<tile::LoadOp>(op);
-  Value pointer = op->getOperand(0), mask = load ? load.getMask() : cast<tile::StoreOp>(op).getMask();
+  Value pointer = op->getOperand(0);
+  while (auto same = pointer.getDefiningOp<tile::BitcastOp>()) {  // to numbers of as many bytes, as atomics of floats
+    if (analysis::pointeeBytes(same.getSource().getType()) != analysis::pointeeBytes(pointer.getType())) break;
+    pointer = same.getSource();
+  }
+  Value mask = llvm::TypeSwitch<Operation*, Value>(op).Case<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp>(
+      [](auto o) { return o.getMask(); });
   if (!isa<RankedTensorType>(pointer.getType())) {
     std::optional<analysis::AffineTile> place = analysis::AffineReader(&axes).read(pointer);
     return place ? std::optional(StridedAccess{place->base, place->rest, {}, {}}) : std::nullopt;

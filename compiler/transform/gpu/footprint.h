@@ -10,7 +10,7 @@ struct ElementRange {
   mlir::Value first, last, exists;
 };
 
-// Returns what a load or a store touches at most, or nothing if it is no strided access. A mask that cannot be read is
+// Returns what a load, a store or an atomic update touches at most, or nothing if it is no strided access. A mask that cannot be read is
 // left out: with it the access would only be smaller.
 std::optional<analysis::StridedAccess> accessOf(mlir::Operation* op, const analysis::AxisInfoAnalysis& axes);
 

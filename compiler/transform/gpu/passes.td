@@ -87,8 +87,8 @@ def CheckSignals : KernelPass<"check-signals"> {
 def TellDepartures : KernelPass<"tell-departures"> {
   let summary = "put signals behind the stores of memory that leaves while the kernel runs";
   let description = [{
-    1. Reads each store through a `dist.leaving` pointer as a strided access; fails at a store that is none, at one that loaded values
-       place, and at a load or an atomic there.
+    1. Reads each access through a `dist.leaving` pointer as a strided one; fails at one that is none, at one that loaded values place, and
+       at a comparison and exchange. What is loaded there is told of like what is stored: it must stay so long.
     2. Finds the outermost loop, short of one that deals tiles out, before which the access is known; behind it the program tells of each
        chunk that the access touches in all iterations. A mask that loaded values decide only makes the access smaller.
     3. Lets the share of the rank behind this one in the ring come first, and the rank's own last, as `await-arrivals` orders programs.

@@ -22,13 +22,12 @@ constexpr remark::Source kRemarks{remark::RemarkKind::Load, "tell-departures"};
 
 constexpr TravellingErrors kErrors{
     "which stores write leaving memory cannot be told: its address decides what the kernel does",
-    "only stores, and no loads or atomics, may use memory that leaves while the kernel runs",
-    "what this store writes of leaving memory is not a box with sides affine in the program's numbers"};
+    "only loads, stores and atomic updates may use memory that leaves while the kernel runs",
+    "what this access touches of leaving memory is not a box with sides affine in the program's numbers"};
 
-bool isStore(Operation* op) {
-  auto block = dyn_cast<tile::BlockStoreOp>(op);
-  return block ? !block.getReduce() : isa<tile::StoreOp>(op);
-}
+bool isLoad(Operation* op) { return isa<tile::LoadOp, tile::BlockLoadOp>(op); }
+// What is read must stay until it is read: a load is told of like a store.
+bool isAccess(Operation* op) { return isLoad(op) || isa<tile::StoreOp, tile::BlockStoreOp, tile::AtomicRmwOp>(op); }
 
 bool isFixed(const std::optional<ScalarExpr>& sum) {
   SmallVector<Value> symbols;
@@ -72,12 +71,12 @@ class Departure {
   // Fails at the first access of which it cannot tell.
   LogicalResult tell() {
     if (op_.getCounted() && isOnlyRead()) return success();  // a consumer of which the products are counted
-    std::optional<std::vector<TravellingAccess>> accesses = accessesOf(op_, kErrors, isStore);
+    std::optional<std::vector<TravellingAccess>> accesses = accessesOf(op_, kErrors, isAccess);
     if (!accesses) return failure();
     llvm::MapVector<Block*, std::vector<Store>> together;
     for (auto& [op, access] : *accesses) {
       if (!makeFixed(access) || !runsFixed(op))
-        return refuse(op, op_, "what this store writes of leaving memory depends on what the kernel loads");
+        return refuse(op, op_, "what this access touches of leaving memory depends on what the kernel loads");
       Operation* place = placeOf(op, access, op_);
       together[place->getBlock()].push_back({op, place, access});
     }
@@ -88,7 +87,7 @@ class Departure {
  private:
   bool isOnlyRead() {
     std::optional<llvm::SetVector<Operation*>> ops = reachedBy(op_.getResult());
-    return ops && llvm::all_of(*ops, [](Operation* op) { return isa<tile::LoadOp, tile::BlockLoadOp>(op); });
+    return ops && llvm::all_of(*ops, isLoad);
   }
 
   // One signal for all stores of a block, behind the last.
@@ -102,8 +101,9 @@ class Departure {
     for (const Store& store : stores) {
       std::string behind =
           last.place == last.op ? remark::lineOf(last.op) : "the loop in " + remark::lineOf(last.place);
-      remark::passed(store.op, kRemarks,
-                     "what this store writes leaves while the kernel runs: the signal is behind " + behind);
+      if (!isLoad(store.op))
+        remark::passed(store.op, kRemarks,
+                       "what this store writes leaves while the kernel runs: the signal is behind " + behind);
       for (const ElementRange& range : Footprint(store.place, store.op->getLoc()).of(store.access)) {
         all.first = all.first ? arith::MinSIOp::create(builder, where, all.first, range.first) : range.first;
         all.last = all.last ? arith::MaxSIOp::create(builder, where, all.last, range.last) : range.last;
@@ -135,6 +135,16 @@ bool isAheadOfProducts(Operation* op, func::FuncOp kernel) {
               .wasInterrupted();
 }
 
+// Updates of what leaves, of which no program learns the old value.
+llvm::SetVector<Operation*> sumsIn(ArrayRef<dist::LeavingOp> departures) {
+  llvm::SetVector<Operation*> sums;
+  for (dist::LeavingOp departure : departures)
+    if (std::optional<llvm::SetVector<Operation*>> ops = reachedBy(departure.getResult()))
+      for (Operation* op : *ops)
+        if (isa<tile::AtomicRmwOp>(op) && op->use_empty()) sums.insert(op);
+  return sums;
+}
+
 struct TellDepartures : impl::TellDeparturesBase<TellDepartures> {
   using Base::Base;
   void runOnOperation() override {
@@ -145,7 +155,7 @@ struct TellDepartures : impl::TellDeparturesBase<TellDepartures> {
       cleanUp(true);
       departures = opsOf<dist::LeavingOp>(kernel);
     }
-    bool anyOrder = !mayWaitForOthers(kernel), counted = false;
+    bool anyOrder = !mayWaitForOthers(kernel, sumsIn(departures)), counted = false;
     llvm::SetVector<Value> decided;
     Signals signals;
     for (dist::LeavingOp departure : departures) {

@@ -100,8 +100,9 @@ bool mayPrecede(Operation* op, Operation* access) {
   return first && second && !second->isBeforeInBlock(first);
 }
 
-bool mayWaitForOthers(func::FuncOp kernel) {
-  auto waits = [](Operation* op) {
+bool mayWaitForOthers(func::FuncOp kernel, const llvm::SetVector<Operation*>& harmless) {
+  auto waits = [&](Operation* op) {
+    if (harmless.contains(op)) return false;
     std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
     if (!does) return isa<scf::WhileOp>(op);
     auto mayLook = [](const tile::MemoryAccess& access) { return access.strong || !access.address; };

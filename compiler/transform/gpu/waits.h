@@ -13,8 +13,9 @@ bool ordersAll(mlir::Operation* wait);
 // of its consumers.
 bool mayPrecede(mlir::Operation* op, mlir::Operation* access);
 
-// Returns true if a program of the kernel may need others, or other ranks, to have come as far before it goes on.
-bool mayWaitForOthers(mlir::func::FuncOp kernel);
+// Returns true if a program of the kernel may need others, or other ranks, to have come as far before it goes on. Ops of `harmless` are
+// passed over.
+bool mayWaitForOthers(mlir::func::FuncOp kernel, const llvm::SetVector<mlir::Operation*>& harmless = {});
 
 // The ops with effects whose operands are computed from `token`; nothing when the token decides whether something runs.
 std::optional<llvm::SetVector<mlir::Operation*>> reachedBy(mlir::Value token);

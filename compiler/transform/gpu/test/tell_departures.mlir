@@ -137,12 +137,27 @@ func.func @products(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %k: i32
 
 // -----
 
-func.func @read_again(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %other: !tile.ptr<f32>) {
-  // expected-note @+1 {{it is this memory}}
+// What is read there is told of, too, and what is added.
+// CHECK-LABEL: func.func @read_again
+// CHECK:         tile.load
+// CHECK:         tile.atomic_rmw
+// CHECK:         scf.for
+// CHECK-NEXT:      tile.addptr
+// CHECK-NEXT:      dist.notify add intra_node
+func.func @read_again(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64) {
   %a = dist.leaving %x by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>
-  // expected-error @+1 {{only stores, and no loads or atomics, may use memory that leaves}}
   %v = tile.load %a : !tile.ptr<f32> -> f32
-  tile.store %other, %v : !tile.ptr<f32>, f32
+  %old = tile.atomic_rmw fadd relaxed gpu %a, %v : !tile.ptr<f32>, f32 -> f32
+  return
+}
+
+// -----
+
+func.func @exchanged(%x: !tile.ptr<i32>, %words: !tile.ptr<i64>, %n: i64, %v: i32) {
+  // expected-note @+1 {{it is this memory}}
+  %a = dist.leaving %x by %words[%n x %n] : !tile.ptr<i32>, !tile.ptr<i64>
+  // expected-error @+1 {{only loads, stores and atomic updates may use memory that leaves}}
+  %old = tile.atomic_cas relaxed gpu %a, %v, %v : !tile.ptr<i32>, i32
   return
 }
 
@@ -155,7 +170,7 @@ func.func @scattered(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %rows:
   %offsets = tile.load %rows : tensor<16x!tile.ptr<i32>> -> tensor<16xi32>
   %base = tile.splat %a : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
   %p = tile.addptr %base, %offsets : tensor<16x!tile.ptr<f32>>, tensor<16xi32>
-  // expected-error @+1 {{what this store writes of leaving memory is not a box with sides affine in the program's numbers}}
+  // expected-error @+1 {{what this access touches of leaving memory is not a box with sides affine in the program's numbers}}
   tile.store %p, %v : tensor<16x!tile.ptr<f32>>, tensor<16xf32>
   return
 }
@@ -167,7 +182,7 @@ func.func @from_a_table(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %ta
   %a = dist.leaving %x by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>
   %row = tile.load %table : !tile.ptr<i32> -> i32
   %p = tile.addptr %a, %row : !tile.ptr<f32>, i32
-  // expected-error @+1 {{what this store writes of leaving memory depends on what the kernel loads}}
+  // expected-error @+1 {{what this access touches of leaving memory depends on what the kernel loads}}
   tile.store %p, %v : !tile.ptr<f32>, f32
   return
 }

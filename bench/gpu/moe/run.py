@@ -35,8 +35,10 @@ def call(op, tensors, numbers):
     """Queues an operator's call on PyTorch's current stream. None: a tensor that the call has not."""
     world = worlds.current()
     words = ([0 if t is None else t.data_ptr() for t in tensors], len(tensors), numbers, len(numbers))
-    stream = world.operators._stream(torch.cuda.current_stream().cuda_stream)
-    world.team._session.guarded(lambda _: _tandem.op_run(op._op, stream, *words))
+    handle, streams = torch.cuda.current_stream().cuda_stream, world.operators._streams
+    if handle not in streams:
+        streams[handle] = world.team._session.guarded(_tandem.adopt_stream, world.team.world_rank, handle)
+    world.team._session.guarded(lambda _: _tandem.op_run(op._op, streams[handle], *words))
 
 
 def in_graph(function, calls=10, replays=10):

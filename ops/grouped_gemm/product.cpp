@@ -14,7 +14,8 @@ struct Tile {
 };
 
 constexpr int kSimulatedPrograms = 8;
-constexpr int kRegisters = 160;  // of a thread of 12 warps, beside which another kernel has room
+constexpr int64_t kHalfLine = 64;  // bytes: half a line of the cache
+constexpr int kRegisters = 160;    // of a thread of 12 warps, beside which another kernel has room
 constexpr Tile kSimulated = {16, 32, 32, 2, 3};
 // By the rows of a block; inner sizes are those of 2-byte elements.
 constexpr Tile kByBlocks[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 4, 2}, {16, 128, 64, 4, 6, 2}};
@@ -40,11 +41,13 @@ const Tensor& orRoute(const Tensor& given, const Tensor& route) { return given.a
 
 }  // namespace
 
-bool areNarrowQuicker(int64_t rowBlocks, int64_t columns, int programs, bool gather) {
-  // On H200s where both kinds of tiles leave as little to waste (docs/performance/moe.md).
-  constexpr double kLonger = 1.05, kLongerGathered = 1.3;
+bool areNarrowQuicker(int64_t rowBlocks, int64_t columns, int programs, bool gather, bool areAligned) {
+  // On H200s where both kinds of tiles leave as little to waste (docs/performance/moe.md). Where rows are no whole halves
+  // of the cache's lines, TMA is slow, and narrow tiles have more rows.
+  constexpr double kLonger = 1.02, kLongerGathered = 1.25, kLongerApart = 1.3, kLongerGatheredApart = 1.15;
   auto taken = [&](int64_t tile) { return double(cdiv(rowBlocks * cdiv(columns, tile), programs) * tile); };
-  return taken(256) > taken(128) * (gather ? kLongerGathered : kLonger);
+  double longer = gather ? (areAligned ? kLongerGathered : kLongerGatheredApart) : areAligned ? kLonger : kLongerApart;
+  return taken(256) > taken(128) * longer;
 }
 
 const std::vector<DType>& groupedTypes() {
@@ -108,7 +111,9 @@ GroupedConfig GroupedProduct::tiles(int64_t m) const {
                            : tileFor(kByBlocks, config.blockM);
     int64_t rowBlocks = m * topK_ / tile.m + experts_ / 2;
     bool isFree = tile.m == kNarrow.m && tile.n > kNarrow.n && !config.blockN && !way_.quantise;
-    if (isFree && areNarrowQuicker(rowBlocks, n_ * (way_.gated ? 2 : 1), team_.residentPrograms(), way_.gather))
+    int64_t columns = n_ * (way_.gated ? 2 : 1);
+    bool areAligned = k_ * byteSize(dtype_) % kHalfLine == 0;
+    if (isFree && areNarrowQuicker(rowBlocks, columns, team_.residentPrograms(), way_.gather, areAligned))
       tile = kNarrow;
     tile.k = blocks ? tile.k * 2 / int(byteSize(dtype_)) : tile.k;
     // Two sums share the registers.

@@ -21,7 +21,8 @@ struct GroupedColumns {
 constexpr int kRegistersBeside = 32;
 
 // Returns true if tiles of 128 columns take less than those of 256: they waste less in the last ones of a row and in the last round of all.
-bool areNarrowQuicker(int64_t rowBlocks, int64_t columns, int programs, bool gather);
+// `areAligned`: rows that are multiplied are whole halves of the cache's lines.
+bool areNarrowQuicker(int64_t rowBlocks, int64_t columns, int programs, bool gather, bool areAligned = true);
 
 class GroupedProduct {
  public:

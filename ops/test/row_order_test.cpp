@@ -39,6 +39,9 @@ TEST(RowOrder, EarlyBlocksLastAsLongAsTheShardsOfOthersTake) {
 
 TEST(RowOrder, TilesAreNarrowWhereWideOnesAreWasted) {
   EXPECT_FALSE(areNarrowQuicker(144, 1536, 132, false));
+  EXPECT_TRUE(areNarrowQuicker(573, 768, 132, false)) << "13.02 rounds";
+  EXPECT_TRUE(areNarrowQuicker(160, 496, 132, false));
+  EXPECT_FALSE(areNarrowQuicker(160, 496, 132, false, false)) << "rows that are no whole halves of lines";
   EXPECT_TRUE(areNarrowQuicker(416, 1408, 132, false)) << "5.5 tiles";
   EXPECT_FALSE(areNarrowQuicker(416, 1408, 132, true)) << "rows are copied for each tile";
   EXPECT_TRUE(areNarrowQuicker(416, 128, 132, true));

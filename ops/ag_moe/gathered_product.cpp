@@ -23,8 +23,9 @@ GatheredProduct::GatheredProduct(const Table& table, Team& team, Memory& memory,
     : team_(team),
       sizes_{maxM, n * (config.gated ? 2 : 1), k, experts, topK, team.size(), dtype, own ? 1.0 / team.size() : 1},
       machine_(machineOfRank(team)), findings_(findings), isOrdered_(isOrderedFirst(config, sizes_, team)),
-      product_(table, team, n, k, experts, topK, dtype, config,
-               {.gated = config.gated, .gather = !isOrdered_, .quantise = config.quantised, .own = own}, findings),
+      product_(table, team, team.size() == 1 || isOrdered_ ? &memory : nullptr, maxM, n, k, experts, topK, dtype,
+               config, {.gated = config.gated, .gather = !isOrdered_, .quantise = config.quantised, .own = own},
+               findings),
       channel_(team, memory) {
   memory.share(config.shared);
   if (isOrdered_) ordered_ = memory.localScratch({maxM * topK, k}, dtype, "ordered");

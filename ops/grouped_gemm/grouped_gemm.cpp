@@ -46,7 +46,8 @@ GroupedGemm::GroupedGemm(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t
                          const GroupedGemmConfig& config)
     : Operator(tables::grouped_gemm(), team, {maxM, n, k, experts, topK}, dtype, &config) {
   GroupedWay way{config.gated, !config.sorted, config.scattered, config.weighted, config.quantised};
-  product_ = std::make_unique<GroupedProduct>(table_, team, n, k, experts, topK, dtype, config, way, findings());
+  product_ = std::make_unique<GroupedProduct>(table_, team, &memory_, maxM, n, k, experts, topK, dtype, config, way,
+                                              findings());
 }
 
 GroupedGemm::~GroupedGemm() = default;

@@ -11,6 +11,9 @@ PACKED: results are for sums of slots (ops/device/slots.py), so each thread stor
 and `brought` counts those of each part, so that the kernel behind, which may start beside this one, sums one part while the next is
 multiplied.
 
+CUT: few tiles are cut along the inner size, into as many pieces of at least CUT steps as there are programs for. Who has the last piece of
+a tile adds the others' sums, in their order.
+
 Elements of fp8 have scales, 128 of a row of A one, and 128 rows and columns of B one: products of 128 of the inner size are scaled, then
 summed. QUANTISE: so has the result.
 """
@@ -159,6 +162,8 @@ def grouped_gemm(
     b_scales_ptr,
     out_scales_ptr,
     findings_ptr,
+    sums_ptr,
+    left_ptr,
     a_rows,
     n,
     k,
@@ -190,13 +195,15 @@ def grouped_gemm(
     SCALED: tl.constexpr,
     QUANTISE: tl.constexpr,
     CLEARS: tl.constexpr = True,
+    CUT: tl.constexpr = 0,
 ):
     """out[rows, n] = A · B[e]^T, of B[E, n, k]. GATED: B[E, 2 n, k] has gate rows, then up rows, and out = silu(A · gate^T) · (A · up^T).
     GATHER: A's rows are tokens, else the route's rows. SCATTER: out's rows are slots, else the route's rows. WEIGH: rows are multiplied
     with the route's weights. BIASED: sums begin with the bias [E, n] of their expert, of 2 n if GATED. B has
     `b_rows` rows of an expert; the result is of those from `first_column` on, 0 if GATED. A part has `part_tiles` tiles a row
     block. BLOCKS_OF_A, BLOCKS_OF_B: these are read as blocks, for which rows must be whole numbers of 16 bytes. CLEARS: all
-    rows behind the route's are zeros, else those of a block, which the next product may read."""
+    rows behind the route's are zeros, else those of a block, which the next product may read. With CUT `sums` has room for a tile's, two if
+    GATED, of each program in fp32, and `left` a zero for each, which is a zero again in the end."""
     if COUNTED:
         tl.extra.cuda.gdc_launch_dependents()
     rank = dl.rank()
@@ -227,6 +234,23 @@ def grouped_gemm(
     left = tl.program_id(0) - at * columns
     if COUNTED:
         skipped, width, at, left = place_in_parts(tl.program_id(0), blocks, columns, part_tiles)
+    items = blocks * columns
+    begin = 0
+    until = steps
+    if CUT:
+        tiles = tl.maximum(items, 1)
+        pieces = tl.maximum(tl.minimum(PROGRAMS // tiles, steps // CUT), 1)
+        # A program has one of several pieces; where tiles are whole it may have several of these.
+        piece = tl.where(pieces > 1, tl.program_id(0) // tiles, 0)
+        of_piece = tl.program_id(0) - piece * tiles
+        at = of_piece // columns
+        left = of_piece - at * columns
+        items *= pieces
+        begin = piece * steps // pieces
+        until = (piece + 1) * steps // pieces
+        SUM_ROWS: tl.constexpr = BLOCK_N if FEW else BLOCK_M
+        SUM_COLUMNS: tl.constexpr = BLOCK_M if FEW else BLOCK_N
+        in_sum = tl.arange(0, SUM_ROWS)[:, None] * SUM_COLUMNS + tl.arange(0, SUM_COLUMNS)[None, :]
     leap = PROGRAMS // width
     words = words_of(at, left, blocks_ptr, blocks, order, at < blocks, AWAITED)
     # A tile's slots are looked up a tile ahead, and its words two, so that copies of rows go on from tile to tile.
@@ -238,7 +262,7 @@ def grouped_gemm(
     source = a_ptr
     scales = a_scales_ptr
     known = 0
-    for tile in tl.range(tl.program_id(0), blocks * columns, PROGRAMS, flatten=True):
+    for tile in tl.range(tl.program_id(0), items, PROGRAMS, flatten=True):
         expert = words[7]
         turn = tl.maximum(words[8], known)
         of_column, row, end, real_row = rows_of(words, width, BLOCK_M)
@@ -281,12 +305,12 @@ def grouped_gemm(
                 a_row = token.to(tl.int64) * k
                 if AWAITED:
                     a_row += tl.where(is_of_shard(token, rank, shard_rows), apart, 0)
-            a_ptrs = source + a_row[:, None] + in_step[None, :]
+            a_ptrs = source + a_row[:, None] + (begin * BLOCK_K + in_step)[None, :]
         if not BLOCKS_OF_B:
-            b_ptrs = b_ptr + (of_expert + tl.arange(0, BLOCK_N))[None, :].to(tl.int64) * k + in_step[:, None]
+            b_ptrs = b_ptr + (of_expert + tl.arange(0, BLOCK_N))[None, :].to(tl.int64) * k + (begin * BLOCK_K + in_step)[:, None]
             inside = n_range[None, :] < n
         known = turn
-        for step in range(steps):
+        for step in range(begin, until):
             if BLOCKS_OF_A:
                 x = a.load([row, step * BLOCK_K])
             elif EVEN_K:
@@ -320,6 +344,23 @@ def grouped_gemm(
                 if GATED:
                     up = tl.dot(x, tl.load(b_ptrs + n.to(tl.int64) * k, mask=mask, other=0.0), up, input_precision="ieee")
                 b_ptrs += BLOCK_K
+        if CUT:
+            if piece < pieces - 1:
+                part_ptr = sums_ptr + tl.program_id(0).to(tl.int64) * (WIDE * BLOCK_M * BLOCK_N)
+                tl.store(part_ptr + in_sum, acc)
+                if GATED:
+                    tl.store(part_ptr + (BLOCK_M * BLOCK_N + in_sum), up)
+                tl.atomic_xchg(left_ptr + tl.program_id(0), 1, sem="release", scope="gpu")
+                end = row  # nothing of it is a result
+            else:
+                for nth in range(pieces - 1):
+                    program = of_piece + nth * tiles
+                    is_left = dl.wait(left_ptr + program, 1, "gpu", "acquire", waitValue=1)
+                    part_ptr = dl.consume_token(sums_ptr, is_left) + program.to(tl.int64) * (WIDE * BLOCK_M * BLOCK_N)
+                    acc += tl.load(part_ptr + in_sum)
+                    if GATED:
+                        up += tl.load(part_ptr + (BLOCK_M * BLOCK_N + in_sum))
+                    tl.store(dl.consume_token(left_ptr, is_left) + program, 0)
         if FEW:
             acc = acc.T
             if GATED:

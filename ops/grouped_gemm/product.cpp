@@ -14,8 +14,9 @@ struct Tile {
 };
 
 constexpr int kSimulatedPrograms = 8;
-constexpr int64_t kHalfLine = 64;  // bytes: half a line of the cache
-constexpr int kRegisters = 160;    // of a thread of 12 warps, beside which another kernel has room
+constexpr int64_t kHalfLine = 64;                              // bytes: half a line of the cache
+constexpr int64_t kPieceSteps = 16, kSimulatedPieceSteps = 1;  // of a piece of a tile, at least
+constexpr int kRegisters = 160;  // of a thread of 12 warps, beside which another kernel has room
 constexpr Tile kSimulated = {16, 32, 32, 2, 3};
 // By the rows of a block; inner sizes are those of 2-byte elements.
 constexpr Tile kByBlocks[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 4, 2}, {16, 128, 64, 4, 6, 2}};
@@ -82,8 +83,9 @@ std::vector<Size> groupedSizes() {
           {"top_k", "experts of a token"}};
 }
 
-GroupedProduct::GroupedProduct(const Table& table, Team& team, int64_t n, int64_t k, int64_t experts, int64_t topK,
-                               DType dtype, const GroupedConfig& config, const GroupedWay& way, const Tensor& findings)
+GroupedProduct::GroupedProduct(const Table& table, Team& team, Memory* memory, int64_t maxM, int64_t n, int64_t k,
+                               int64_t experts, int64_t topK, DType dtype, const GroupedConfig& config,
+                               const GroupedWay& way, const Tensor& findings)
     : team_(team), n_(n), k_(k), experts_(experts), topK_(topK), dtype_(dtype), config_(config), way_(way),
       findings_(findings) {
   int ranks = way.own ? team.size() : 1;
@@ -97,6 +99,26 @@ GroupedProduct::GroupedProduct(const Table& table, Team& team, int64_t n, int64_
   }
   if (way.quantise)
     demand("block_n", config.blockN, config.blockN == kScaled, "`quantised` needs 128, which share a scale");
+  if (!memory) return;
+  int64_t sums = 0, programs = 0;
+  for (int64_t m = maxM; m; m /= 2) {  // of the kinds of tiles that calls have
+    GroupedConfig c = tiles(m);
+    if (!leastSteps(c, 1)) continue;
+    sums = std::max(sums, int64_t(c.programs) * c.blockM * c.blockN * (way.gated ? 2 : 1));
+    programs = std::max<int64_t>(programs, c.programs);
+  }
+  if (!programs) return;
+  memory->share(config.shared);
+  sums_ = memory->localScratch({sums}, DType::Float32, "sums of pieces");
+  left_ = memory->localZeros({programs}, DType::Int32, "left");
+}
+
+// Few tiles are cut along a long inner size where half of the programs would have none, into pieces of at least so many
+// steps; 0: into none.
+int64_t GroupedProduct::leastSteps(const GroupedConfig& config, int64_t m) const {
+  int64_t slots = m * topK_, least = team_.target() == "sim" ? kSimulatedPieceSteps : kPieceSteps;
+  int64_t tiles = (slots / config.blockM + std::min(experts_, slots)) * cdiv(n_, config.blockN);
+  return 2 * tiles <= config.programs && cdiv(k_, config.blockK) >= 3 * least ? least : 0;
 }
 
 GroupedConfig GroupedProduct::tiles(int64_t m) const {
@@ -166,6 +188,8 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                 orRoute(more.wScales, none),
                 orRoute(more.outScales, none),
                 findings_,
+                orRoute(sums_, none),
+                orRoute(left_, none),
                 rows,
                 columns.count ? columns.count : n_,
                 k_,
@@ -196,7 +220,8 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                 {"BIASED", more.bias.address != 0},
                 {"SCALED", isFp8(dtype_)},
                 {"QUANTISE", way_.quantise},
-                {"CLEARS", !way_.own}});
+                {"CLEARS", !way_.own},
+                {"CUT", left_.address && !awaited && !counted ? leastSteps(config, m) : 0}});
 }
 
 }  // namespace tandem::ops

@@ -26,9 +26,10 @@ bool areNarrowQuicker(int64_t rowBlocks, int64_t columns, int programs, bool gat
 
 class GroupedProduct {
  public:
-  // `findings`: where the kernel tells of a route that is not this call's.
-  GroupedProduct(const Table& table, Team& team, int64_t n, int64_t k, int64_t experts, int64_t topK, DType dtype,
-                 const GroupedConfig& config, const GroupedWay& way, const Tensor& findings);
+  // `findings`: where the kernel tells of a route that is not this call's. `memory`: for pieces of tiles; null: few tiles
+  // stay whole, too.
+  GroupedProduct(const Table& table, Team& team, Memory* memory, int64_t maxM, int64_t n, int64_t k, int64_t experts,
+                 int64_t topK, DType dtype, const GroupedConfig& config, const GroupedWay& way, const Tensor& findings);
 
   // Over ranks: rows of the other ranks' shards lie in `a`, those of this rank's in `own`; `ready` says which are there. Of 256 blocks
   // about `early`, whose rows are this rank's, come first.
@@ -57,6 +58,7 @@ class GroupedProduct {
 
  private:
   GroupedConfig tiles(int64_t m) const;
+  int64_t leastSteps(const GroupedConfig& config, int64_t m) const;
 
   Team& team_;
   int64_t n_, k_, experts_, topK_;
@@ -64,6 +66,7 @@ class GroupedProduct {
   GroupedConfig config_;
   GroupedWay way_;
   Tensor findings_;
+  Tensor sums_, left_;  // of pieces of tiles
 };
 
 template <class Config>

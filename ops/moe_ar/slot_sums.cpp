@@ -10,7 +10,7 @@ namespace tandem::ops {
 SlotSums::SlotSums(const Table& table, Team& team, Memory& memory, int64_t maxM, int64_t n, int64_t k, int64_t experts,
                    int64_t topK, DType dtype, const GroupedConfig& config, const Tensor& findings)
     : team_(team), n_(n), experts_(experts), topK_(topK), findings_(findings),
-      product_(table, team, n, k, experts, topK, dtype, config, GroupedWay{.packed = true}, findings) {
+      product_(table, team, &memory, maxM, n, k, experts, topK, dtype, config, GroupedWay{.packed = true}, findings) {
   memory.share(config.shared);
   rows_ = memory.localScratch({maxM * topK, GroupedProduct::resultColumns(n)}, partType(dtype), "rows");
 }

@@ -43,7 +43,8 @@ SummedProduct::SummedProduct(const Table& table, Team& team, Memory& memory, int
                              int64_t experts, int64_t topK, DType dtype, const GroupedConfig& config, int parts,
                              int slotColumns, const Tensor& findings, bool own)
     : team_(team), n_(n), experts_(experts), topK_(topK), givenParts_(parts), findings_(findings),
-      product_(table, team, n, k, experts, topK, dtype, config, GroupedWay{.packed = true, .own = own}, findings) {
+      product_(table, team, nullptr, maxM, n, k, experts, topK, dtype, config, GroupedWay{.packed = true, .own = own},
+               findings) {
   Sums s = sums(team, topK);
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
   int64_t columns =

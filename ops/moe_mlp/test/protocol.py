@@ -135,7 +135,22 @@ class Layer:
         }
         apart_scales = (x_scales.address - self.gathered_scales.address) // 4 - rank * self.shard if self.scaled else 0
         early = 64 if team.size == 2 else 256  # of 256 blocks
-        sizes = (self.findings, rows, inner, hidden, m * top_k, self.shard, apart, apart_scales, early, w.shape[1], 0, 1)
+        sizes = (
+            self.findings,
+            self.route,
+            self.route,
+            rows,
+            inner,
+            hidden,
+            m * top_k,
+            self.shard,
+            apart,
+            apart_scales,
+            early,
+            w.shape[1],
+            0,
+            1,
+        )
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
         if not self.ordered:
             self._push(x, x_scales)
@@ -149,7 +164,8 @@ class Layer:
         arguments += (self.route, self.h_scales, w_scales, self.route) if self.scaled else (self.route,) * 4
         ways = {"GATHER": False, "SCATTER": False, "WEIGH": False, "AWAITED": False, "COUNTED": True, "PACKED": True, "QUANTISE": False}
         constants = self._constants()
-        sizes, tile = (self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0, 0, hidden, 0, 1), constants["BLOCK_N"]
+        sizes, tile = (m * top_k, hidden, inner, m * top_k, m, 0, 0, 0, hidden, 0, 1), constants["BLOCK_N"]
+        sizes = (self.findings, self.route, self.route, *sizes)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **constants, **ways, num_warps=1)
         arguments = (self.rows, self.route, out, self.parts, self.brought, self.signals, self.begun, self.taken, self.combined, self.calls)
         constants = {"E": experts, "TOP_K": top_k, "ROWS": 8, "COLUMNS": min(tile, 32), "TILE_M": BLOCK, "TILE_N": tile}
@@ -165,7 +181,8 @@ class Layer:
         self.beside.wait_event(stream.record_event())
         arguments = (self.h, w, self.rows, self.route, self.ready, self.brought)
         ways = {"GATHER": False, "SCATTER": False, "WEIGH": False, "AWAITED": False, "COUNTED": False, "QUANTISE": False, "PACKED": True}
-        sizes = (*(self.route,) * 4, self.findings, m * top_k, hidden, inner, m * top_k, m, 0, 0, 0, hidden, 0, 1)
+        sizes = (*(self.route,) * 4, self.findings, self.route, self.route)
+        sizes += (m * top_k, hidden, inner, m * top_k, m, 0, 0, 0, hidden, 0, 1)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **self._constants(), **ways, num_warps=1)
         constants = {"PROGRAMS": COMBINERS, "E": experts, "TOP_K": top_k, "ROWS": 16, "COLUMNS": 16, "TILE_M": BLOCK, "TILE_N": 16}
         behind = self.beside if "slots not awaited" in self.host else stream

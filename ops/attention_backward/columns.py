@@ -66,9 +66,9 @@ def columns(
     lse = tl.where(inside, lse, FAR)
     first_row = head.to(tl.int64) * column_rows + first_column(place, sequence, seq_q, VARLEN) + block * BLOCK
     if SUMS:
-        for i in tl.static_range(SUMS // 32):
-            some = first_row * SUMS + i * (BLOCK * 32) + tl.arange(0, BLOCK * 32)
-            tl.store(sums_ptr + some, tl.zeros([BLOCK * 32], tl.float32))
+        for i in tl.static_range(SUMS // COLUMNS):
+            some = first_row * SUMS + i * (BLOCK * COLUMNS) + tl.arange(0, BLOCK * COLUMNS)
+            tl.store(sums_ptr + some, tl.zeros([BLOCK * COLUMNS], tl.float32))
     column = tl.arange(0, COLUMNS)[None, :]
     x = tl.where(column < 3, lse[:, None], tl.where(column < 6, delta[:, None], 0.0))
     first = (x / 1024).to(columns_ptr.dtype.element_ty)

@@ -3,8 +3,8 @@ product, so that they are added from registers."""
 
 import tandem
 import tandem.language as tl
-from ops.attention_backward.columns import first_column
-from ops.device.attention import place_of
+from ops.attention_backward.columns import COLUMNS, first_column
+from ops.device.attention import block_of, place_of
 from tandem.simt import num_warps
 
 
@@ -21,6 +21,16 @@ def in_order(x, M: tl.constexpr, N: tl.constexpr, WARPS: tl.constexpr):
     """What `dealt` took apart."""
     C: tl.constexpr = WARPS * 16 // M
     return x.reshape(N // (16 * C), 2, C, M // 16, 4, 2, 4, 2, 2).permute(3, 7, 4, 5, 2, 0, 1, 6, 8).reshape(M, N)
+
+
+@tandem.jit
+def keep(parts_ptr, x, PARTS: tl.constexpr):
+    """Stores both parts of a tile, for `joined`."""
+    for part in tl.static_range(2):
+        if PARTS[part]:
+            R: tl.constexpr = x[part].shape[0] * PARTS[part] // 32
+            tl.store(parts_ptr + tl.arange(0, R)[:, None] * 32 + tl.arange(0, 32)[None, :], dealt(x[part]))
+            parts_ptr += R * 32
 
 
 @tandem.jit
@@ -68,3 +78,46 @@ def add(sums_ptr, part):
     """Adds a tile's part."""
     R: tl.constexpr = part.shape[0] * part.shape[1] // 32
     tl.atomic_add(sums_ptr + tl.arange(0, R)[:, None] * 32 + tl.arange(0, 32)[None, :], dealt(part), sem="relaxed")
+
+
+@tandem.jit
+def joined(
+    parts_ptr,
+    of_k_ptr,
+    of_v_ptr,
+    cu_kv_ptr,
+    factor,
+    n,
+    seq_kv,
+    together,
+    HKV: tl.constexpr,
+    D: tl.constexpr,
+    V: tl.constexpr,
+    PARTS: tl.constexpr,
+    VARLEN: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    WARPS: tl.constexpr,
+):
+    """The sums of the parts that programs have kept of a block of keys, 16 columns a program: of_k = sums * factor, of_v = sums.
+    `together`: as the grid of these programs has it; WARPS: theirs."""
+    block, column, line = tl.program_id(0), tl.program_id(1) * COLUMNS, tl.program_id(2)
+    blocks, head, sequence = tl.num_programs(0), line % HKV, line // HKV
+    R: tl.constexpr = BLOCK_N * COLUMNS // 32
+    at = tl.arange(0, R)[:, None] * 32 + tl.arange(0, 32)[None, :]
+    x = tl.zeros([R, 32], tl.float32)
+    for part in tl.static_range(PARTS):
+        own = line * PARTS + part
+        place = (own // together * blocks + block) * together + own % together
+        x += tl.load(parts_ptr + place.to(tl.int64) * (BLOCK_N * (D + V)) + column * BLOCK_N + at)
+    if VARLEN:
+        block, sequence = block_of(cu_kv_ptr, block, seq_kv, n, BLOCK_N)
+    rows = place_of(cu_kv_ptr, sequence, n, seq_kv, VARLEN)
+    row = block * BLOCK_N + tl.arange(0, BLOCK_N)
+    x = in_order(x, BLOCK_N, COLUMNS, WARPS)
+    places, inside = ((rows[0] + row.to(tl.int64)) * HKV + head)[:, None], (row < rows[1])[:, None]
+    if column < D:
+        at_k = places * D + column + tl.arange(0, COLUMNS)[None, :]
+        tl.store(of_k_ptr + at_k, (x * factor).to(of_k_ptr.dtype.element_ty), mask=inside)
+    else:
+        at_v = places * V + column - D + tl.arange(0, COLUMNS)[None, :]
+        tl.store(of_v_ptr + at_v, x.to(of_v_ptr.dtype.element_ty), mask=inside)

@@ -1,6 +1,6 @@
 // Host side of the gradients of attention.
 #include "ops/attention_backward/attention_backward.h"
-#include "ops/attention/shape.h"
+#include "ops/attention_backward/keys_plan.h"
 #include "ops/cdiv.h"
 #include "ops/kernel_text.h"
 #include <algorithm>
@@ -9,7 +9,8 @@
 namespace tandem::ops {
 namespace {
 
-constexpr AttentionTile kSimulated = {16, 32, 4, 2}, kSimulatedAdding = {32, 16, 4, 2}, kPlain = {64, 64, 4, 2};
+constexpr AttentionTile kSimulated = {16, 32, 2, 2}, kSimulatedAdding = {32, 32, 2, 2}, kPlain = {64, 64, 4, 2};
+constexpr int64_t kSimulatedPrograms = 8;
 constexpr int kDeltaRows = 32, kSinkRows = 1024, kWarps = 4;
 
 // Of of_keys, whose tiles have a row for each key and two sums, and of of_queries.
@@ -21,10 +22,13 @@ AttentionTile queriesTile(int64_t d) {
   if (d == 64) return {64, 128, 4, 2};
   return d <= 192 ? AttentionTile{128, 64, 8, 2} : AttentionTile{128, 32, 8, 2};
 }
-// The tile of the kernel `of_keys` where it adds to the gradient of q. Wider heads leave no registers for what is added.
+// The tile of the kernel `of_keys` where it adds to the gradient of q. Wider heads leave no registers for what is added; a loop
+// over heads none for 128 queries.
 constexpr int64_t kMostAdded = 128;
-AttentionTile addingTile(int64_t d) { return d == 64 ? AttentionTile{128, 128, 8, 2} : AttentionTile{64, 128, 8, 2}; }
+constexpr AttentionTile kAddingTile = {64, 128, 8, 2}, kAddingTileOfHead = {128, 128, 8, 2};
 
+// Rows of keys that programs that share blocks may keep for each multiprocessor.
+constexpr int64_t kPartRows = 512;
 constexpr int64_t kColumns = 16, kColumnRows = 128;  // as in columns.py
 // The columns' rows: sequences begin with multiples, for which there is room if there are few.
 int64_t columnRows(int64_t maxRows, bool varlen) { return maxRows + std::max(maxRows / (varlen ? 2 : 8), kColumnRows); }
@@ -86,6 +90,8 @@ AttentionBackward::AttentionBackward(Team& team, int64_t maxRows, int64_t hq, in
       d_(d), dv_(dv), config_(config) {
   checkHeads(table_, hq, hkv, d, dv);
   delta_ = memory_.localScratch({hq * maxRows}, DType::Float32, "delta");
+  int64_t partRows = std::min(kMostSharing * hkv * columnRows(maxRows, true), kPartRows * team.residentPrograms());
+  parts_ = memory_.localScratch({partRows * ((config.wantsK ? d : 0) + dv)}, DType::Float32, "parts");
   if (config.softcap != 0) return;
   int64_t rows = hq * columnRows(maxRows, config.varlen);
   columns_ = memory_.localScratch({rows * kColumns}, dtype, "columns");
@@ -110,7 +116,7 @@ void AttentionBackward::queue(const Call& call) {
     return chosen(config_, hasWgmma ? tile : simulated ? kSimulated : kPlain);
   };
 
-  AttentionTile adding = simulated ? chosen(config_, kSimulatedAdding) : tileOf(addingTile(d_));
+  AttentionTile adding = simulated ? chosen(config_, kSimulatedAdding) : tileOf(kAddingTile);
   AttentionTile ofBlocks = tileOf(keysTile(d_, config_.wantsK));
   int64_t batch = call.numbers[2], longest = call.numbers[3];
   int64_t rows = (config_.varlen ? m / kColumnRows + batch : cdiv(m / batch, kColumnRows) * batch) * kColumnRows;
@@ -120,9 +126,27 @@ void AttentionBackward::queue(const Call& call) {
                     rows * hq_ * kColumns <= columns_.shape[0] && (!config_.varlen || scale * kFar >= kFarEnough);
   Parts ofD = partsOf(d_);
   int64_t across = adding.warps * 16 / adding.m;  // warpgroups that share rows
-  bool adds = hasColumns && config_.anyOrder && config_.wantsQ && config_.wantsK && d_ <= kMostAdded &&
-              kColumnRows % adding.m == 0 && adding.m % 16 == 0 && across * adding.m == adding.warps * 16 &&
-              ofD.first % (across * 16) == 0 && ofD.second % (across * 16) == 0;
+  bool mayAdd = hasColumns && config_.anyOrder && config_.wantsQ && config_.wantsK && d_ <= kMostAdded &&
+                kColumnRows % adding.m == 0 && adding.m % 16 == 0 && across * adding.m == adding.warps * 16 &&
+                ofD.first % (across * 16) == 0 && ofD.second % (across * 16) == 0;
+  double count = double(batch), queries = double(m) / count, keys = double(call.numbers[1]) / count;
+  GradientSizes sizes = {hq_,   hkv_,    d_,   dv_,
+                         batch, queries, keys, simulated ? kSimulatedPrograms : team_.residentPrograms()};
+  // The sums of keys and values of the widest heads together are more than a thread's registers.
+  bool together = d_ <= 192 || !hasWgmma;
+  auto planOf = [&](const KeysKernel& kernel, const AttentionTile& tile) {
+    AttentionCall a = attentionCall(config_, tile, call.numbers);
+    int64_t blocks = hkv_ * blocksAlong(config_, a, a.n, a.keys, tile.n) * (config_.varlen ? 1 : batch);
+    int64_t each = blocks * tile.n * ((config_.wantsK ? d_ : 0) + dv_);
+    bool isWhole = tile.warps * 16 == tile.n;  // each warp has whole rows of what is kept
+    return planKeys(config_, sizes, kernel, tile, isWhole ? parts_.shape[0] / each : 1);
+  };
+  AttentionTile ofQueries = tileOf(queriesTile(d_));
+  KeysKernel all = {config_.wantsK && together, true, true};
+  KeysPlan ofAll = planOf(all, adding);
+  bool adds = mayAdd && ofAll.time + addedTime(sizes) <
+                            planOf({all.k, all.v, false}, ofBlocks).time + queriesTime(config_, sizes, ofQueries);
+  if (adds && hasWgmma && d_ == 64 && hq_ == hkv_ && ofAll.parts == 1) adding = tileOf(kAddingTileOfHead);
 
   Parts parts = partsOf(dv_);
   int64_t columns = parts.second ? parts.first * 2 : parts.first;
@@ -144,22 +168,19 @@ void AttentionBackward::queue(const Call& call) {
     queue("of_sums.py", "of_sinks", {int(hq_), 1, 1}, {0, 0, kWarps, 1}, {sinks, lse, delta_, ofSinks, m},
           {{"BLOCK", int64_t(kSinkRows)}});
 
-  // The sums of keys and values of the widest heads together are more than a thread's registers.
-  bool together = d_ <= 192 || !hasWgmma;
   auto ofKeys = [&](bool hasK, bool hasV) {
     AttentionTile tile = adds ? adding : tileOf(keysTile(d_, hasK));
     AttentionCall a = attentionCall(config_, tile, call.numbers);
-    // Blocks of keys that all read as many queries are quicker apart: 4096 keys 1739 µs and 1904 shared, on an H200.
-    int64_t alone = config_.causal && !adds ? programsAlone(team_, tile) : 0;
-    AttentionGrid grid = attentionGrid(config_, alone, blocksAlong(config_, a, a.n, a.keys, tile.n), hkv_, a.batch,
-                                       a.queries * (hq_ / hkv_));
+    int64_t blocks = blocksAlong(config_, a, a.n, a.keys, tile.n), sequences = config_.varlen ? 1 : a.batch;
+    KeysPlan plan = adds ? ofAll : planOf({hasK, hasV, false}, tile);
     auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
     constants["OF_K"] = hasK;
     constants["OF_V"] = hasV;
     constants["COLUMNS"] = hasColumns;
     constants["ADD"] = adds;
-    constants["SHARED"] = grid.shared;
-    queue("of_keys.py", "of_keys", grid.programs, tile,
+    constants["SPLIT"] = plan.parts > 1;
+    int64_t lines = hkv_ * sequences * plan.parts;
+    queue("of_keys.py", "of_keys", {int(plan.together), int(blocks), int(lines / plan.together)}, tile,
           {q,
            k,
            v,
@@ -168,9 +189,10 @@ void AttentionBackward::queue(const Call& call) {
            delta_,
            hasColumns ? columns_ : q,
            adds ? sums_ : delta_,
+           plan.parts > 1 ? parts_ : delta_,
            cuQ,
            cuKv,
-           config_.wantsK ? ofK : ofV,
+           hasK ? ofK : ofV,
            ofV,
            scale,
            cap,
@@ -179,8 +201,21 @@ void AttentionBackward::queue(const Call& call) {
            a.queries,
            a.keys,
            rows,
-           window},
+           window,
+           plan.parts,
+           plan.pieces},
           constants);
+    if (plan.parts == 1) return;
+    queue("added.py", "joined",
+          {int(blocks), int(((hasK ? d_ : 0) + (hasV ? dv_ : 0)) / kColumns), int(hkv_ * sequences)}, {0, 0, kWarps, 1},
+          {parts_, hasK ? ofK : ofV, ofV, cuKv, scale / std::numbers::log2e, a.n, a.keys, plan.together},
+          {{"HKV", hkv_},
+           {"D", hasK ? d_ : 0},
+           {"V", hasV ? dv_ : 0},
+           {"PARTS", plan.parts},
+           {"VARLEN", config_.varlen},
+           {"BLOCK_N", int64_t(tile.n)},
+           {"WARPS", int64_t(tile.warps)}});
   };
   ofKeys(config_.wantsK && together, true);
   if (config_.wantsK && !together) ofKeys(true, false);
@@ -195,13 +230,12 @@ void AttentionBackward::queue(const Call& call) {
            {"BLOCK_M", int64_t(adding.m)},
            {"WARPS", int64_t(adding.warps)}});
   if (!config_.wantsQ || adds) return;
-  AttentionTile tile = tileOf(queriesTile(d_));
-  AttentionCall a = attentionCall(config_, tile, call.numbers);
-  AttentionGrid grid = attentionGrid(config_, programsAlone(team_, tile),
-                                     blocksAlong(config_, a, a.m, a.queries, tile.m), hq_, a.batch, a.keys);
-  auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
+  AttentionCall a = attentionCall(config_, ofQueries, call.numbers);
+  AttentionGrid grid = attentionGrid(config_, programsAlone(team_, ofQueries),
+                                     blocksAlong(config_, a, a.m, a.queries, ofQueries.m), hq_, a.batch, a.keys);
+  auto constants = attentionConstants(config_, ofQueries, a.isSquare, hq_, hkv_, d_, dv_);
   constants["SHARED"] = grid.shared;
-  queue("of_queries.py", "of_queries", grid.programs, tile,
+  queue("of_queries.py", "of_queries", grid.programs, ofQueries,
         {q, k, v, grad, lse, delta_, cuQ, cuKv, ofQ, scale, cap, a.m, a.n, a.queries, a.keys, window}, constants);
 }
 

@@ -39,6 +39,7 @@ class TANDEM_API AttentionBackward : public Operator {
   AttentionBackwardConfig config_;
   Tensor delta_;           // [hq * maxRows]: the products of a result's row with its gradient's
   Tensor columns_, sums_;  // of the queries (columns.py, added.py)
+  Tensor parts_;           // of the gradients of keys and values, of programs that share a block
 };
 
 }  // namespace tandem::ops

@@ -3,10 +3,10 @@ the logarithms of their sums once more. It may add its parts of the queries' gra
 
 import tandem
 import tandem.language as tl
-from ops.attention_backward.added import add
+from ops.attention_backward.added import add, keep
 from ops.attention_backward.columns import columns_of, factors, first_column
-from ops.device.attention import LOG2E, block_at, block_of, blocks_of, load_parts, place_of, queries_of, seen, slope_of
-from ops.device.attention import store_parts, turns_of, zero_parts
+from ops.device.attention import LOG2E, block_of, blocks_of, load_parts, place_of, queries_of, seen, slope_of
+from ops.device.attention import store_parts, zero_parts
 
 
 @tandem.jit
@@ -104,6 +104,15 @@ def _along_queries(
 
 
 @tandem.jit
+def piece_of(piece, pieces, begin, whole, part, end, BLOCK_M: tl.constexpr):
+    """What `queries_of` says, of one of the pieces of these queries."""
+    each = tl.cdiv(tl.maximum(tl.cdiv(end - begin, BLOCK_M), 0), pieces) * BLOCK_M
+    low = begin + piece * each
+    high = low + each
+    return low, tl.minimum(tl.maximum(whole, low), high), tl.minimum(tl.maximum(part, low), high), tl.minimum(end, high)
+
+
+@tandem.jit
 def of_keys(
     q_ptr,
     k_ptr,
@@ -113,6 +122,7 @@ def of_keys(
     delta_ptr,
     columns_ptr,
     sums_ptr,
+    parts_ptr,
     cu_q_ptr,
     cu_kv_ptr,
     of_k_ptr,
@@ -125,6 +135,8 @@ def of_keys(
     seq_kv,
     column_rows,
     window,
+    parts,
+    pieces,
     HQ: tl.constexpr,
     HKV: tl.constexpr,
     D0: tl.constexpr,
@@ -143,62 +155,78 @@ def of_keys(
     OF_V: tl.constexpr,
     COLUMNS: tl.constexpr,
     ADD: tl.constexpr,
-    SHARED: tl.constexpr,
+    SPLIT: tl.constexpr,
 ):
     """The gradients of the keys, of the values, or of both: of a block of them, the sums over the heads of queries that share it. scale and
     cap: times log2(e). SQUARE: as in attention.py; COLUMNS: lse and delta come as columns, so many rows of each head; ADD: parts of the
-    queries' gradients are added to sums; SHARED: see turns_of."""
+    queries' gradients are added to sums. SPLIT: a block has so many `parts`, each of a program: of some of the heads,
+    or of one of `pieces` of a head's queries; added.py's `joined` sums them."""
     D: tl.constexpr = D0 + D1
     V: tl.constexpr = V0 + V1
     QK: tl.constexpr = (D0, D1)
     OV: tl.constexpr = (V0, V1)
     EDGE: tl.constexpr = ADD and not SQUARE
-    sequences = 0 if VARLEN else n // seq_kv
-    blocks = tl.cdiv(seq_kv, BLOCK_N)
-    for turn in range(turns_of(blocks * HKV * sequences, SHARED)):
-        block, kv_head, sequence = block_at(turn, blocks, HKV, SHARED)
-        if VARLEN:
-            block, sequence = block_of(cu_kv_ptr, block, seq_kv, n, BLOCK_N)
-        start = block * BLOCK_N
-        at_q = place_of(cu_q_ptr, sequence, m, seq_q, VARLEN)
-        at_kv = place_of(cu_kv_ptr, sequence, n, seq_kv, VARLEN)
-        rows_q, rows_kv = at_q[1], at_kv[1]
-        q_blocks = blocks_of(q_ptr, at_q, HQ * D, BLOCK_M, QK, VARLEN)
-        grad_blocks = blocks_of(grad_ptr, at_q, HQ * V, BLOCK_M, OV, VARLEN)
-        k = load_parts(blocks_of(k_ptr, at_kv, HKV * D, BLOCK_N, QK, VARLEN), at_kv[2] + start, kv_head * D, QK)
-        v = (0, 0)
+    # The blocks of num_programs(0) heads begin together, the first ones first.
+    block, line = tl.program_id(1), tl.program_id(2) * tl.num_programs(0) + tl.program_id(0)
+    piece, first, members = 0, 0, HQ // HKV
+    if SPLIT:
+        part, line = line % parts, line // parts
+        members = members * pieces // parts
+        piece, first = part % pieces, part // pieces * members
+    kv_head, sequence = line % HKV, line // HKV
+    if VARLEN:
+        block, sequence = block_of(cu_kv_ptr, block, seq_kv, n, BLOCK_N)
+    start = block * BLOCK_N
+    at_q = place_of(cu_q_ptr, sequence, m, seq_q, VARLEN)
+    at_kv = place_of(cu_kv_ptr, sequence, n, seq_kv, VARLEN)
+    rows_q, rows_kv = at_q[1], at_kv[1]
+    q_blocks = blocks_of(q_ptr, at_q, HQ * D, BLOCK_M, QK, VARLEN)
+    grad_blocks = blocks_of(grad_ptr, at_q, HQ * V, BLOCK_M, OV, VARLEN)
+    k = load_parts(blocks_of(k_ptr, at_kv, HKV * D, BLOCK_N, QK, VARLEN), at_kv[2] + start, kv_head * D, QK)
+    v = (0, 0)
+    if OF_K:
+        v = load_parts(blocks_of(v_ptr, at_kv, HKV * V, BLOCK_N, OV, VARLEN), at_kv[2] + start, kv_head * V, OV)
+    of_k = zero_parts(BLOCK_N, QK, OF_K)
+    of_v = zero_parts(BLOCK_N, OV, OF_V)
+    offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q
+    keys = start + tl.arange(0, BLOCK_N)
+    rows = tl.where(start < rows_kv, rows_q, 0)
+    begin, whole, part, end = queries_of(start, offset, rows, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
+    if EDGE:  # keys behind the last one have products of 0, which no logarithm bounds
+        whole = tl.where(start + BLOCK_N > rows_kv, part, whole)
+    if SPLIT:
+        begin, whole, part, end = piece_of(piece, pieces, begin, whole, part, end, BLOCK_M)
+    shift, column_blocks, first_row = 0, 0, 0
+    if COLUMNS:
+        column_blocks = columns_of(columns_ptr, column_rows, HQ, BLOCK_M)
+        first_row = first_column(at_q, sequence, seq_q, VARLEN)
+    if ADD and not CAUSAL and not WINDOW:  # blocks of a head are at queries of their own, and go around
+        part = whole + tl.cdiv(part - whole, BLOCK_M) * BLOCK_M
+        shift = start % tl.maximum(part - whole, BLOCK_M) // BLOCK_M * BLOCK_M
+    shape: tl.constexpr = (QK, OV, BLOCK_M, CAUSAL, WINDOW, CAP, OF_K, OF_V, COLUMNS, ADD)
+    more = (at_q[2], rows_q, keys, rows_kv if EDGE else 1 << 30, offset, window, scale, cap)
+    first += kv_head * (HQ // HKV)
+    for member in range(members):
+        head = first + member
+        lse = lse_ptr + head.to(tl.int64) * m + at_q[0]
+        sums = delta_ptr + head.to(tl.int64) * m + at_q[0]
+        at_columns = head * column_rows + first_row
+        read = (k, v, q_blocks, grad_blocks, column_blocks, lse, sums, sums_ptr, head * D, head * V, at_columns)
+        if CAUSAL or WINDOW or EDGE:
+            of_k, of_v = _along_queries(of_k, of_v, *read, begin, whole, 0, *more, *shape, True)
+        of_k, of_v = _along_queries(of_k, of_v, *read, whole, part, shift, *more, *shape, False)
+        if WINDOW:
+            of_k, of_v = _along_queries(of_k, of_v, *read, part, end, 0, *more, *shape, True)
+    stored = (at_kv[0], start, rows_kv, 0)
+    if SPLIT:
+        KEPT: tl.constexpr = BLOCK_N * (D if OF_K else 0) + BLOCK_N * (V if OF_V else 0)
+        at = (tl.program_id(2) * tl.num_programs(1) + tl.program_id(1)) * tl.num_programs(0) + tl.program_id(0)
+        own_ptr = parts_ptr + at.to(tl.int64) * KEPT
         if OF_K:
-            v = load_parts(blocks_of(v_ptr, at_kv, HKV * V, BLOCK_N, OV, VARLEN), at_kv[2] + start, kv_head * V, OV)
-        of_k = zero_parts(BLOCK_N, QK, OF_K)
-        of_v = zero_parts(BLOCK_N, OV, OF_V)
-        offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q
-        keys = start + tl.arange(0, BLOCK_N)
-        rows = tl.where(start < rows_kv, rows_q, 0)
-        begin, whole, part, end = queries_of(start, offset, rows, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
-        shift, column_blocks, first_row = 0, 0, 0
-        if COLUMNS:
-            column_blocks = columns_of(columns_ptr, column_rows, HQ, BLOCK_M)
-            first_row = first_column(at_q, sequence, seq_q, VARLEN)
-        if ADD and not CAUSAL and not WINDOW:  # blocks of a head are at queries of their own, and go around
-            part = tl.cdiv(rows, BLOCK_M) * BLOCK_M
-            shift = start % tl.maximum(part, BLOCK_M) // BLOCK_M * BLOCK_M
-        if EDGE:  # keys behind the last one have products of 0, which no logarithm bounds
-            whole = tl.where(start + BLOCK_N > rows_kv, part, whole)
-        shape: tl.constexpr = (QK, OV, BLOCK_M, CAUSAL, WINDOW, CAP, OF_K, OF_V, COLUMNS, ADD)
-        more = (at_q[2], rows_q, keys, rows_kv if EDGE else 1 << 30, offset, window, scale, cap)
-        for member in range(HQ // HKV):
-            head = kv_head * (HQ // HKV) + member
-            lse = lse_ptr + head.to(tl.int64) * m + at_q[0]
-            sums = delta_ptr + head.to(tl.int64) * m + at_q[0]
-            at_columns = head * column_rows + first_row
-            read = (k, v, q_blocks, grad_blocks, column_blocks, lse, sums, sums_ptr, head * D, head * V, at_columns)
-            if CAUSAL or WINDOW or EDGE:
-                of_k, of_v = _along_queries(of_k, of_v, *read, begin, whole, 0, *more, *shape, True)
-            of_k, of_v = _along_queries(of_k, of_v, *read, whole, part, shift, *more, *shape, False)
-            if WINDOW:
-                of_k, of_v = _along_queries(of_k, of_v, *read, part, end, 0, *more, *shape, True)
-        stored = (at_kv[0], start, rows_kv, (sequence, sequences, seq_kv))
-        if OF_K:
-            store_parts(of_k_ptr, of_k, scale / LOG2E, *stored, kv_head * D, HKV * D, QK, VARLEN or SHARED == 0)
+            keep(own_ptr, of_k, QK)
         if OF_V:
-            store_parts(of_v_ptr, of_v, 1.0, *stored, kv_head * V, HKV * V, OV, VARLEN or SHARED == 0)
+            keep(own_ptr + (KEPT - BLOCK_N * V), of_v, OV)
+    elif OF_K:
+        store_parts(of_k_ptr, of_k, scale / LOG2E, *stored, kv_head * D, HKV * D, QK, True)
+    if OF_V and not SPLIT:
+        store_parts(of_v_ptr, of_v, 1.0, *stored, kv_head * V, HKV * V, OV, True)

@@ -41,6 +41,10 @@ CASES = [
     ((40,), (56,), 2, 1, 64, {"dtype": "fp8e4nv", "causal": True, "sinks": True}),
     ((48, 48), (64, 64), 2, 1, 64, {"dtype": "fp8e4nv", "causal": True, "window": 20}),
     ((3, 40), (17, 21), 1, 1, 96, {"dtype": "fp8e4nv"}),
+    ((70, 70), (70, 70), 6, 1, 64, {"causal": True}),  # programs that share a block of keys, by heads
+    ((150,), (150,), 1, 1, 64, {"causal": True}),  # by queries
+    ((61, 140), (61, 140), 2, 1, 96, {"window": 50}),
+    ((130,), (70,), 1, 1, 128, {}),
     ((40,), (40,), 1, 1, 64, {"causal": True, "tiles": {"block_m": 16, "block_n": 32, "num_warps": 2, "num_stages": 1}}),
 ]
 
@@ -150,8 +154,9 @@ def test_memory():
         made += [AttentionBackward(team, *sizes, "bf16", softcap=1.0), AttentionBackward(team, *sizes, "bf16", any_order=True)]
         return [op.memory() for op in made]
 
-    columns = 4 * 4 * 100 + 2 * 4 * 228 * 16
-    locals_ = [0, 2 * 64 * 112, columns, 4 * 4 * 100, columns + 4 * 4 * 228 * 64]
+    parts = 4 * 64 * 16 * 2 * 228
+    columns = 4 * 4 * 100 + 2 * 4 * 228 * 16 + parts
+    locals_ = [0, 2 * 64 * 112, columns, 4 * 4 * 100 + parts, columns + 4 * 4 * 228 * 64]
     assert tandem.launch(main, ranks=1).values[0] == [{"symmetric": 0, "local": local} for local in locals_]
 
 

@@ -1,9 +1,12 @@
-// Finds sums of disjoint bits; LLVM forms them of all that names elements of a tile.
+// Finds sums of disjoint bits; LLVM forms them of all that names elements of a tile, and forgets of some that they are.
 #include "compiler/codegen/nvidia/constants_last.h"
 #include <llvm/ADT/MapVector.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/SimplifyQuery.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/PatternMatch.h>
 
 namespace tandem::codegen {
@@ -54,11 +57,22 @@ class Block {
   llvm::MapVector<std::pair<llvm::Value*, llvm::Value*>, llvm::SmallVector<Sum>> sums_;
 };
 
+// The sum of a row and a constant, multiplied by a power of two, comes out of LLVM as one that may carry.
+void markSums(llvm::Function& function) {
+  llvm::SimplifyQuery query(function.getDataLayout());
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* sum = llvm::dyn_cast<llvm::PossiblyDisjointInst>(&instruction);
+    if (sum && !sum->isDisjoint() && llvm::haveNoCommonBitsSet(sum->getOperand(0), sum->getOperand(1), query))
+      sum->setIsDisjoint(true);
+  }
+}
+
 }  // namespace
 
 void putConstantsLast(llvm::Module& module) {
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
+    markSums(function);
     llvm::DominatorTree tree(function);
     llvm::LoopInfo loops(tree);
     for (llvm::BasicBlock& block : function)

@@ -64,6 +64,23 @@ std::optional<WarpReduction> warpReductionOf(Region& region) {
       .Default([](Operation*) { return std::nullopt; });
 }
 
+// Returns true if rows are added that are products: added to a sum, a product is part of one instruction.
+bool addsProducts(Region& region, ArrayRef<Regs> rows) {
+  bool isSum = llvm::hasNItems(region.front(), 2) && isa<arith::AddFOp>(region.front().front()) && isSymmetric(region);
+  return isSum && llvm::all_of(rows, [](const Regs& row) {
+           auto* product = llvm::dyn_cast<llvm::BinaryOperator>(row[0]);
+           return product && product->getOpcode() == llvm::Instruction::FMul && product->getType()->isFloatTy();
+         });
+}
+
+// As combineAll, of products: a tree would multiply half of them by themselves. A few sums go on at once.
+Regs addProducts(KernelContext& cx, Region& region, ArrayRef<Regs> rows, size_t sumsAtOnce) {
+  Rows sums(rows.take_front(sumsAtOnce));
+  for (auto [i, row] : llvm::enumerate(rows.drop_front(sums.size())))
+    sums[i % sums.size()] = combine(cx, region, sums[i % sums.size()], row);
+  return combineAll(cx, region, std::move(sums));
+}
+
 }  // namespace
 
 // One row for each register of the reduced layout. Registers that hold copies are left out.
@@ -75,7 +92,10 @@ static Rows reduceRegisters(KernelContext& cx, tile::ReduceOp op, const LinearLa
   for (size_t q = 0; q < size_t(1) << kept.size(); ++q) {
     Rows together;
     for (size_t a = 0; a < size_t(1) << along.size(); ++a) together.push_back(rows[spread(q, kept) | spread(a, along)]);
-    out.push_back(combineAll(cx, op.getCombine(), std::move(together)));
+    constexpr size_t kSumsAtOnce = 4;
+    out.push_back(addsProducts(op.getCombine(), together)
+                      ? addProducts(cx, op.getCombine(), together, std::max<size_t>(1, kSumsAtOnce >> kept.size()))
+                      : combineAll(cx, op.getCombine(), std::move(together)));
   }
   return out;
 }

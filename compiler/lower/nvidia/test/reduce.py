@@ -10,6 +10,7 @@
 # RUN: tandemc %s:mean_and_square --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=PAIR
 # RUN: tandemc %s:mean --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=MEAN
 # RUN: tandemc %s:sum_and_any --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=ANY
+# RUN: tandemc %s:products --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16' | FileCheck %s --check-prefix=PRODUCTS
 import triton
 import triton.language as tl
 
@@ -131,3 +132,14 @@ def sum_and_any(x, o):
     # ANY: st.global
     s, j = tl.reduce((v, v * 2), 0, sum_and_left)
     tl.store(o + i, v - s + j)
+
+
+@triton.jit
+def products(x, o):
+    i = tl.arange(0, 128)
+    v = tl.load(x + i[:, None] * 16 + tl.arange(0, 16)[None, :])
+    # A thread has four elements of each of four rows: it multiplies one and adds three products.
+    # PRODUCTS-COUNT-4: {{mul(.rn)?}}.f32
+    # PRODUCTS-COUNT-12: fma.rn.f32
+    # PRODUCTS-NOT: {{mul(.rn)?}}.f32
+    tl.store(o + i, tl.sum(v * v, 1))

@@ -1,4 +1,5 @@
 #include "compiler/transform/gpu/loads_together.h"
+#include "compiler/analysis/usual_steps.h"
 #include "compiler/transform/gpu/bring_into.h"
 #include "compiler/transform/gpu/layout_rules.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -17,6 +18,13 @@ static bool isDivided(Value tile) {
                   [](Value v) { return isa<RankedTensorType>(v.getType()); });
   }
   return false;
+}
+
+// Returns true if each row of a tile along `axis` lies anywhere: a thread keeps the address of each row that it has part of.
+static bool hasScatteredRows(Value pointers, unsigned axis, const analysis::AxisInfoAnalysis& axes) {
+  auto shape = cast<RankedTensorType>(pointers.getType()).getShape();
+  return llvm::any_of(llvm::seq<unsigned>(0, shape.size()),
+                      [&](unsigned d) { return d != axis && shape[d] > 1 && !analysis::usualStep(pointers, d, axes); });
 }
 
 LoadsTogether::LoadsTogether(func::FuncOp kernel, const analysis::AxisInfoAnalysis& axes, layout::ThreadCounts threads)
@@ -72,11 +80,10 @@ LoadsTogether::Key LoadsTogether::keyOf(Value tile, unsigned axis) const {
 
 Coalescing LoadsTogether::of(tile::LoadOp load) const {
   Coalescing own = alone(load);
-  bool isApart = own.neighbours == 1 && axes_.of(load.getPointer()).contiguity(own.axis) > 1;
-  if (isApart) return own;
-  own.layout = coalesced(load.getPointer(), load.getMask(), axes_, threads_, false,
-                         most_.lookup(keyOf(load.getResult(), own.axis)))
-                   .layout;
+  int64_t most = most_.lookup(keyOf(load.getResult(), own.axis));
+  bool isUnaligned = own.neighbours == 1 && axes_.of(load.getPointer()).contiguity(own.axis) > 1;
+  if (isUnaligned && !hasScatteredRows(load.getPointer(), own.axis, axes_)) return own;
+  own.layout = coalesced(load.getPointer(), load.getMask(), axes_, threads_, false, most).layout;
   return own;
 }
 

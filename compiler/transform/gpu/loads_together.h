@@ -12,7 +12,8 @@ namespace tandem::transform::gpu {
 // Each load by itself would give a thread as many neighbours as one access moves: eight of 16 bits, four of 32. Tiles that
 // meet would then have to change threads. All loads of one shape that meet give a thread the most that one of them wants,
 // and the others take several accesses, whose sectors of memory the nearest cache keeps. Neighbours that a mask or their
-// place keeps from moving at once stay in neighbouring lanes. Where places are divided out, stores want as many, too.
+// place keeps from moving at once stay in neighbouring lanes, unless each row lies anywhere. Where places are divided out,
+// stores want as many, too.
 class LoadsTogether {
  public:
   // It refers to `axes`.

@@ -152,6 +152,25 @@ def test_mathematics_of_constants():
     assert out.tolist() == [np.float32(math.log2(math.e) / 8), 21]
 
 
+LARGE = 2
+
+
+@tandem.jit
+def limits(x, out):
+    i = tl.arange(0, 4)
+    v = tl.load(x + i)
+    tl.store(out + i, tl.where(v > 0, v, -np.finfo(dtype=np.float32).max))
+    tl.store(out + 4, np.log2(8) * np.iinfo(np.int8).max)
+    tl.store(out + 5, np.power(LARGE, 3) + tl.cdiv(4, 2))
+
+
+def test_the_host_calls_its_functions_on_constants():
+    out = np.zeros(6, np.float32)
+    limits[(1,)](np.array([1, -1, 2, 0], np.float32), out)
+    least = np.finfo(np.float32).min
+    assert out.tolist() == [1, least, 2, least, 3 * 127, 10]
+
+
 integers = tandem.constexpr_function(tl.get_int_dtype)
 
 

@@ -1,5 +1,6 @@
 """Builds the compile request: the functions a kernel reaches, and the values of the global names they use."""
 
+import ast
 import enum
 import inspect
 import sys
@@ -49,6 +50,18 @@ _MATHEMATICS = {"math", "cmath", "numpy", "torch", "builtins"}
 
 def _is_mathematics(x):
     return str(getattr(x, "__module__", None) or type(x).__module__).split(".")[0] in _MATHEMATICS
+
+
+def _result(call, names):
+    """Returns what functions of the host's mathematics make of constants; nothing where others are called, or it is no constant."""
+    evaluate = lambda node: eval(compile(ast.Expression(node), "<kernel>", "eval"), names)
+    try:
+        called = [evaluate(node.func) for node in ast.walk(call) if isinstance(node, ast.Call)]
+        result = evaluate(call) if all(map(_is_mathematics, called)) else None
+    except Exception:
+        return None  # the compiler says what it sees
+    result = result.item() if type(result).__module__ == "numpy" else result
+    return result if isinstance(result, (bool, int, float, str)) else None
 
 
 def _foreign(x):
@@ -164,6 +177,10 @@ class RequestBuilder:
         found = {name: self._read(*item.place_of(name)) for name in item.uses}
         is_constant = item.kind == "constexpr_function"
         entry["globals"] = {name: self.value(x, item.uses[name], is_constant) for name, x in found.items() if x is not ABSENT}
+        names = {name: x for name, x in found.items() if x is not ABSENT}
+        results = {place: self.value(x) for place, call in item.host_calls if (x := _result(call, names)) is not None}
+        if results:
+            entry["globals"]["host constants"] = {"namespace": results}
         entry["defaults"] = self._defaults(item.target)
         return ident
 

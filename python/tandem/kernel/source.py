@@ -37,6 +37,29 @@ def uses_of(source):
     return visitor.tree
 
 
+_OF_CONSTANTS = (ast.Call, ast.keyword, ast.Attribute, ast.Load, ast.Constant, ast.UnaryOp, ast.USub)
+
+
+class _HostCalls(ast.NodeVisitor):
+    """The expressions, as large as they go, that call something and read nothing but constants and names from `outside`."""
+
+    def __init__(self, outside):
+        self.outside = outside
+        self.found = []
+
+    def visit(self, node):
+        if isinstance(node, (ast.Call, ast.Attribute)) and self._calls_on_constants(node):
+            self.found.append(node)
+        else:
+            self.generic_visit(node)
+
+    def _calls_on_constants(self, node):
+        if not all(n.id in self.outside if isinstance(n, ast.Name) else isinstance(n, _OF_CONSTANTS) for n in ast.walk(node)):
+            return False
+        functions = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
+        return bool(functions) and all(isinstance(n, (ast.Name, ast.Attribute, ast.Load)) for f in functions for n in ast.walk(f))
+
+
 def source_of(target):
     """(file, first line, text) of a function or class, decorators included."""
     try:
@@ -124,6 +147,19 @@ class Source:
         code = getattr(self.target, "__code__", None)
         own = {*code.co_varnames, *code.co_cellvars} if code else ()
         return {name: attributes for name, attributes in uses_of(self.source).items() if name not in own}
+
+    @functools.cached_property
+    def host_calls(self):
+        """The calls in the body that read only constants and names from outside: [(their place in the file, the expression)]."""
+        text = textwrap.dedent(self.source)
+        indent = len(self.source.partition("\n")[0]) - len(text.partition("\n")[0])
+        calls = _HostCalls(self.uses.keys())
+        for node in ast.parse(text).body:
+            for statement in getattr(node, "body", ()):
+                calls.visit(statement)
+        line = lambda number: number + self.line - 1
+        place = lambda n: f"{line(n.lineno)}:{n.col_offset + indent + 1}-{line(n.end_lineno)}:{n.end_col_offset + indent + 1}"
+        return [(place(node), node) for node in calls.found]
 
     def place_of(self, name):
         """Returns (owner, key) of the place that a name from outside refers to: a closure's cell, or the namespace

@@ -235,7 +235,9 @@ def test_wrong_signals(steps, words):
         tandem.launch(lambda team: team.stream.signals(steps(team.zeros(4, "int64"))))
 
 
-@pytest.mark.parametrize("use", [lambda team: team.zeros(1, "int32").peer("a"), lambda team: team.split("a"), lambda team: team.split([0.0])])
+@pytest.mark.parametrize(
+    "use", [lambda team: team.zeros(1, "int32").peer("a"), lambda team: team.split("a"), lambda team: team.split([0.0])]
+)
 def test_a_rank_is_an_integer(use):
     with pytest.raises(TypeError, match="a rank is an integer, not ('a'|0.0)"):
         tandem.launch(use)

@@ -50,28 +50,6 @@ def described(numbers, sizes, a, b, o, BM: tl.constexpr, BN: tl.constexpr, BK: t
 
 
 @triton.jit
-def strided(numbers, sizes, a, b, o, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """Pointers with strides, ends and first rows that are loaded for each problem: the kernel makes their maps."""
-    for g in range(tl.load(numbers)):
-        m, n, k = tl.load(sizes + g * 6), tl.load(sizes + g * 6 + 1), tl.load(sizes + g * 6 + 2)
-        stride = tl.multiple_of(tl.load(sizes + g * 6 + 3), 8)
-        first, place = tl.load(sizes + g * 6 + 4), tl.load(sizes + g * 6 + 5)
-        columns = tl.cdiv(n, BN)
-        for t in range(tl.cdiv(m, BM) * columns):
-            i, j = t // columns * BM + tl.arange(0, BM), t % columns * BN + tl.arange(0, BN)
-            at = tl.arange(0, BK)
-            x, y = a + (first + i)[:, None] * stride + at[None, :], b + (first + j)[None, :] * stride + at[:, None]
-            acc = tl.zeros([BM, BN], tl.float32)
-            for s in range(0, k, BK):
-                u = tl.load(x, mask=(i < m)[:, None] & (at < k - s)[None, :], other=0.0)
-                v = tl.load(y, mask=(j < n)[None, :] & (at < k - s)[:, None], other=0.0)
-                acc = tl.dot(u, v, acc)
-                x += BK
-                y += BK
-            tl.store(o + place + i[:, None] * n + j[None, :], acc, mask=(i < m)[:, None] & (j < n)[None, :])
-
-
-@triton.jit
 def batches(places, a, b, o, M, N, K, steps, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     """Descriptors of three dimensions under `if`, made by each program of places that it loads; tiles in a `while` loop."""
     for s in range(steps):
@@ -153,14 +131,6 @@ def _described(numbers, sizes, a, b, o):
         stride = (k + 7) // 8 * 8
         left, right = wide(a)[x : x + m * stride].reshape(m, stride), wide(b)[y : y + n * stride].reshape(n, stride)
         out[z : z + m * n] = (left[:, :k] @ right[:, :k].T).reshape(-1)
-    return out
-
-
-def _strided(numbers, sizes, a, b, o):
-    out = np.array(o)
-    for m, n, k, stride, first, z in sizes[: numbers[0]]:
-        rows = lambda x, count: wide(x)[first * stride : (first + count) * stride].reshape(count, stride)[:, :k]
-        out[z : z + m * n] = (rows(a, m) @ rows(b, n).T).reshape(-1)
     return out
 
 
@@ -273,21 +243,6 @@ for _warps, _bm, _bn in ((4, 64, 64), (8, 128, 64), (4, 128, 256)):
             num_warps=_warps,
             num_stages=_stages,
         )
-
-
-def _strided_problems(rng):
-    sizes = [(200, 96, 130, 136, 0, 0), (64, 300, 64, 64, 5, 19200), (1, 1, 8, 8, 0, 38400), (130, 130, 300, 304, 1, 38401)]
-    return [
-        np.array([len(sizes)], np.int32),
-        np.array(sizes, np.int32),
-        normal(rng, (1 << 16,), "fp16"),
-        normal(rng, (1 << 17,), "fp16"),
-        poisoned((1 << 16,)),
-    ]
-
-
-for _warps, _bm, _bn in ((4, 64, 64), (8, 128, 64), (4, 128, 128)):
-    check(strided, _strided_problems, _strided, f"{_bm}x{_bn}.w{_warps}", (1,), 1e-5, 1e-5, BM=_bm, BN=_bn, BK=64, num_warps=_warps)
 
 
 for _dtype, _warps, _bm, _bn, _bk in (

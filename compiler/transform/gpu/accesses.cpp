@@ -134,62 +134,14 @@ void addArgumentsBehind(Value pointer, SmallVectorImpl<BlockArgument>& to) {
   llvm::append_range(to, origin.arguments);
 }
 
-namespace {
-
-// Adds the arguments from whose memory `pointer` has been loaded. Returns false if it may come from elsewhere.
-bool addTablesBehind(Value pointer, llvm::SmallDenseSet<Value>& seen, llvm::SetVector<BlockArgument>& tables) {
-  if (!seen.insert(pointer).second) return true;
-  Operation* op = pointer.getDefiningOp();
-  if (!op) return false;
-  auto go = [&](Value from) { return addTablesBehind(from, seen, tables); };
-  if (op->hasTrait<tile::DerivesPointer>() || isa<tile::IntToPtrOp>(op)) return go(op->getOperand(0));
-  if (auto select = dyn_cast<arith::SelectOp>(op)) return go(select.getTrueValue()) && go(select.getFalseValue());
-  if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    unsigned index = cast<OpResult>(pointer).getResultNumber();
-    return go(branch.thenYield().getOperand(index)) && go(branch.elseYield().getOperand(index));
-  }
-  auto load = dyn_cast<tile::LoadOp>(op);
-  BlockArgument table = load ? argumentBehind(load.getPointer()) : BlockArgument();
-  return table && (tables.insert(table), true);
-}
-
-// What pointers from some arrays of pointers lead to. Arrays that are different arguments lead to different places, and
-// to none that an argument itself does.
-class Tables {
- public:
-  explicit Tables(Value pointer) { isKnown_ = collect(pointer, tables_); }
-
-  bool areKnown() const { return isKnown_; }
-  bool areApartFrom(Value pointer) const {
-    if (argumentBehind(pointer)) return true;
-    llvm::SetVector<BlockArgument> others;
-    return isKnown_ && collect(pointer, others) &&
-           llvm::none_of(others, [&](BlockArgument table) { return tables_.contains(table); });
-  }
-
- private:
-  static bool collect(Value pointer, llvm::SetVector<BlockArgument>& tables) {
-    llvm::SmallDenseSet<Value> seen;
-    return addTablesBehind(pointer, seen, tables);
-  }
-
-  llvm::SetVector<BlockArgument> tables_;
-  bool isKnown_;
-};
-
-}  // namespace
-
-Operation* holdsBack(Operation* load, Value base) {
-  BlockArgument argument = argumentBehind(base);
-  Tables tables(base);
+Operation* holdsBack(Operation* load, BlockArgument base) {
   return firstNot(load->getParentOfType<func::FuncOp>(), [&](Operation* op) {
     if (isHarmless(op) || isWait(op) || !mayPrecede(op, load)) return true;
     std::optional<Effect> effect = effectAhead(op);
     if (!effect) return false;
     if (!effect->writes) return true;
-    if (!argument) return tables.areKnown() && tables.areApartFrom(effect->pointer);
     BlockArgument written = argumentBehind(effect->pointer);
-    return written && written != argument;
+    return written && written != base;
   });
 }
 
@@ -252,13 +204,41 @@ bool isWritten(Operation* load) {
          });
 }
 
+namespace {
+
+// Adds the arguments from whose memory `pointer` has been loaded. Returns false if it may come from elsewhere.
+bool addTablesBehind(Value pointer, llvm::SmallDenseSet<Value>& seen, llvm::SetVector<BlockArgument>& tables) {
+  if (!seen.insert(pointer).second) return true;
+  Operation* op = pointer.getDefiningOp();
+  if (!op) return false;
+  auto go = [&](Value from) { return addTablesBehind(from, seen, tables); };
+  if (op->hasTrait<tile::DerivesPointer>() || isa<tile::IntToPtrOp>(op)) return go(op->getOperand(0));
+  if (auto select = dyn_cast<arith::SelectOp>(op)) return go(select.getTrueValue()) && go(select.getFalseValue());
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    unsigned index = cast<OpResult>(pointer).getResultNumber();
+    return go(branch.thenYield().getOperand(index)) && go(branch.elseYield().getOperand(index));
+  }
+  auto load = dyn_cast<tile::LoadOp>(op);
+  BlockArgument table = load ? argumentBehind(load.getPointer()) : BlockArgument();
+  return table && (tables.insert(table), true);
+}
+
+}  // namespace
+
 Operation* writesWhereLoaded(Operation* load) {
   Value base = effectOf(load)->pointer;
   if (argumentBehind(base)) return nullptr;
-  Tables tables(base);
+  llvm::SmallDenseSet<Value> seen;
+  llvm::SetVector<BlockArgument> tables;
+  bool isKnown = addTablesBehind(base, seen, tables);
   return firstNot(load->getParentOfType<func::FuncOp>(), [&](Operation* op) {
     std::optional<Effect> effect = effectOf(op);
-    return !effect || !effect->writes || !mayPrecede(op, load) || tables.areApartFrom(effect->pointer);
+    if (!effect || !effect->writes || !mayPrecede(op, load)) return true;
+    if (argumentBehind(effect->pointer)) return true;
+    llvm::SmallDenseSet<Value> seenOfStore;
+    llvm::SetVector<BlockArgument> ofStore;
+    return isKnown && addTablesBehind(effect->pointer, seenOfStore, ofStore) &&
+           llvm::none_of(ofStore, [&](BlockArgument table) { return tables.contains(table); });
   });
 }
 

@@ -14,10 +14,10 @@ mlir::BlockArgument argumentBehind(mlir::Value pointer);
 // Adds those of the arguments that a pointer may be computed from which are known, also through choices.
 void addArgumentsBehind(mlir::Value pointer, llvm::SmallVectorImpl<mlir::BlockArgument>& to);
 
-// `load`, which reads through the pointer `base`, may run ahead of everything before it and of the loops around it, waits
-// left out (waits.h), unless something there may write what `base` leads to or through an unknown pointer, or meet with
-// others: that op, or null. Arguments do not overlap, nor do pointers from arrays that are different arguments.
-mlir::Operation* holdsBack(mlir::Operation* load, mlir::Value base);
+// `load`, which reads through the argument `base`, may run ahead of everything before it and of the loops around it,
+// waits left out (waits.h), unless something there may write through `base` or an unknown pointer, or meet with others:
+// that op, or null. Other arguments do not overlap `base`.
+mlir::Operation* holdsBack(mlir::Operation* load, mlir::BlockArgument base);
 
 // `load`, an op inside `loop`, may be done for later iterations of it ahead of time, unless an op of the loop writes
 // memory that it may read, waits, or meets with others: that op, or null.

@@ -149,38 +149,6 @@ llvm::SmallVector<int32_t, 5> BlockForm::allDims() const {
   return llvm::to_vector<5>(llvm::seq<int32_t>(0, int32_t(outer.size() + 2)));
 }
 
-// Returns the terms of the sum that do not change in the loop.
-static ScalarExpr fixedPart(const ScalarExpr& sum, scf::ForOp loop) {
-  ScalarExpr fixed;
-  for (const ScalarExpr::Term& term : sum.terms()) {
-    ScalarExpr one = term.factor;
-    for (Value symbol : term.symbols) one = one * ScalarExpr::symbol(symbol);
-    if (one.isInvariant(loop)) fixed = fixed + one;
-  }
-  return fixed;
-}
-
-// Returns the loop around the access if one map serves all of its iterations: base, strides and bounds do not change in
-// it, and from a first place, which may be in front of the base, indices only grow.
-static scf::ForOp loopOfOneMap(const analysis::StridedAccess& access, Operation* op, const AxisInfoAnalysis& axes) {
-  Value base = access.base;
-  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-  if (!loop || loop->isAncestor(base.getParentBlock()->getParentOp()) || !access.baseOffset.isZero()) return {};
-  bool isFixed = llvm::all_of(access.dims, [&](const DimAccess& dim) {
-    bool isBounded = dim.lowerBound || !dim.alsoBelow.empty() || (dim.bound && !dim.bound->isInvariant(loop));
-    ScalarExpr steps = dim.offset - fixedPart(dim.offset, loop);
-    return !dim.wrap && !isBounded && dim.stride.isInvariant(loop) && steps.isNonNegative(axes);
-  });
-  return isFixed ? loop : scf::ForOp();
-}
-
-// Every run of the pointers' neighbours begins at a multiple of 16 bytes: what all these have in common, base and
-// strides, does so, too.
-static bool areRunsAligned(Value pointers, unsigned dim, int64_t bytes, const AxisInfoAnalysis& axes) {
-  const analysis::AxisInfo& info = axes.of(pointers);
-  return info.contiguity(dim) * bytes >= kAlignment && info.divisibility(dim) >= kAlignment;
-}
-
 // Returns why the access as a whole is no block; nothing if it may be one.
 static std::optional<remark::Reason> whyNoBlock(const std::optional<analysis::StridedAccess>& access,
                                                 const AxisInfoAnalysis& axes) {
@@ -188,12 +156,16 @@ static std::optional<remark::Reason> whyNoBlock(const std::optional<analysis::St
   if (!access || access->dims.size() != 2)
     return Reason{"its addresses are no block of a matrix",
                   "pointer + rows * stride + columns, each of tl.arange, and a mask of bounds"};
+  if (!access->dimsDescribeArguments())
+    return Reason{"its pointer or strides depend on more than the kernel's arguments", ""};
   if (!access->guards.empty())
     return Reason{"its mask has a condition that is no bound of rows or columns", "a branch for that condition"};
+  if (axes.of(access->base).divisibility(0) < kAlignment)
+    return Reason{"its pointer is not known to be a multiple of 16 bytes", "an aligned tensor"};
   return std::nullopt;
 }
 
-static std::optional<BlockForm> formOf(std::optional<analysis::StridedAccess> access, Operation* op, Value pointer,
+static std::optional<BlockForm> formOf(std::optional<analysis::StridedAccess> access, Type pointer,
                                        const AxisInfoAnalysis& axes, remark::Reason& why) {
   auto fail = [&](remark::Reason reason) {
     why = std::move(reason);
@@ -201,36 +173,17 @@ static std::optional<BlockForm> formOf(std::optional<analysis::StridedAccess> ac
   };
   if (std::optional<remark::Reason> reason = whyNoBlock(access, axes)) return fail(*reason);
   BlockForm form;
-  if (!access->dimsDescribeArguments()) form.madeFor = loopOfOneMap(*access, op, axes);
-  if (!access->dimsDescribeArguments() && !form.madeFor)
-    return fail({"its pointer or strides depend on more than the kernel's arguments", ""});
-  int64_t bytes = analysis::pointeeBytes(pointer.getType());
+  int64_t bytes = analysis::pointeeBytes(pointer);
   auto isUnit = [&](unsigned d) { return access->dims[d].stride.constant() == 1; };
   form.isFlipped = isUnit(0);
   if (!isUnit(form.isFlipped ? 0 : 1))
     return fail({"neither rows nor columns are known to be contiguous", "a stride that is the constant 1"});
-  const ScalarExpr& firstColumn = access->dims[form.isFlipped ? 0 : 1].offset;
-  if (form.madeFor && !llvm::all_of(firstColumn.terms(), [&](const ScalarExpr::Term& term) {
-        return bytesBehind(term, bytes, axes) % kAlignment == 0;
-      }))
-    return fail({"its first column is not known to be a multiple of 16 bytes", "tl.multiple_of for it"});
-  bool areRowsAligned = form.madeFor && isa<RankedTensorType>(pointer.getType()) &&
-                        areRunsAligned(pointer, form.isFlipped ? 0 : 1, bytes, axes);
-  if (!areRowsAligned && axes.of(access->base).divisibility(0) < kAlignment)
-    return fail({"its pointer is not known to be a multiple of 16 bytes",
-                 form.madeFor ? "tl.multiple_of for the pointers" : "an aligned tensor"});
-  if (!areRowsAligned && !isAligned(access->dims[form.isFlipped ? 1 : 0].stride, bytes, axes))
+  if (!isAligned(access->dims[form.isFlipped ? 1 : 0].stride, bytes, axes))
     return fail({"the stride between its rows is not known to be a multiple of 16 bytes",
                  "padded rows, tl.multiple_of for the stride"});
   if (!distribute(access->baseOffset, bytes, axes, form))
     return fail({"what is added to its pointer is not known to be a multiple of 16 bytes", "tl.multiple_of for it"});
   for (const DimAccess& dim : access->dims) {
-    if (form.madeFor) {
-      form.extents.push_back(dim.bound.value_or(kMaxExtent));
-      form.divisors.push_back(1);
-      form.wraps.push_back(false);
-      continue;
-    }
     if (!dim.nonNegative && !dim.lowerBound)
       return fail({"its first row or column is not known to be 0 or more", "tl.maximum(start, 0)"});
     std::optional<ScalarExpr> extent = extentOf(dim);
@@ -242,42 +195,22 @@ static std::optional<BlockForm> formOf(std::optional<analysis::StridedAccess> ac
     form.divisors.push_back(isOfKernel ? 1 : divisorOf(*extent, axes));
     form.wraps.push_back(dim.wrap && !dim.bound);
   }
-  form.isMade |= bool(form.madeFor);
   form.access = std::move(*access);
   return form;
 }
 
-std::optional<BlockForm> blockForm(Operation* access, Value pointer, Value mask, const AxisInfoAnalysis& axes,
-                                   remark::Reason& why) {
-  return formOf(analysis::StrideAnalysis(axes).of(pointer, mask, true), access, pointer, axes, why);
+std::optional<BlockForm> blockForm(Value pointer, Value mask, const AxisInfoAnalysis& axes, remark::Reason& why) {
+  return formOf(analysis::StrideAnalysis(axes).of(pointer, mask, true), pointer.getType(), axes, why);
 }
 
 std::optional<BlockForm> blockForm(tile::BlockLoadOp load, const AxisInfoAnalysis& axes, remark::Reason& why) {
-  return formOf(analysis::StrideAnalysis(axes).of(load), load, load.getBase(), axes, why);
+  return formOf(analysis::StrideAnalysis(axes).of(load), load.getBase().getType(), axes, why);
 }
 
-// Where a first place may be in front of the base, the map's tensor begins there: the base changes seldom, if ever.
-static Value moveBase(BlockForm& form, OpBuilder& builder, Location where) {
+BlockOperands buildOperands(const BlockForm& form, OpBuilder& builder, Location where) {
   Builder b(builder, where);
-  Value base = form.access.base;
-  for (auto [dim, extent] : llvm::zip_equal(form.access.dims, form.extents)) {
-    if (dim.nonNegative) continue;
-    Value front = arith::MinSIOp::create(builder, where, b.wide(fixedPart(dim.offset, form.madeFor)),
-                                         b.number(0, builder.getI64Type()));
-    ScalarExpr moved = ScalarExpr::symbol(front);
-    base = tile::AddPtrOp::create(builder, where, base.getType(), base, b.wide(moved * dim.stride));
-    dim.offset = dim.offset - moved;
-    if (dim.bound) extent = extent - moved;
-  }
-  return base;
-}
-
-BlockOperands buildOperands(BlockForm form, OpBuilder& builder, Location where) {
-  OpBuilder before(builder);
-  if (form.madeFor) before.setInsertionPoint(form.madeFor);
-  Builder b(builder, where), once(before, where);
   BlockOperands out;
-  out.base = form.madeFor ? moveBase(form, before, where) : form.access.base;
+  out.base = form.access.base;
   if (!form.shift.isZero())
     out.base = tile::AddPtrOp::create(builder, where, out.base.getType(), out.base, b.wide(form.shift));
   for (const OuterDim& dim : form.outer) {
@@ -288,10 +221,9 @@ BlockOperands buildOperands(BlockForm form, OpBuilder& builder, Location where) 
   for (unsigned i : {0u, 1u}) {
     unsigned d = form.isFlipped ? 1 - i : i;
     const DimAccess& dim = form.access.dims[d];
-    out.shape.push_back(form.madeFor  ? once.least(form.extents[d], ScalarExpr(kMaxExtent))
-                        : form.isMade ? b.least(form.extents[d], dim.alsoBelow)
-                                      : b.extent(form.extents[d], form.divisors[d]));
-    out.strides.push_back(once.wide(dim.stride));
+    out.shape.push_back(form.isMade ? b.least(form.extents[d], dim.alsoBelow)
+                                    : b.extent(form.extents[d], form.divisors[d]));
+    out.strides.push_back(b.wide(dim.stride));
     // A map that the kernel makes has its own guard against an empty tensor, so its offsets need no extent.
     out.offsets.push_back(b.offset(dim.offset, form.isMade ? ScalarExpr(kMaxExtent) : form.extents[d]));
   }

@@ -4,7 +4,6 @@
 #include "compiler/analysis/strides.h"
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/remark/remark.h"
-#include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::nvidia {
 
@@ -23,7 +22,6 @@ struct BlockForm {
   llvm::SmallVector<bool, 2> wraps;        // behind the extent come other places of it, not zeros
   bool isFlipped = false;                  // the first dimension is the contiguous one
   bool isMade = false;                     // more than arguments decide its bounds: the kernel makes the map
-  mlir::scf::ForOp madeFor;                // more than arguments decide base or strides: the loop that reads by one map
   llvm::SmallVector<OuterDim, 3> outer;    // the offset that programs add to the base
   analysis::ScalarExpr shift;              // the offset that arguments add to it, in elements
 
@@ -34,11 +32,11 @@ struct BlockForm {
 };
 
 // Returns nothing unless the access provably touches the elements of a block (apart from `wraps`, and of fewer of them
-// where dimensions are `alsoBelow` other bounds and the form is not `isMade`), base and strides are decided by arguments
-// alone or do not change in the loop around the access (`madeFor`), and all are aligned as TMA wants it. Where nothing
-// bounds a place, the program stays below 2^31 there. `why` then says what is missing.
-std::optional<BlockForm> blockForm(mlir::Operation* access, mlir::Value pointer, mlir::Value mask,
-                                   const analysis::AxisInfoAnalysis& axes, remark::Reason& why);
+// where dimensions are `alsoBelow` other bounds and the form is not `isMade`), arguments alone decide base and strides,
+// and all are aligned as TMA wants it. Where nothing bounds a place, the program stays below 2^31 there. `why` then says
+// what is missing.
+std::optional<BlockForm> blockForm(mlir::Value pointer, mlir::Value mask, const analysis::AxisInfoAnalysis& axes,
+                                   remark::Reason& why);
 std::optional<BlockForm> blockForm(tile::BlockLoadOp load, const analysis::AxisInfoAnalysis& axes, remark::Reason& why);
 
 // The operands of tile.block_load and tile.block_store, contiguous dimension last.
@@ -46,6 +44,6 @@ struct BlockOperands {
   mlir::Value base;
   llvm::SmallVector<mlir::Value, 5> shape, strides, offsets;
 };
-BlockOperands buildOperands(BlockForm form, mlir::OpBuilder& builder, mlir::Location where);
+BlockOperands buildOperands(const BlockForm& form, mlir::OpBuilder& builder, mlir::Location where);
 
 }  // namespace tandem::transform::nvidia

@@ -52,10 +52,6 @@ bool readsTileOfThreads(tile::DotOp dot);
 // Returns true if `loop` changes the sizes, but not with each of its iterations: what it changes is made of quotients, such
 // as a shard's number. A map that is made anew costs as much as some iterations.
 bool changeSeldom(llvm::ArrayRef<analysis::ScalarExpr> sizes, mlir::scf::ForOp loop);
-// Returns nothing if the kernel may make the tensor map of this access itself. To make it takes about two microseconds,
-// which one tile does not give back: the loop that reads tiles is in another one.
-constexpr int kLoopsOfMadeMap = 2;
-std::optional<remark::Reason> whyNoMadeMap(mlir::Operation* access, int leastLoops = kLoopsOfMadeMap);
 // Returns nothing if the launcher or the kernel can make the tensor map of this access and TMA can do it.
 std::optional<remark::Reason> whyNotTma(tile::BlockLoadOp load);
 inline bool fitsTma(tile::BlockLoadOp load) { return !whyNotTma(load); }

@@ -106,8 +106,7 @@ class Recognition {
     if (!suitsReaders(load, form))
       return {"wgmma cannot read its rows as they lie in memory",
               "rows along K of at least 32 bytes, or 16-bit elements"};
-    if (Operation* op = holdsBack(load, form.access.memory())) return heldBackBy(op);
-    if (form.madeFor) return whyNoMadeMap(load).value_or(remark::Reason());
+    if (Operation* op = holdsBack(load, cast<BlockArgument>(form.access.memory()))) return heldBackBy(op);
     if (form.isMade && !changesSeldom(load, form))
       return {"its mask leaves out more than the bounds of a tensor of the kernel's arguments", ""};
     for (unsigned d : {0u, 1u})
@@ -142,7 +141,7 @@ class Recognition {
       if (load.getIsVolatile() || load.getCache() == tile::Cache::Cv) why = {"it is volatile", ""};
       if (load.getOther() && !analysis::isZero(load.getOther()))
         why = {"outside of the mask it reads something else than zeros", "other=0"};
-      return why.why.empty() ? blockForm(load, load.getPointer(), load.getMask(), axes_, why) : std::nullopt;
+      return why.why.empty() ? blockForm(load.getPointer(), load.getMask(), axes_, why) : std::nullopt;
     }
     auto load = cast<tile::BlockLoadOp>(op);
     bool readsZeros = load.getBoundaryCheck().empty() || load.getPadding() == tile::Padding::Zero;
@@ -264,7 +263,7 @@ class Recognition {
         store->getParentOfType<scf::WhileOp>())
       return std::nullopt;
     remark::Reason why;
-    std::optional<BlockForm> form = blockForm(store, store.getPointer(), store.getMask(), axes_, why);
+    std::optional<BlockForm> form = blockForm(store.getPointer(), store.getMask(), axes_, why);
     if (!form || form->isFlipped || llvm::is_contained(form->wraps, true)) return std::nullopt;
     auto isSimple = [](const analysis::DimAccess& dim) { return dim.alsoBelow.empty(); };
     if (form->isMade || !llvm::all_of(form->access.dims, isSimple)) return std::nullopt;

@@ -1,6 +1,7 @@
 """Control flow and Python that kernels do not have. Each kernel is wrong at the marked line."""
 
 import tandem
+import tandem.dist as dl
 import tandem.language as tl
 
 
@@ -74,10 +75,10 @@ def loop_break(x_ptr, n):
 
 
 @tandem.jit
-def loop_continue(x_ptr, n):
+def region_continue(x_ptr, n):
     for i in range(n):
-        if i == 2:
-            continue  # <-- continue: `continue`
+        with dl.simt_exec_region():
+            continue  # <-- continue: `continue` that leaves more than the body of a loop
 
 
 @tandem.jit

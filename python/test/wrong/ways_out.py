@@ -94,13 +94,6 @@ def leave_loop(x_ptr, n):
 
 
 @tandem.jit
-def skip_rest(x_ptr, n):
-    for i in range(n):
-        if i > 3:
-            continue  # <-- continue: `continue` is not supported | under an `if`
-
-
-@tandem.jit
 def return_from_loop(x_ptr, n):
     while n > 0:
         n -= 1

@@ -56,7 +56,8 @@ struct KernelImage {
   // Names of parameters that launches must pass pointers of memory apart for: the code does not expect a write through one
   // to be read through the other.
   std::vector<std::pair<std::string, std::string>> apart;
-  bool usesGridBarrier = false;       // all programs of a launch must be resident at once
+  bool usesGridBarrier = false;  // all programs of a launch must be resident at once
+  bool folds = false;  // reduces or scans tiles, or has atomics: its bits may depend on how many threads there are
   int registers = 0, spillBytes = 0;  // as ptxas says; 0 when unknown
   std::vector<Remark> remarks;        // by their places in the kernel
 };

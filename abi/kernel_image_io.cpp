@@ -67,6 +67,7 @@ json headerOf(const KernelImage& image) {
           {"roomy_blocks", image.roomyBlocks},
           {"uses_ranks", image.usesRanks},
           {"uses_grid_barrier", image.usesGridBarrier},
+          {"folds", image.folds},
           {"apart", image.apart},
           {"remarks", remarks}};
 }
@@ -152,6 +153,7 @@ KernelImage imageOf(const json& header) {
   for (const json& r : header.at("remarks")) image.remarks.push_back(remarkOf(r));
   image.apart = header.at("apart").get<decltype(image.apart)>();
   image.usesGridBarrier = header.at("uses_grid_barrier").get<bool>();
+  image.folds = header.at("folds").get<bool>();
   return image;
 }
 

@@ -69,6 +69,7 @@ int td_gpu_kernel_info(td_gpu_kernel* kernel, char** out) {
                                          {"registers", i.registers},
                                          {"spill_bytes", i.spillBytes},
                                          {"tensor_maps", i.tensorMaps.size()},
+                                         {"folds", i.folds},
                                          {"apart", i.apart},
                                          {"remarks", remarks}});
   });

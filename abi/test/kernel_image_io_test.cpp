@@ -39,6 +39,7 @@ KernelImage sample() {
       {RemarkKind::Load, RemarkOutcome::Missed, "pipeline-loads", "not ahead", "ask for stages", "k.py", 12, 9}};
   image.usesRanks = true;
   image.usesGridBarrier = true;
+  image.folds = true;
   image.apart = {{"a", "c"}, {"b", "c"}};
   return image;
 }
@@ -62,6 +63,7 @@ TEST(KernelImageIo, RoundTrip) {
   EXPECT_EQ(read->tensorMaps[0].base.steps[1].value, -16);
   EXPECT_TRUE(read->tensorMaps[0].nanFill);
   EXPECT_EQ(read->remarks, sample().remarks);
+  EXPECT_TRUE(read->folds);
   EXPECT_EQ(read->apart, sample().apart);
 }
 

@@ -56,7 +56,8 @@ std::optional<AxisInfo> pointerInfo(Operation* op, Lookup of) {
                       pointeeBytes(o.getSource().getType()) == 1);
       })
       .Case<dist::SymmAtOp, dist::MulticastAtOp>([&](auto o) { return onOtherRank(of(o.getPointer())); })
-      .Case<dist::ConsumeTokenOp, dist::ArrivingOp, dist::LeavingOp>([&](auto o) { return of(o.getValue()); })
+      .Case<dist::ConsumeTokenOp, dist::ArrivingOp, dist::LeavingOp, dist::OrderedOp>(
+          [&](auto o) { return of(o.getValue()); })
       .Default([](Operation*) { return Info(); });
 }
 

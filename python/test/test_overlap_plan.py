@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tandem
-from tandem.overlapping.plan import Call, best, programs
+from tandem.overlapping.order import order_of
+from tandem.overlapping.plan import Call, best, blocks_for, programs
 from tandem.tune.machine_profile import machine
 
 H200 = machine("h200")
@@ -110,6 +111,38 @@ def test_predictions_of_replayed_calls():
         predicted = best(product(collective, m, n, k), machine("h100"), bands=bands, path=path).microseconds
         errors.append(abs(predicted / measured - 1))
     assert sorted(errors)[len(errors) // 2] < 0.07 and max(errors) < 0.1, errors
+
+
+def test_blocks_of_a_program_where_multiprocessors_are_idle():
+    few = product("all_reduce", 128, 8192, 7168)
+    assert [blocks_for(product("all_reduce", m, 8192, 7168).programs, H200) for m in (64, 128, 256, 512)] == [2, 2, 2, 1]
+    together = best(dataclasses.replace(few, blocks=2), H200)
+    assert together.path == "loads" and together.microseconds < best(few, H200).microseconds
+    assert together.text().startswith("2 blocks run each program\n")
+
+
+def noted(*ranges):
+    return np.array([end << 16 | first for first, end in ranges], np.int32)
+
+
+def test_programs_in_the_order_of_their_chunks():
+    """Of two ranks with a chunk each: the second's leaves first, and comes last."""
+    leave, come = np.array([1, 0]), np.array([0, 1])
+    rows_first = noted((0, 1), (1, 2))[None].repeat(4, 0).ravel()
+    assert order_of(rows_first, leave, last=False).tolist() == [1, 3, 5, 7, 0, 2, 4, 6]
+    assert order_of(rows_first, come, last=True).tolist() == [0, 2, 4, 6, 1, 3, 5, 7]
+    in_order = np.sort(rows_first)
+    assert order_of(in_order, come, last=True) is None and order_of(noted((0, 2)).repeat(8), come, last=True) is None
+    spanning = noted(*[(0, 1)] * 3, (0, 2), *[(0, 1)] * 3)
+    assert order_of(spanning, come, last=True).tolist() == [0, 1, 2, 4, 5, 6, 3]
+    assert order_of(spanning, leave, last=False).tolist() == [3, 0, 1, 2, 4, 5, 6]
+
+
+def test_groups_that_span_chunks_stay():
+    """Eight rows of tiles in a group, of which each chunk has four: programs are at most half a group away from the best order."""
+    chunks = np.array([8 * group // 4 + row // 4 for group in range(8) for _ in range(32) for row in range(8)])
+    assert order_of((chunks + 1 << 16) + chunks, np.arange(16), last=True) is None
+    assert order_of((chunks[:256] + 1 << 16) + chunks[:256], np.arange(2), last=True) is not None
 
 
 def test_the_timeline_on_more_ranks():

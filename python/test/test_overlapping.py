@@ -363,3 +363,28 @@ def test_waits_of_attention_are_needed(name, words, monkeypatch):
     derived = tandem.overlap(collective="all_gather", consumer=attention, over=("K", "V"), bands=2)
     with pytest.raises(tandem.SimulationError, match=f"(?s){words}"):
         attend(derived, 2, 64, 0, False)
+
+
+@tandem.jit
+def rows_quickest(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """Rows along the axis of which neighbours begin one after the other."""
+    rows, columns = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B)
+    acc = tl.zeros((B, B), tl.float32)
+    for k in range(0, K, B):
+        inner = k + tl.arange(0, B)
+        a = tl.load(a_ptr + rows[:, None] * K + inner[None, :], mask=(rows[:, None] < M) & (inner[None, :] < K), other=0)
+        b = tl.load(b_ptr + inner[:, None] * N + columns[None, :], mask=(inner[:, None] < K) & (columns[None, :] < N), other=0)
+        acc = tl.dot(a, b, acc)
+    tl.store(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=(rows[:, None] < M) & (columns[None, :] < N))
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_programs_of_one_chunk_come_together(ranks, monkeypatch):
+    """Their numbers are from a table, in which this rank's rows come first."""
+    orders, made = [], tandem.overlapping.order.order_of
+    monkeypatch.setattr(tandem.overlapping.order, "order_of", lambda *given, **how: orders.append(made(*given, **how)) or orders[-1])
+    grid = lambda rows, columns: (rows, columns)
+    apart = run_plain(rows_quickest, grid, 1, ranks * 32, 64, 16, 0, False).values[0]
+    for values in run_plain(rows_quickest, grid, ranks, 32, 64, 16, 0, True).values:
+        assert all(np.array_equal(got, want) for got, want in zip(values, apart))
+    assert sorted(order.tolist()[:3] for order in orders) == [[0, 2 * ranks, 4 * ranks]] * ranks

@@ -127,6 +127,7 @@ def image_bytes(request, shared=0, registers=40, apart=()):
             "roomy_blocks": 0,
             "uses_ranks": False,
             "uses_grid_barrier": False,
+            "folds": False,
             "apart": list(apart),
             "remarks": [],
         }

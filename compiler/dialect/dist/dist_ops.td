@@ -100,6 +100,14 @@ def Dist_LeavingOp : Dist_PureOp<"leaving", [Tile_DerivesPointer, AllTypesMatch<
   let assemblyFormat =
     "$value `by` $words `[` $chunk `x` $chunks `]` (`counted` $counted^)? attr-dict `:` type($value) `,` type($words)";
 }
+def Dist_OrderedOp : Dist_PureOp<"ordered", [Tile_DerivesPointer, AllTypesMatch<["value", "result"]>]> {
+  let summary =
+    "`value`, in a kernel whose i-th program has the number that is the i-th of `order`, int32: along the first axis, then the next; the "
+    "passes that know of memory that travels renumber the programs";
+  let arguments = (ins Tile_Ptr:$value, Tile_Ptr:$order);
+  let results = (outs Tile_Ptr:$result);
+  let assemblyFormat = "$value `by` $order attr-dict `:` type($value) `,` type($order)";
+}
 def Dist_CallNumberOp : Dist_PureOp<"call_number", [AllTypesMatch<["number", "result"]>]> {
   let summary =
     "the number of a call, 1 in the first; words that are never put back are compared with multiples of it, and all their signals come "

@@ -124,6 +124,18 @@ static Value arrivingRow(Context& c, const Arguments& a) {
   return eachPointer(c, a["value"], arriving, "arriving");
 }
 
+static Value orderedRow(Context& c, const Arguments& a) {
+  Tensor order = pointer(c, a["order"], "order");
+  DType element = order.type.dtype.pointee();
+  if (element != DType{Scalar::Int32}) c.fail("type", "`order` must point to `int32`, not `" + element.name() + "`");
+  if (a["value"].isTensor()) pointer(c, a["value"], "value");
+  auto ordered = [&](mlir::Value value) -> mlir::Value {
+    if (!mlir::isa<tile::PtrType>(value.getType())) return value;  // where a block pointer is
+    return dist::OrderedOp::create(c.builder, c.loc(), value, order.value);
+  };
+  return eachPointer(c, a["value"], ordered, "ordered");
+}
+
 static Value callNumberRow(Context& c, const Arguments& a) {
   mlir::Value number = integer(c, a["number"], Scalar::Int64, "number");
   return scalarTensor(dist::CallNumberOp::create(c.builder, c.loc(), number), Scalar::Int64);
@@ -184,6 +196,14 @@ void addDistributedRows(Rows& rows) {
         "it does nothing else.",
         Caller::Block, "M5"},
        leavingRow});
+  rows.push_back(
+      {"dl.ordered",
+       "value, order",
+       {"`value`, memory that arrives or leaves, in a kernel whose programs take other numbers: the i-th of the launch, "
+        "counted along the first axis, then the next, takes that of the one whose place is the i-th of `order`. That is an "
+        "argument of the kernel with each place once.",
+        Caller::Program},
+       orderedRow});
   rows.push_back(
       {"dl.call_number",
        "number",

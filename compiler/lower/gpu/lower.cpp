@@ -1,6 +1,7 @@
 // A kernel becomes a function: its arguments, then its body op by op, as the table says.
 #include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/dialect/tile/attributes.h"
+#include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/lower/gpu/dist.h"
 #include "compiler/lower/gpu/memory.h"
@@ -18,12 +19,24 @@ void registerAnyGpu(Lowerings& table) {
     add(table);
 }
 
+// Returns true if the kernel's bits may depend on how many threads it has.
+static bool foldsTiles(func::FuncOp kernel) {
+  auto folds = [](Operation* op) {
+    bool does =
+        isa<tile::ReduceOp, tile::ScanOp, tile::AtomicRmwOp, tile::AtomicCasOp, simt::AtomicRmwOp, simt::AtomicCasOp>(
+            op);
+    return does ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return kernel.walk(folds).wasInterrupted();
+}
+
 void KernelContext::lower(func::FuncOp kernel) {
   image.name = kernel.getName().str();
   numWarps = tile::numWarps(kernel);
   blocks = tgpu::blocksOf(kernel);
   image.threads = numThreads();
   image.cluster = {blocks, 1, 1};
+  image.folds = foldsTiles(kernel);
   shared_ = emit.sharedMemory(module);
   if (std::optional<int> axis = tgpu::longestFirst(kernel)) longestFirst = *axis;
   emit.begin(kernel);

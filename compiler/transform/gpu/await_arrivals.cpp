@@ -211,6 +211,7 @@ struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
     if (anyOrder)
       turnPrograms(kernel, decided,
                    {kRemarks, 0, "begin at this rank's share of what arrives, and go on as it arrives"});
+    if (failed(orderPrograms(kernel, anyOrder, kRemarks))) return signalPassFailure();
     cleanUp(true);
   }
 };

@@ -60,7 +60,8 @@ def AwaitArrivals : KernelPass<"await-arrivals"> {
        goes there, for the chunks that the access touches in all iterations, and its token to the pointers of the load. Where chunks
        arrive in slices, the wait stays in the loop around the load: an iteration waits when its last column is not known to be there.
     3. Lets a rank's own share of the memory come first, then those of the ranks behind it: axes of the launch that decide what a program
-       waits for, and loops that deal tiles out to the programs, begin at `rank / ranks` of their length.
+       waits for, and loops that deal tiles out to the programs, begin at `rank / ranks` of their length. Where the memory is
+       `dist.ordered`, programs have the numbers that its table says, and then their turn.
   }];
   let dependentDialects = ["::tandem::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
@@ -92,8 +93,10 @@ def TellDepartures : KernelPass<"tell-departures"> {
     2. Finds the outermost loop, short of one that deals tiles out, before which the access is known; behind it the program tells of each
        chunk that the access touches in all iterations. A mask that loaded values decide only makes the access smaller.
     3. Lets the share of the rank behind this one in the ring come first, and the rank's own last, as `await-arrivals` orders programs.
-    4. Where `counted`, takes everything else out of the kernel: what is left counts the signals of each chunk, and, in the word behind
-       theirs, the operations of the products that run fixed.
+    4. Where the memory is `dist.ordered`, too, each program has the number that the table says, and then its turn.
+    5. Where `counted`, takes everything else out of the kernel: what is left counts the signals of each chunk, in the word behind
+       theirs, the operations of the products that run fixed; to the table it writes which chunks the program in this place of the
+       launch touches last.
   }];
   let dependentDialects = ["::tandem::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

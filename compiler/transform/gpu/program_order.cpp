@@ -10,6 +10,8 @@ namespace tandem::transform::gpu {
 using namespace mlir;
 namespace {
 
+constexpr unsigned kAxes = 3;
+
 // The axes of the launch and the loops that deal tiles out to programs: they decide the order in which memory is
 // accessed.
 struct Orders {
@@ -94,7 +96,53 @@ void turnDealer(scf::ForOp loop, const ProgramOrder& order) {
   });
 }
 
+// The program's number along an axis, of its place in the launch.
+Value numberAlong(OpBuilder& builder, Location where, Value place, unsigned axis) {
+  for (unsigned before = 0; before < axis; ++before)
+    place = arith::DivSIOp::create(builder, where, place, tile::NumProgramsOp::create(builder, where, before));
+  if (axis + 1 == kAxes) return place;
+  return arith::RemSIOp::create(builder, where, place, tile::NumProgramsOp::create(builder, where, axis));
+}
+
 }  // namespace
+
+Value placeInLaunch(OpBuilder& builder, Location where) {
+  Value place = tile::ProgramIdOp::create(builder, where, kAxes - 1);
+  for (unsigned axis = kAxes - 1; axis-- > 0;) {
+    place = arith::MulIOp::create(builder, where, place, tile::NumProgramsOp::create(builder, where, axis));
+    place = arith::AddIOp::create(builder, where, place, tile::ProgramIdOp::create(builder, where, axis));
+  }
+  return place;
+}
+
+LogicalResult orderPrograms(func::FuncOp kernel, bool anyOrder, const remark::Source& remarks) {
+  SmallVector<dist::OrderedOp> ordered;
+  SmallVector<tile::ProgramIdOp> ids;
+  kernel.walk([&](dist::OrderedOp op) { ordered.push_back(op); });
+  kernel.walk([&](tile::ProgramIdOp id) { ids.push_back(id); });
+  if (ordered.empty() || !anyOrder) return dropOrders(kernel), success();
+  Value order = ordered.front().getOrder();
+  if (!isa<BlockArgument>(order)) return ordered.front().emitError("the programs' order is no argument of the kernel");
+  remark::passed(ordered.front(), remarks, "programs have the numbers that a table says");
+  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  Location where = ordered.front().getLoc();
+  Value entry = tile::AddPtrOp::create(builder, where, order, placeInLaunch(builder, where));
+  Value place = tile::LoadOp::create(builder, where, builder.getI32Type(), entry, Value(), Value(), tile::Cache::None,
+                                     tile::Evict::Normal, false);
+  // Which is known of the numbers that it takes the place of.
+  place = arith::MaxSIOp::create(builder, where, place, arith::ConstantIntOp::create(builder, where, 0, 32));
+  for (tile::ProgramIdOp id : ids) id.getResult().replaceAllUsesWith(numberAlong(builder, where, place, id.getAxis()));
+  for (tile::ProgramIdOp id : ids) id.erase();
+  dropOrders(kernel);
+  return success();
+}
+
+void dropOrders(func::FuncOp kernel) {
+  kernel.walk([](dist::OrderedOp op) {
+    op.getResult().replaceAllUsesWith(op.getValue());
+    op.erase();
+  });
+}
 
 void turnPrograms(func::FuncOp kernel, const llvm::SetVector<Value>& decided, const ProgramOrder& order) {
   Orders orders = ordersBehind(decided);

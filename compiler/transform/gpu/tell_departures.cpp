@@ -25,6 +25,10 @@ constexpr TravellingErrors kErrors{
     "only loads, stores and atomic updates may use memory that leaves while the kernel runs",
     "what this access touches of leaving memory is not a box with sides affine in the program's numbers"};
 
+constexpr ProgramOrder kWriting{kRemarks, 1,
+                                "begin at the share of the rank behind this one; this rank's own comes last"},
+    kReading{kRemarks, 0, "begin at this rank's share"};
+
 bool isLoad(Operation* op) { return isa<tile::LoadOp, tile::BlockLoadOp>(op); }
 // What is read must stay until it is read: a load is told of like a store.
 bool isAccess(Operation* op) { return isLoad(op) || isa<tile::StoreOp, tile::BlockStoreOp, tile::AtomicRmwOp>(op); }
@@ -63,14 +67,21 @@ struct Store {
   StridedAccess access;
 };
 
+struct Told {
+  bool anyOrder;                        // of the programs
+  llvm::SetVector<Value> decided = {};  // values which say what part of the memory a program touches
+  Signals signals = {};
+  SmallVector<Operation*> places = {};  // each stands for the program's place in the launch
+  bool anyReads = false;                // of memory that arrives
+};
+
 class Departure {
  public:
-  Departure(dist::LeavingOp op, llvm::SetVector<Value>& decided, Signals& signals)
-      : op_(op), decided_(decided), signals_(signals) {}
+  Departure(dist::LeavingOp op, Told& told) : op_(op), told_(told) {}
 
   // Fails at the first access of which it cannot tell.
   LogicalResult tell() {
-    if (op_.getCounted() && isOnlyRead()) return success();  // a consumer of which the products are counted
+    if (op_.getCounted() && isOnlyRead()) return noteReads();  // a consumer of which the products are counted
     std::optional<std::vector<TravellingAccess>> accesses = accessesOf(op_, kErrors, isAccess);
     if (!accesses) return failure();
     llvm::MapVector<Block*, std::vector<Store>> together;
@@ -88,6 +99,42 @@ class Departure {
   bool isOnlyRead() {
     std::optional<llvm::SetVector<Operation*>> ops = reachedBy(op_.getResult());
     return ops && llvm::all_of(*ops, isLoad);
+  }
+
+  // The chunks that loads touch. A load whose places other loads decide is left out.
+  LogicalResult noteReads() {
+    std::optional<std::vector<TravellingAccess>> accesses = accessesOf(op_, kErrors, isLoad);
+    if (!accesses) return failure();
+    told_.anyReads = true;
+    for (auto& [op, access] : *accesses) {
+      if (!makeFixed(access) || !runsFixed(op)) continue;
+      Operation* place = placeOf(op, access, op_);
+      OpBuilder builder(place);
+      // Where places wrap around, those before they do.
+      ElementRange range = Footprint(place, op->getLoc()).of(access).front();
+      told_.decided.insert(range.first);
+      noteChunks(builder, op->getLoc(), range);
+    }
+    return success();
+  }
+
+  // Where the memory is `ordered`, the order becomes the chunks that each program touches last: in its place in the launch the first of
+  // them, and above 16 bits the one behind them.
+  void noteChunks(OpBuilder& builder, Location where, const ElementRange& range) {
+    auto ordered = op_.getValue().getDefiningOp<dist::OrderedOp>();
+    bool inLoop = false;  // which goes through chunks
+    for (Operation* op = builder.getInsertionBlock()->getParentOp(); op; op = op->getParentOp())
+      inLoop |= isa<LoopLikeOpInterface>(op);
+    if (!ordered || !told_.anyOrder || inLoop) return;
+    auto [first, end] = chunksIn(builder, where, range, {op_.getWords(), op_.getChunk(), op_.getChunks()});
+    Value bits = arith::ConstantIntOp::create(builder, where, 16, 64);
+    Value both = arith::OrIOp::create(builder, where, arith::ShLIOp::create(builder, where, end, bits), first);
+    both = arith::TruncIOp::create(builder, where, builder.getI32Type(), both);
+    Value place = arith::ConstantIntOp::create(builder, where, 0, 32);
+    told_.places.push_back(place.getDefiningOp());
+    Value to = tile::AddPtrOp::create(builder, where, ordered.getOrder(), place);
+    told_.signals.insert(
+        tile::StoreOp::create(builder, where, to, both, Value(), tile::Cache::None, tile::Evict::Normal));
   }
 
   // One signal for all stores of a block, behind the last.
@@ -109,20 +156,20 @@ class Departure {
         all.last = all.last ? arith::MaxSIOp::create(builder, where, all.last, range.last) : range.last;
       }
     }
-    decided_.insert(all.first);
+    told_.decided.insert(all.first);
     Value one = arith::ConstantIntOp::create(builder, where, 1, 64);
     Value rank = dist::RankOp::create(builder, where, Value());
     eachChunk(builder, where, all, {op_.getWords(), op_.getChunk(), op_.getChunks()}, {},
               [&](OpBuilder& inner, Value word, Value) {
-                signals_.insert(dist::NotifyOp::create(inner, where, word, rank, one, dist::SignalKind::Add,
-                                                       dist::CommScope::IntraNode));
+                told_.signals.insert(dist::NotifyOp::create(inner, where, word, rank, one, dist::SignalKind::Add,
+                                                            dist::CommScope::IntraNode));
                 return Value();
               });
+    if (op_.getCounted()) noteChunks(builder, where, all);
   }
 
   dist::LeavingOp op_;
-  llvm::SetVector<Value>& decided_;
-  Signals& signals_;
+  Told& told_;
 };
 
 // Returns true if all products come behind the op, so that each can tell the word that the op names.
@@ -133,6 +180,13 @@ bool isAheadOfProducts(Operation* op, func::FuncOp kernel) {
                 return there && op->isBeforeInBlock(there) ? WalkResult::advance() : WalkResult::interrupt();
               })
               .wasInterrupted();
+}
+
+// What stands for a place becomes that of the program in the launch, whatever its number is.
+void placePrograms(func::FuncOp kernel, ArrayRef<Operation*> places) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  Value place = placeInLaunch(builder, kernel.getLoc());
+  for (Operation* of : places) of->getResult(0).replaceAllUsesWith(place);
 }
 
 // Updates of what leaves, of which no program learns the old value.
@@ -155,25 +209,28 @@ struct TellDepartures : impl::TellDeparturesBase<TellDepartures> {
       cleanUp(true);
       departures = opsOf<dist::LeavingOp>(kernel);
     }
-    bool anyOrder = !mayWaitForOthers(kernel, sumsIn(departures)), counted = false;
-    llvm::SetVector<Value> decided;
-    Signals signals;
+    bool counted = false;
+    Told told{!mayWaitForOthers(kernel, sumsIn(departures))};
     for (dist::LeavingOp departure : departures) {
       if (departure.getCounted() && !isAheadOfProducts(departure, kernel)) {
         departure.emitError("a kernel that only counts names the memory that leaves before all of its products");
         return signalPassFailure();
       }
-      if (failed(Departure(departure, decided, signals).tell())) return signalPassFailure();
+      if (failed(Departure(departure, told).tell())) return signalPassFailure();
       if (departure.getCounted() && !std::exchange(counted, true))
-        countProducts(kernel, wordBehind(departure), signals);
+        countProducts(kernel, wordBehind(departure), told.signals);
       departure.getResult().replaceAllUsesWith(departure.getValue());
       departure.erase();
     }
-    if (counted)
-      keepOnly(signals, kernel);
-    else if (anyOrder)
-      turnPrograms(kernel, decided,
-                   {kRemarks, 1, "begin at the share of the rank behind this one; this rank's own comes last"});
+    if (told.anyOrder && (!counted || !told.places.empty()))
+      turnPrograms(kernel, told.decided, told.anyReads ? kReading : kWriting);
+    if (counted) {
+      placePrograms(kernel, told.places);
+      dropOrders(kernel);
+      keepOnly(told.signals, kernel);
+    } else if (failed(orderPrograms(kernel, told.anyOrder, kRemarks))) {
+      return signalPassFailure();
+    }
     cleanUp(true);
   }
 };

@@ -1,11 +1,13 @@
 """tandem.overlap: plain kernels that compute while a collective brings what they read, or takes what they write, derived by the
 compiler."""
 
+import dataclasses
 import math
 import statistics
 
 import numpy as np
 
+from ..errors import CompileError
 from ..gpu.rank_launch import arrays_in
 from ..host.call import grid_sizes
 from ..host.current import current_team
@@ -16,8 +18,9 @@ from ..tune.rank_clock import RankClock
 from .derived import derived, named
 from .gathering import Gathering, Loading
 from .kept import Kept, bounds_of
-from .launching import Replays, main_stream, refuse_capture, waits_for_host
-from .plan import Call, Plan, best, machine_of, ranked
+from .launching import Replays, main_stream, product_instructions, refuse_capture, waits_for_host
+from .order import noted_of
+from .plan import Call, Plan, best, blocks_for, machine_of, ranked
 from .shares import Shares
 from .summing import Adding, Summing
 
@@ -35,10 +38,12 @@ class _End:
 
     def __init__(self, kernel, over, is_consumer):
         self.kernel, self.over, self.is_consumer = kernel, over, is_consumer
-        self.derived = derived(kernel, over, "arriving" if is_consumer else "leaving")
-        self.sliced = derived(kernel, over, "sliced") if is_consumer else None
-        self.counting = derived(kernel, over, "leaving", "True")
+        functions = ["arriving", "sliced"] if is_consumer else ["leaving"]
+        self.made = {(name, ordered): derived(kernel, over, name, ordered=ordered) for name in functions for ordered in (False, True)}
+        self.derived = self.made[functions[0], False]
+        self.counting = derived(kernel, over, "leaving", "True", ordered=True)
         self.defaults = {p.name: p.default for p in kernel.parameters if p.default is not p.empty}
+        self.divided = {}  # kernels as they are: by how many blocks a program of each is run
 
     def call(self, args, kwargs, grid):
         """All arguments of a call by name, and the sizes of its grid."""
@@ -89,17 +94,39 @@ class _End:
         words = team.zeros(2, "int64", name="work")
         if self.is_consumer:  # what cannot be derived is an error of that kernel
             self.warm(words, given, grid)
-        self.counting.run(grid=grid, **self.own("leaving", words, given), **given)
+        noted = noted_of(team, grid)
+        self.counting.run(grid=grid, program_order=noted, **self.own("leaving", words, given), **given)
         team.stream.signal_wait(words, 0, "ge")
         moved = sum(value.numel() * value.element_size() for value in given.values() if hasattr(value, "element_size"))
-        return [int(words.numpy()[1]), moved, math.prod(grid)]
+        return [int(words.numpy()[1]), moved, noted.numel()]
 
-    def launch(self, grid, given, own, matrices):
+    def blocks(self, team, given, grid):
+        """How many blocks run a program of this launch of the kernel as it is together: one, or more if these multiply by the same
+        instructions, which give the same bits."""
+        wanted = blocks_for(math.prod(grid), machine_of(team)) if team.size > 1 else 1
+        if wanted == 1 or "num_ctas" in [*given, *self.kernel.arg_names]:  # which is what the author says
+            return 1
+        whole = self.kernel.run(grid=grid, warmup=True, **given)
+        if whole not in self.divided:
+            self.divided[whole] = wanted if self._divides(whole, given, grid, wanted) else 1
+        return self.divided[whole]
+
+    def _divides(self, whole, given, grid, blocks):
+        of_whole = product_instructions(whole)
+        if not of_whole or whole.info["folds"]:
+            return False
+        try:
+            return of_whole == product_instructions(self.kernel.run(grid=grid, warmup=True, num_ctas=blocks, **given))
+        except CompileError:
+            return False
+
+    def launch(self, team, grid, given, keywords, own, matrices, order):
         """With the derived kernel's own arguments, or None: as the kernel is."""
         if own is None:
-            return self.kernel.run(grid=grid, **given)
-        made = self.sliced if "arriving_slice" in own else self.derived
-        return made.run(grid=grid, **own, **(given | dict(zip(self.over, matrices))))
+            blocks = self.blocks(team, given, grid)
+            return self.kernel.run(grid=grid, **given, **keywords, **({"num_ctas": blocks} if blocks > 1 else {}))
+        made = self.made["leaving" if not self.is_consumer else "sliced" if "arriving_slice" in own else "arriving", bool(order)]
+        return made.run(grid=grid, **order, **own, **keywords, **(given | dict(zip(self.over, matrices))))
 
 
 class Overlap(KernelInterface):
@@ -179,6 +206,7 @@ class Overlap(KernelInterface):
         mine = [end.work(team, *call) for end, *call in ends]
         work = map(max, zip(*(of_end for of_rank in team.gather(mine) for of_end in of_rank)))
         call = Call(self.collective, self.consumer is not None, team.size, nbytes, matrix.itemsize, *work, self.producer is not None)
+        call = dataclasses.replace(call, blocks=min(end.blocks(team, *given) for end, *given in ends))
         possible = lambda bands, slices: Shares(matrix, team.size, bands, slices)
         sliced = self.producer is None and self.collective == "all_gather" and len(travelling) == 1
         plans = ranked(call, machine_of(team), self.bands, self.path, possible, self.slices if sliced else 1)
@@ -209,9 +237,9 @@ class Overlap(KernelInterface):
 
         def launch(exchange, replays):
             def queue(on):
-                counts = exchange.count(self.producer, *produce) if produce else None
                 keywords = {} if on is main and stream is None or taken else {"stream": on}
-                return exchange.call(on, *self._launches(produce, consume, keywords), counts)
+                counts, *launches = self._launches(team, exchange, produce, consume, keywords)
+                return exchange.call(on, *launches, counts)
 
             return queue(main) if taken else replays.run(main, calls, queue)
 
@@ -227,23 +255,26 @@ class Overlap(KernelInterface):
         """The plan of such a call on this rank, as text: what goes where, and the timeline that the model predicts [collective]."""
         produce, consume = self._call(args, kwargs, grid)
         exchange, _ = self._exchange(current_team(), produce, consume)
-        counts = exchange.count(self.producer, *produce) if produce else None
+        counts, _ = exchange.count(self.producer, *produce) if produce else (None, {})
         places = [f"behind `{self.producer.kernel.__name__}`"] if produce else []
         places += [f"ahead of `{self.consumer.kernel.__name__}`"] if consume else []
         over = "`, `".join((self.consumer or self.producer).over)
         return "\n".join([f"{self.collective} {' and '.join(places)}: {exchange.text(over, counts)}", exchange.plan.text()])
 
-    def _launches(self, produce, consume, keywords):
-        """Two functions, or None, that launch the ends with the derived kernels' own arguments and matrices, or with None as they are."""
+    def _launches(self, team, exchange, produce, consume, keywords):
+        """How many signals the producer adds to each word, and two functions, or None, that launch the ends with the derived kernels' own
+        arguments and matrices, or with None as they are."""
 
-        def launch(end, call):
+        def launch(end, call, order):
             if call is None:
                 return None
             given, grid = call
             end.refuse_shared(given)
-            return lambda own, matrices: end.launch(grid, given | keywords, own, matrices)
+            return lambda own, matrices: end.launch(team, grid, given, keywords, own, matrices, order)
 
-        return launch(self.producer, produce), launch(self.consumer, consume)
+        counts, leaving = exchange.count(self.producer, *produce) if produce else (None, {})
+        arriving = exchange.place(self.consumer, *consume) if consume else {}
+        return counts, launch(self.producer, produce, leaving), launch(self.consumer, consume, arriving)
 
 
 def can_time(team):
@@ -276,7 +307,10 @@ class Alone:
         return "nothing travels"
 
     def count(self, *_):
-        return None
+        return None, {}
+
+    def place(self, *_):
+        return {}
 
     def call(self, main, produce, consume, counts):
         results = [launch(None, None) for launch in (produce, consume) if launch]

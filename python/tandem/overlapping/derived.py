@@ -16,9 +16,9 @@ def named(name, nth):
     return f"{name}_{nth}" if nth else name
 
 
-def derived(kernel, over, function, *more):
+def derived(kernel, over, function, *more, ordered=False):
     """The kernel whose arguments `over`, pointers or descriptors, go through `dl.<function>`, each with its arguments as parameters of its
-    own in front."""
+    own in front. `ordered`: the first of them through `dl.ordered`, too."""
 
     def parameter(p):
         default = f"=default_{p.name}" if p.default is not p.empty else ""
@@ -26,8 +26,9 @@ def derived(kernel, over, function, *more):
 
     names_of = {name: [named(own, nth) for own in _OWN[function]] for nth, name in enumerate(over)}
     said = "arriving" if function == "sliced" else function
-    passed = [f"dl.{said}({', '.join([name, *names_of[name], *more])})" if name in over else name for name in kernel.arg_names]
-    own = [name for of_one in names_of.values() for name in of_one]
+    pointer = {name: f"dl.ordered({name}, program_order)" if ordered and name == over[0] else name for name in over}
+    passed = [f"dl.{said}({', '.join([pointer[name], *names_of[name], *more])})" if name in over else name for name in kernel.arg_names]
+    own = [*(["program_order"] if ordered else []), *(name for of_one in names_of.values() for name in of_one)]
     parameters = ", ".join([*own, *map(parameter, kernel.parameters)])
     text = f"def {kernel.__name__}({parameters}):\n    kernel({', '.join(passed)})\n"
     names = {"__name__": kernel.__module__, "kernel": kernel, "dl": dl, "constexpr": constexpr}

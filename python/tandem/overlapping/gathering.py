@@ -1,6 +1,9 @@
 """Rows that travel by copy engines to where they are read: all_gather and all_to_all ahead of a consumer, behind a producer or between
 both."""
 
+import numpy as np
+
+from ..gpu.session import is_capturing
 from .derived import named
 from .meeting import Meeting
 from .sums import load_peers
@@ -43,6 +46,20 @@ class Gathering(Telling):
         """A consumer's arguments: the words, what the word of a chunk has that is there, and the chunks."""
         of_each = [{"arriving_words": words, "arriving_epoch": 1, **of.arriving} for words, of in zip(self.words, self.divided)]
         return {named(name, nth): value for nth, own in enumerate(of_each) for name, value in own.items()}
+
+    def place(self, consumer, given, grid):
+        """Arguments that order a consumer's programs: those come first whose chunks are here first, this rank's own, then those of the
+        ranks behind it. A launch that a graph capture is the first to make is as it is."""
+        if self.team._session.is_gpu and is_capturing() and not self.launches.knows(consumer, given, grid):
+            return {}
+        shares, words = self.shares, self.launches.words
+        ranks, nth = np.divmod(np.arange(max(shares.chunks, 1)), shares.bands)
+        places = (ranks - self.team.rank) % self.team.size * shares.bands + nth
+        own = {}
+        for number, of in enumerate(self.divided):
+            values = {"leaving_words": words, "leaving_chunk": of.elements, "leaving_chunks": of.chunks}
+            own |= {named(name, number): value for name, value in values.items()}
+        return self.launches.of(consumer, own, given, grid, places, last=True)[1]
 
     def call(self, main, produce, consume, counts):
         """Queues a call. Afterwards all rows are there, those too that no program waits for, and this rank may write its own again."""
@@ -101,6 +118,9 @@ class Loading:
     def text(self, over, counts):
         """What is loaded from where."""
         return f"one kernel ahead of it loads the peers' rows of `{over}`, {self.meetings[0].shares.share} of each"
+
+    def place(self, *_):
+        return {}  # all rows are there
 
     def call(self, main, produce, consume, counts):
         """Queues a call, after which all is as after one of Gathering."""

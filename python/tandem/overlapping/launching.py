@@ -1,9 +1,12 @@
 """The stream of a call, and its replay from a CUDA graph."""
 
+import re
+
 import numpy as np
 
 from .. import _tandem
 from ..gpu.arguments import is_descriptor
+from ..gpu.compiled import CompiledKernel
 from ..gpu.rank_launch import kind_of, stream_of
 from ..gpu.session import is_capturing
 from ..host.arrays import Tensor
@@ -61,6 +64,13 @@ def _told(value):
     if hasattr(value, "data_ptr") and hasattr(value, "shape"):
         return value.data_ptr(), tuple(value.shape), value.dtype, tuple(value.stride())
     return id(value) if hasattr(value, "shape") else number_told(value)  # of an array of the host no graph is made
+
+
+def product_instructions(compiled):
+    """The kinds of instructions by which a kernel for a GPU multiplies, whatever their columns are; none of a simulated one."""
+    if not isinstance(compiled, CompiledKernel):
+        return set()
+    return {re.sub(r"(m\d+)n\d+", r"\1", word) for word in re.findall(r"\b(?:wg)?mma\.\S+", compiled.asm["ptx"])}
 
 
 def waits_for_host(team, values):

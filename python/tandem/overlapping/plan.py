@@ -9,6 +9,7 @@ STREAM_US = 1  # from the end of one stream's work to the begin of another's tha
 # Of a call with copies that a graph replays, beside what it moves and multiplies: what calls on two H100s took longer than that, 26 to 54.
 CALL_US = 30
 SLICED = 1.01  # how much quicker a plan with slices must be: its loop asks in each step whether it must wait
+DIVIDED = 0.93  # of its time takes a product of few programs, each by two blocks, on an H200: 64 to 70 us in place of 70 to 73
 MOST_PROGRAMS = 4096  # of a launch that are placed one by one; more are taken as so many larger ones
 
 
@@ -26,6 +27,7 @@ class Call:
     moved: int
     programs: int
     produced: bool = False
+    blocks: int = 1  # that run a program together where nothing travels while the kernel runs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Plan:
     path: str
     spans: tuple
     slices: int = 1
+    blocks: int = 1
 
     @property
     def microseconds(self):
@@ -46,7 +49,8 @@ class Plan:
         if not self.spans:
             return ""
         lines = [f"{begin:9.1f} {end:9.1f}  {what}" for what, begin, end in self.spans]
-        return "\n".join(["predicted, in microseconds:", *lines, f"{self.microseconds:9.1f} in all"])
+        together = [f"{self.blocks} blocks run each program"] if self.blocks > 1 else []
+        return "\n".join([*together, "predicted, in microseconds:", *lines, f"{self.microseconds:9.1f} in all"])
 
 
 def machine_of(team):
@@ -57,6 +61,12 @@ def machine_of(team):
 
 def rate(call, machine):
     return machine.gemm_fp8_tflops if call.itemsize == 1 else machine.gemm_bf16_tflops if call.itemsize == 2 else machine.gemm_fp32_tflops
+
+
+def blocks_for(programs, machine):
+    """How many blocks run each program of a launch that leaves multiprocessors idle: two, or one. Clusters of four do not all find room at
+    once where there are many of them."""
+    return 2 if programs * 2 <= machine.multiprocessors else 1
 
 
 def programs(call, machine, begin=0.0, ready=lambda share: [0.0]):
@@ -78,6 +88,12 @@ def programs(call, machine, begin=0.0, ready=lambda share: [0.0]):
         ends.append(now + between)
         heapq.heappush(free, ends[-1])
     return ends
+
+
+def alone(call, machine, begin):
+    """When the kernel ends that nothing travels beside."""
+    time = max(programs(call, machine, begin)) - begin
+    return begin + time * (DIVIDED if call.blocks > 1 else 1)
 
 
 def _copies(call, machine, bands, begin, written, slices=1, rate=1.0):
@@ -115,8 +131,8 @@ def loads_ahead(call, machine):
     """One kernel loads the peers' rows, and the kernel is behind it."""
     there = machine.launch_us + _meeting(machine) + call.bytes / call.ranks * (call.ranks - 1) / _load(machine)
     begin = there + machine.launch_us
-    end = max(programs(call, machine, begin))
-    return Plan(1, "loads", (("peers' rows are loaded", machine.launch_us, there), ("the kernel", begin, end)))
+    end = alone(call, machine, begin)
+    return Plan(1, "loads", (("peers' rows are loaded", machine.launch_us, there), ("the kernel", begin, end)), blocks=call.blocks)
 
 
 def sum_time(call, machine):
@@ -161,14 +177,14 @@ def _meeting(machine):
 def loads(call, machine):
     """One kernel behind the other loads the peers' parts of its rows and adds them, or it is AllReduce, in one flight without meetings."""
     begin = machine.launch_us
-    last = max(programs(call, machine, begin))
+    last = alone(call, machine, begin)
     share = call.bytes / call.ranks * (call.ranks - 1)
     end = last + machine.launch_us + share / _load(machine)
     if call.collective == "all_reduce":
         end += machine.signal_round_trip_us + share / _store(machine)
     else:
         end += _meeting(machine)
-    return Plan(1, "loads", (("the kernel", begin, last), ("peers' parts are loaded and added", last, end)))
+    return Plan(1, "loads", (("the kernel", begin, last), ("peers' parts are loaded and added", last, end)), blocks=call.blocks)
 
 
 def ranked(call, machine, bands=None, path=None, possible=None, slices=1):

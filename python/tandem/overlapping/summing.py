@@ -91,7 +91,10 @@ class Adding(Meeting):
         return f"one kernel behind it adds the ranks' parts of a rank's {self.shares.share} rows of `{over}`"
 
     def count(self, *_):
-        return None  # nothing leaves while the kernel runs
+        return None, {}  # nothing leaves while the kernel runs
+
+    def place(self, *_):
+        return {}
 
     def call(self, main, produce, consume, counts):
         """Queues a call, after which all is as after one of Summing."""

@@ -1,6 +1,8 @@
 """Signals between ranks around the copies of a matrix."""
 
-from .launching import numbers_of, refuse_capture
+import numpy as np
+
+from .order import Launches
 
 
 class Telling:
@@ -13,9 +15,8 @@ class Telling:
     def __init__(self, team, matrix, shares, first=0):
         self.team, self.matrix, self.shares, self.first = team, matrix, shares, first
         self.told = team.zeros(shares.words, "int64", name="told")
-        self.counted = team.zeros(shares.words + 1, "int64", name="counted")  # and the products' operations
         self.begun = team.zeros(team.size, "int64", name="begun")
-        self.counts = {}  # for each launch: the signals of each chunk
+        self.launches = Launches(team, shares.words)
 
     def handshake(self, peers):
         """Tells the peers that this rank has begun the call, and waits for them."""
@@ -31,15 +32,17 @@ class Telling:
         return {"leaving_words": words[self.first :], "leaving_chunk": self.shares.elements, "leaving_chunks": chunks}
 
     def count(self, producer, given, grid):
-        """How many signals a producer's launch adds to each word. Numbers alone decide that, so that the same launch is counted once."""
-        key = grid, numbers_of(given)
-        if key not in self.counts:
-            refuse_capture(self.team, producer.kernel)
-            before = self.counted.numpy().tolist()
-            producer.counting.run(grid=grid, **self.leaving(self.counted), **given)
-            self.team.stream.signal_wait(self.counted, 0, "ge")
-            self.counts[key] = [now - then for now, then in zip(self.counted.numpy().tolist(), before)][:-1]
-        return self.counts[key]
+        """How many signals a launch of the producer adds to each word, and what orders its programs: those come first whose chunks leave
+        first."""
+        places = np.full(max(self.shares.chunks - self.first, 1), len(self.sends))
+        for nth, (_, chunk, rows, _) in reversed(list(enumerate(self.sends))):
+            if rows:
+                places[chunk - self.first] = nth
+        return self.launches.of(producer, self.leaving(self.launches.words), given, grid, places, last=False)
+
+    def place(self, *_):
+        """Arguments that order a consumer's programs."""
+        return {}
 
     def text(self, over, counts):
         """What goes where, a line for each chunk."""

@@ -163,6 +163,64 @@ func.func @exchanged(%x: !tile.ptr<i32>, %words: !tile.ptr<i64>, %n: i64, %v: i3
 
 // -----
 
+// A table gives the programs their numbers, and these are turned.
+// CHECK-LABEL: func.func @ordered
+// CHECK-SAME:    %[[TABLE:arg2]]: !tile.ptr<i32>
+// CHECK:         %[[ENTRY:.*]] = tile.addptr %[[TABLE]], %{{.*}} : !tile.ptr<i32>, i32
+// CHECK:         %[[LOADED:.*]] = tile.load %[[ENTRY]]
+// CHECK:         %[[PLACE:.*]] = arith.maxsi %[[LOADED]], %{{.*}}
+// CHECK:         arith.remsi %[[PLACE]], %{{.*}}
+// CHECK-NOT:     dist.ordered
+// CHECK:         tile.store
+func.func @ordered(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %order: !tile.ptr<i32>, %n: i64, %v: f32) {
+  %o = dist.ordered %x by %order : !tile.ptr<f32>, !tile.ptr<i32>
+  %a = dist.leaving %o by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>
+  %id = tile.program_id 0
+  %p = tile.addptr %a, %id : !tile.ptr<f32>, i32
+  tile.store %p, %v : !tile.ptr<f32>, f32
+  return
+}
+
+// -----
+
+// Programs that may wait for each other keep their numbers, whatever the table says.
+// CHECK-LABEL: func.func @ordered_but_waiting
+// CHECK-NOT:     tile.load
+// CHECK:         %[[ID:.*]] = tile.program_id 0
+// CHECK:         tile.addptr %{{.*}}, %[[ID]]
+// CHECK-NOT:     dist.ordered
+func.func @ordered_but_waiting(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %order: !tile.ptr<i32>, %n: i64, %v: f32, %lock: !tile.ptr<i32>, %out: !tile.ptr<i32>) {
+  %o = dist.ordered %x by %order : !tile.ptr<f32>, !tile.ptr<i32>
+  %a = dist.leaving %o by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>
+  %one = arith.constant 1 : i32
+  %id = tile.program_id 0
+  %old = tile.atomic_rmw add relaxed gpu %lock, %one : !tile.ptr<i32>, i32 -> i32
+  tile.store %out, %old : !tile.ptr<i32>, i32
+  %p = tile.addptr %a, %id : !tile.ptr<f32>, i32
+  tile.store %p, %v : !tile.ptr<f32>, f32
+  return
+}
+
+// -----
+
+// A kernel that counts writes there which chunks a program touches, by its place in the launch.
+// CHECK-LABEL: func.func @noted
+// CHECK-SAME:    %[[TABLE:arg2]]: !tile.ptr<i32>
+// CHECK:         dist.notify add
+// CHECK:         %[[TO:.*]] = tile.addptr %[[TABLE]], %{{.*}} : !tile.ptr<i32>, i32
+// CHECK:         tile.store %[[TO]], %{{.*}} : !tile.ptr<i32>, i32
+// CHECK-NOT:     tile.store
+func.func @noted(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %order: !tile.ptr<i32>, %n: i64, %v: f32) {
+  %o = dist.ordered %x by %order : !tile.ptr<f32>, !tile.ptr<i32>
+  %a = dist.leaving %o by %words[%n x %n] counted : !tile.ptr<f32>, !tile.ptr<i64>
+  %id = tile.program_id 0
+  %p = tile.addptr %a, %id : !tile.ptr<f32>, i32
+  tile.store %p, %v : !tile.ptr<f32>, f32
+  return
+}
+
+// -----
+
 func.func @scattered(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %rows: tensor<16x!tile.ptr<i32>>, %v: tensor<16xf32>) {
   // expected-note @+1 {{it is this memory}}
   %a = dist.leaving %x by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>

@@ -54,7 +54,8 @@ class FencePoints {
   std::vector<FencePoint> points_;
 };
 
-// What relaxed reads have found, of all releases and of those of the program's own threads; a fence makes it known.
+// The knowledge that relaxed reads have found, of all releases and of those of the program's own threads. A fence makes it
+// known to the program.
 struct Pending {
   Clock all, own;
   void join(const Pending& other) {

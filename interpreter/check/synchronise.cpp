@@ -272,7 +272,7 @@ bool Checker::acquirePolled(const MemoryAccess& a) {
   if (ended.value_or(false)) acquireAwaited(a, false, [&](uint64_t value) { return ends(value).value_or(false); });
   if (ended.value_or(true)) return ended.has_value();
   if (!poll->hasSeveral) return true;
-  // What this look has found may be why another one ends the loop later.
+  // The value that this look has found may be why another look ends the loop later.
   SyncPlace* place = sync_.find(a.address);
   return place && acquireDecided(a, *place);
 }

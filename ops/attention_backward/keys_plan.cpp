@@ -7,15 +7,17 @@
 namespace tandem::ops {
 namespace {
 
-// Of a kernel on an H200, microseconds of a multiprocessor: for 128 queries of 128 keys, for each element of their heads, for
-// both ends of a program, and for those of its loops along a head. Fitted to 36 drawn shapes (docs/performance/attention.md).
+// The time of a kernel on an H200, in microseconds of a multiprocessor: for 128 queries of 128 keys, for each element of their
+// heads beside, for both ends of a program, and for both ends of its loops along a head. It was fitted to 36 drawn shapes
+// (docs/performance/attention.md).
 struct Pace {
   double pairs, element, ends, head;
 };
 constexpr Pace kAdding = {0.54, 0.0058, 3.7, 3.5}, kInOrder = {0.35, 0.0054, 1.2, 2.1},
                kOfQueries = {0.10, 0.0063, 3, 0};
 constexpr double kPairs = 128 * 128;
-// Of another kernel: microseconds, and fp32 numbers that go to memory or come from there in each.
+// Another kernel takes a launch, in microseconds, and moves so many fp32 numbers to or from memory in each microsecond: the one
+// that joins parts kNumbers, the one that clears and narrows sums kSumsNumbers.
 constexpr double kLaunch = 1.5, kNumbers = 1.7e6, kSumsNumbers = 1e6;
 
 // The programs of a kernel, and the rows that they go along.

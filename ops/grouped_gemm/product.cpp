@@ -101,10 +101,10 @@ GroupedProduct::GroupedProduct(const Table& table, Team& team, Memory* memory, i
     demand("block_n", config.blockN, config.blockN == kScaled, "`quantised` needs 128, which share a scale");
   if (!memory) return;
   int64_t sums = 0, programs = 0;
-  for (int64_t m = maxM; m; m /= 2) {  // of the kinds of tiles that calls have
+  for (int64_t m = maxM; m; m /= 2) {  // tiles that calls have; those for which there is no room stay whole
     GroupedConfig c = tiles(m);
     if (!leastSteps(c, 1)) continue;
-    sums = std::max(sums, int64_t(c.programs) * c.blockM * c.blockN * (way.gated ? 2 : 1));
+    sums = std::max(sums, sumsOf(c));
     programs = std::max<int64_t>(programs, c.programs);
   }
   if (!programs) return;
@@ -119,6 +119,10 @@ int64_t GroupedProduct::leastSteps(const GroupedConfig& config, int64_t m) const
   int64_t slots = m * topK_, least = team_.target() == "sim" ? kSimulatedPieceSteps : kPieceSteps;
   int64_t tiles = (slots / config.blockM + std::min(experts_, slots)) * cdiv(n_, config.blockN);
   return 2 * tiles <= config.programs && cdiv(k_, config.blockK) >= 3 * least ? least : 0;
+}
+
+int64_t GroupedProduct::sumsOf(const GroupedConfig& config) const {
+  return int64_t(config.programs) * config.blockM * config.blockN * (way_.gated ? 2 : 1);
 }
 
 GroupedConfig GroupedProduct::tiles(int64_t m) const {
@@ -158,6 +162,7 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                             int stream, const More& more, const Awaited* awaited, const GroupedColumns& columns,
                             const Counted* counted) const {
   GroupedConfig config = tiles(m);
+  bool hasRoom = left_.address && sumsOf(config) <= sums_.shape[0] && config.programs <= left_.shape[0];
   int64_t slots = m * topK_, rows = way_.gather ? m : slots, bytes = byteSize(dtype_);
   int64_t columnsOfW = n_ * (way_.gated ? 2 : 1);
   bool blocksOfB = copiesBlocks({Tensor{w.address, {experts_ * columnsOfW, k_}, dtype_}}, dtype_, true, team_.target());
@@ -221,7 +226,7 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                 {"SCALED", isFp8(dtype_)},
                 {"QUANTISE", way_.quantise},
                 {"CLEARS", !way_.own},
-                {"CUT", left_.address && !awaited && !counted ? leastSteps(config, m) : 0}});
+                {"CUT", hasRoom && !awaited && !counted ? leastSteps(config, m) : 0}});
 }
 
 }  // namespace tandem::ops

@@ -59,6 +59,7 @@ class GroupedProduct {
  private:
   GroupedConfig tiles(int64_t m) const;
   int64_t leastSteps(const GroupedConfig& config, int64_t m) const;
+  int64_t sumsOf(const GroupedConfig& config) const;  // fp32 numbers of all programs' pieces
 
   Team& team_;
   int64_t n_, k_, experts_, topK_;

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from plain_producers import product as product_of
 
 import tandem
 import tandem.language as tl
@@ -10,12 +11,7 @@ import tandem.language as tl
 @tandem.jit
 def product(a_ptr, b_ptr, c_ptr, M, N, K, B: tl.constexpr = 16):
     rows, columns = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B)
-    acc = tl.zeros((B, B), tl.float32)
-    for k in range(0, K, B):
-        inner = k + tl.arange(0, B)
-        a = tl.load(a_ptr + rows[:, None] * K + inner[None, :], mask=(rows[:, None] < M) & (inner[None, :] < K), other=0)
-        b = tl.load(b_ptr + inner[:, None] * N + columns[None, :], mask=(inner[:, None] < K) & (columns[None, :] < N), other=0)
-        acc = tl.dot(a, b, acc)
+    acc = product_of(a_ptr, b_ptr, rows, columns, M, N, K, B)
     tl.store(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=(rows[:, None] < M) & (columns[None, :] < N))
 
 

@@ -6,6 +6,7 @@ import pathlib
 import numpy as np
 import plain_kernels
 import pytest
+from plain_producers import product as product_of
 from plain_products import clamped, described, grouped
 
 import tandem
@@ -369,12 +370,7 @@ def test_waits_of_attention_are_needed(name, words, monkeypatch):
 def rows_quickest(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
     """Rows along the axis of which neighbours begin one after the other."""
     rows, columns = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B)
-    acc = tl.zeros((B, B), tl.float32)
-    for k in range(0, K, B):
-        inner = k + tl.arange(0, B)
-        a = tl.load(a_ptr + rows[:, None] * K + inner[None, :], mask=(rows[:, None] < M) & (inner[None, :] < K), other=0)
-        b = tl.load(b_ptr + inner[:, None] * N + columns[None, :], mask=(inner[:, None] < K) & (columns[None, :] < N), other=0)
-        acc = tl.dot(a, b, acc)
+    acc = product_of(a_ptr, b_ptr, rows, columns, M, N, K, B)
     tl.store(c_ptr + rows[:, None] * N + columns[None, :], acc, mask=(rows[:, None] < M) & (columns[None, :] < N))
 
 

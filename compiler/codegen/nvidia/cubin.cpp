@@ -135,7 +135,7 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
   };
   if (blocks && blocks < kMostBlocks) {
     std::optional<Cubin> oneMore = attempt(blocks + 1);
-    // What spills for one block more spills for more of ptxas' own choice, too.
+    // A kernel that spills when one block more is asked for spills, too, where ptxas itself chooses more blocks.
     if (!isBetter(oneMore, *first)) return out;
     take(*oneMore);
   }

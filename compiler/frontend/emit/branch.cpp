@@ -23,7 +23,7 @@ Flow Emitter::emitIf(const Stmt& s, const Rest* rest) {
 }
 
 Emitter::Branch Emitter::emitBranch(const char* name, mlir::Block* block, const Locals& before, const ast::Body& body,
-                                    const Rest* rest, bool thenEnds) {
+                                    const Rest* rest) {
   Branch branch;
   branch.name = name;
   branch.block = block;
@@ -32,7 +32,7 @@ Emitter::Branch Emitter::emitBranch(const char* name, mlir::Block* block, const 
   frame_->locals = cloneLocals(before, branch.clones);
   frame_->returned = None{};
   Flow flow = emitBody(body, 0, rest);
-  if (thenEnds && flow == Flow::Falls) branch.fellOff = emitRest(rest) == Flow::Falls;
+  if (rest && flow == Flow::Falls) branch.fellOff = emitRest(rest) == Flow::Falls;
   branch.locals = std::move(frame_->locals);
   branch.returned = std::move(frame_->returned);
   return branch;
@@ -42,8 +42,8 @@ Emitter::Branch Emitter::emitBranch(const char* name, mlir::Block* block, const 
 void Emitter::emitDynamicIf(const Stmt& s, mlir::Value condition, const Rest* rest) {
   Locals before = std::move(frame_->locals);
   auto empty = mlir::scf::IfOp::create(cx.builder, cx.loc(), mlir::TypeRange{}, condition, true, true);
-  Branch thenBranch = emitBranch("`if`", empty.thenBlock(), before, s.body, rest, rest != nullptr);
-  Branch elseBranch = emitBranch("`else`", empty.elseBlock(), before, s.orElse, rest, rest != nullptr);
+  Branch thenBranch = emitBranch("`if`", empty.thenBlock(), before, s.body, rest);
+  Branch elseBranch = emitBranch("`else`", empty.elseBlock(), before, s.orElse, rest);
   frame_->locals = before;
   Merged merged;
   mergeObjects(before, thenBranch, elseBranch, merged);

@@ -179,8 +179,8 @@ class Emitter {
   };
   void emitDynamicIf(const ast::Stmt& s, mlir::Value condition, const Rest* rest = nullptr);
   Flow emitReturningIf(const ast::Stmt& s, mlir::Value condition, const Rest* rest);
-  Branch emitBranch(const char* name, mlir::Block* block, const Locals& before, const ast::Body& body, const Rest* rest,
-                    bool thenEnds);
+  Branch emitBranch(const char* name, mlir::Block* block, const Locals& before, const ast::Body& body,
+                    const Rest* rest);
   struct Merged {
     std::vector<mlir::Value> thenValues, elseValues;
     // changed in place; with the pattern of the result

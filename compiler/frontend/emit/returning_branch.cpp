@@ -21,8 +21,8 @@ Flow Emitter::emitReturningIf(const ast::Stmt& s, mlir::Value condition, const R
   }
   Locals before = std::move(frame_->locals);
   auto empty = mlir::scf::IfOp::create(cx.builder, cx.loc(), mlir::TypeRange{}, condition, true, true);
-  Branch branches[] = {emitBranch("`if`", empty.thenBlock(), before, s.body, rest, true),
-                       emitBranch("`else`", empty.elseBlock(), before, s.orElse, rest, true)};
+  Branch branches[] = {emitBranch("`if`", empty.thenBlock(), before, s.body, rest),
+                       emitBranch("`else`", empty.elseBlock(), before, s.orElse, rest)};
   for (int i = 0; i < 2; ++i) {
     Branch &branch = branches[i], &other = branches[1 - i];
     if (!branch.fellOff || other.returned.isNone()) continue;

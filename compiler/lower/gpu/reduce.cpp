@@ -73,7 +73,8 @@ bool addsProducts(Region& region, ArrayRef<Regs> rows) {
          });
 }
 
-// As combineAll, of products: a tree would multiply half of them by themselves. A few sums go on at once.
+// Does what combineAll does for rows that are products. A tree would need a multiplication of its own for half of them; here
+// a few sums go on at once, and each product behind their first ones is part of an addition.
 Regs addProducts(KernelContext& cx, Region& region, ArrayRef<Regs> rows, size_t sumsAtOnce) {
   Rows sums(rows.take_front(sumsAtOnce));
   for (auto [i, row] : llvm::enumerate(rows.drop_front(sums.size())))

@@ -129,7 +129,7 @@ LogicalResult orderPrograms(func::FuncOp kernel, bool anyOrder, const remark::So
   Value entry = tile::AddPtrOp::create(builder, where, order, placeInLaunch(builder, where));
   Value place = tile::LoadOp::create(builder, where, builder.getI32Type(), entry, Value(), Value(), tile::Cache::None,
                                      tile::Evict::Normal, false);
-  // Which is known of the numbers that it takes the place of.
+  // The numbers that it replaces are known not to be negative.
   place = arith::MaxSIOp::create(builder, where, place, arith::ConstantIntOp::create(builder, where, 0, 32));
   for (tile::ProgramIdOp id : ids) id.getResult().replaceAllUsesWith(numberAlong(builder, where, place, id.getAxis()));
   for (tile::ProgramIdOp id : ids) id.erase();

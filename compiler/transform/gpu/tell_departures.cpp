@@ -30,7 +30,7 @@ constexpr ProgramOrder kWriting{kRemarks, 1,
     kReading{kRemarks, 0, "begin at this rank's share"};
 
 bool isLoad(Operation* op) { return isa<tile::LoadOp, tile::BlockLoadOp>(op); }
-// What is read must stay until it is read: a load is told of like a store.
+// A load is told of like a store, for the memory that it reads must stay as it is until then.
 bool isAccess(Operation* op) { return isLoad(op) || isa<tile::StoreOp, tile::BlockStoreOp, tile::AtomicRmwOp>(op); }
 
 bool isFixed(const std::optional<ScalarExpr>& sum) {
@@ -110,7 +110,7 @@ class Departure {
       if (!makeFixed(access) || !runsFixed(op)) continue;
       Operation* place = placeOf(op, access, op_);
       OpBuilder builder(place);
-      // Where places wrap around, those before they do.
+      // An access that wraps around has two ranges; the order goes by the one before it does.
       ElementRange range = Footprint(place, op->getLoc()).of(access).front();
       told_.decided.insert(range.first);
       noteChunks(builder, op->getLoc(), range);
@@ -118,8 +118,8 @@ class Departure {
     return success();
   }
 
-  // Where the memory is `ordered`, the order becomes the chunks that each program touches last: in its place in the launch the first of
-  // them, and above 16 bits the one behind them.
+  // Writes into the table of an `ordered` memory which chunks this program touches in its last access: the first one in the lower 16 bits,
+  // and the one behind the last above them.
   void noteChunks(OpBuilder& builder, Location where, const ElementRange& range) {
     auto ordered = op_.getValue().getDefiningOp<dist::OrderedOp>();
     bool inLoop = false;  // which goes through chunks
@@ -182,7 +182,7 @@ bool isAheadOfProducts(Operation* op, func::FuncOp kernel) {
               .wasInterrupted();
 }
 
-// What stands for a place becomes that of the program in the launch, whatever its number is.
+// Puts the program's place in the launch where `places` stand for it; the numbers of turned programs are others.
 void placePrograms(func::FuncOp kernel, ArrayRef<Operation*> places) {
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
   Value place = placeInLaunch(builder, kernel.getLoc());

@@ -43,7 +43,7 @@ std::optional<std::pair<Value, Value>> choicesOf(Value value) {
   return std::pair(branch.thenYield().getOperand(index), branch.elseYield().getOperand(index));
 }
 
-// What the ops behind a tile begin with: scalars, which are all known at the access, and one pointer.
+// The values with which the ops behind a tile begin: scalars, which are all known at the access, and one pointer.
 struct Leaves {
   Operation* access;
   llvm::SetVector<Value> scalars = {};

@@ -80,7 +80,7 @@ std::optional<Reason> whyNotMma(tile::DotOp dot, const target::TargetInfo& targe
   if (std::optional<Reason> types = whyNotTypes(dot)) return types;
   if (isa<Float8E4M3FNType, Float8E5M2Type>(lhs.getElementType()) && !target.hasFp8Mma())
     return Reason{target.name() + " does not multiply floats of 8 bits", "operands of 16 bits"};
-  // What the result lacks of an instruction's rows is filled up.
+  // A result of fewer rows than an instruction's is filled up with zeros.
   int64_t rows = acc.getDimSize(acc.getRank() - 2), columns = acc.getShape().back();
   int64_t depth = lhs.getShape().back(), least = kMmaSync.depth(lhs.getElementTypeBitWidth());
   if (columns < kMmaSync.leastColumns || depth < least)

@@ -15,8 +15,8 @@ from decode_reference import Case, error
 
 import tandem
 
-FILES = ["device/calls.py", "device/packets.py", "flash_decode/flash_decode.py"]
-CALLS, PACKETS, DECODE = FILES
+FILES = ["device/calls.py", "device/packets.py", "flash_decode/parts.py", "flash_decode/flash_decode.py"]
+CALLS, PACKETS, PARTS_FILE, DECODE = FILES
 PROGRAMS, ROWS = 3, 16
 
 ARRIVES = "            elif tl.sum(tl.where((nth_count == which) & (counted == expected), 1, 0)) > 0:\n"
@@ -61,11 +61,11 @@ PLANTED = {
     "relaxed arrival": ((DECODE, TELLS, TELLS.replace("acq_rel", "relaxed")), "race", "counts_ptr"),
     "narrow arrival": ((DECODE, TELLS, TELLS.replace("gpu", "cta")), "race|scope", "counts"),
     "one place for both parts": ((DECODE, BOTH, "part = pid * 2"), "race|uninitialised", "stats_ptr"),
-    "parts of the next program": ((DECODE, BEGINS, BEGINS + "    first_pid += 1\n"), "race|uninitialised|out-of-bounds", "stats_ptr"),
-    "wrong slot": ((DECODE, MINE, "0 * rank_stride"), "race|deadlock|livelock", ""),
-    "narrow packets": ((DECODE, SENT, SENT.replace("sys", "gpu")), "scope|race", "st_vector(dl.symm_at"),
-    "weak packets": ((DECODE, SENT, SENT.replace("relaxed", "weak")), "race", "st_vector(dl.symm_at"),
-    "result not awaited": ((DECODE, SCRATCH, SCRATCH.replace("        __syncthreads()\n", "")), "race", "result_ptr"),
+    "parts of the next program": ((PARTS_FILE, BEGINS, BEGINS + "    first_pid += 1\n"), "race|uninitialised|out-of-bounds", "stats_ptr"),
+    "wrong slot": ((PARTS_FILE, MINE, "0 * rank_stride"), "race|deadlock|livelock", ""),
+    "narrow packets": ((PARTS_FILE, SENT, SENT.replace("sys", "gpu")), "scope|race", "st_vector(dl.symm_at"),
+    "weak packets": ((PARTS_FILE, SENT, SENT.replace("relaxed", "weak")), "race", "st_vector(dl.symm_at"),
+    "result not awaited": ((PARTS_FILE, SCRATCH, SCRATCH.replace("        __syncthreads()\n", "")), "race", "result_ptr"),
     "one set of slots": ((DECODE, SETS, "0 * rank_stride * RANKS"), "race|deadlock|livelock|wrong", ""),
     "stale epoch": ((DECODE, EPOCH, EPOCH.replace(" + 1", "")), "race|wrong", ""),
     "call not ended": ((DECODE, "        end_call(epochs_ptr, epoch)\n", ""), "race|wrong", ""),

@@ -17,7 +17,7 @@ def bounds_of(value):
         return _bounds(value.address, value.shape, value.strides, value.itemsize)
     if not is_cuda_array(value):
         return 0, 0
-    if _is_pointer(value):
+    if _is_unsized(value):
         return value.data_ptr(), value.data_ptr() + 1
     if hasattr(value, "data_ptr"):
         size = value.element_size()
@@ -27,7 +27,7 @@ def bounds_of(value):
     return _bounds(interface["data"][0], interface["shape"], interface.get("strides") or row_major(interface["shape"], size), size)
 
 
-def _is_pointer(value):
+def _is_unsized(value):
     """An array that does not say how large it is."""
     return hasattr(value, "data_ptr") and not hasattr(value, "element_size")
 
@@ -47,7 +47,7 @@ class Kept:
         ranges = set()
         for array in (array for value in values for array in arrays_in(value)):
             if isinstance(array, Tensor) or is_cuda_array(array):
-                if _is_pointer(array):
+                if _is_unsized(array):
                     raise TypeError("plans are tried out with copies of the arguments; a pointer does not say how much lies there")
                 ranges.add(bounds_of(array))
             elif (found := host_array(array)) is not None and found.writable and found.begin < found.end:

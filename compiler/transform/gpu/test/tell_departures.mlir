@@ -137,7 +137,7 @@ func.func @products(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %k: i32
 
 // -----
 
-// What is read there is told of, too, and what is added.
+// A load from there is told of, too, and so is an addition.
 // CHECK-LABEL: func.func @read_again
 // CHECK:         tile.load
 // CHECK:         tile.atomic_rmw

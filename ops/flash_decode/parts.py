@@ -1,0 +1,225 @@
+"""How an item's result is put together of the parts that programs have left, and over ranks of the results of all (flash_decode.py)."""
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+from ops.device.packets import data_of, make_packet, receive, store_elements
+from tandem.simt import __syncthreads, ld, ld_vector, num_warps, st_vector, tid
+
+LOG2E = tl.constexpr(1.4426950408889634)
+
+
+@tandem.jit
+def within(rows, d, DIM: tl.constexpr):
+    """The mask of the first DIM elements of these rows."""
+    if DIM < d.shape[0]:
+        return rows[:, None] & (d < DIM)[None, :]
+    return rows[:, None]
+
+
+@tandem.jit
+def send_result(result_ptr, slots_ptr, first_row, rows, at_seq, kv_head, epoch, rank_stride, ROWS, Q_LEN, HEADS, GROUP, D, RANKS):
+    """Sends the rows that stand at `result`, [ROWS, D + 2], to all ranks, this one too."""
+    PACKETS: tl.constexpr = D // 2 + 1
+    mine_ptr = slots_ptr + dl.rank().to(tl.int64) * rank_stride
+    for i in range(tid(0), rows * PACKETS, num_warps() * 32):
+        row = first_row + i // PACKETS
+        at_row = at_seq + row // GROUP * HEADS + kv_head * GROUP + row % GROUP
+        packet = make_packet(ld_vector(result_ptr + 2 * i, 2, "gpu", "weak"), epoch)
+        slot = mine_ptr + 2 * (at_row * PACKETS + i % PACKETS)
+        for step in tl.static_range(RANKS):
+            st_vector(dl.symm_at(slot, (dl.rank() + step) % RANKS), packet, "sys", "relaxed")
+
+
+@tandem.jit
+def combine_ranks(
+    sinks_ptr,
+    out_ptr,
+    slots_ptr,
+    m,
+    epoch,
+    rank_stride,
+    Q_LEN: tl.constexpr,
+    HEADS: tl.constexpr,
+    D: tl.constexpr,
+    PROGRAMS: tl.constexpr,
+    SINKS: tl.constexpr,
+    RANKS: tl.constexpr,
+    POLLS: tl.constexpr,
+):
+    """out, from the packets of all ranks: two elements a thread at once."""
+    PACKETS: tl.constexpr = D // 2 + 1
+    threads = num_warps() * 32
+    for i in range(tl.program_id(0) * threads + tid(0), m * (Q_LEN * HEADS * D // 2), PROGRAMS * threads):
+        row = i // (D // 2)
+        at_row = slots_ptr + 2 * (row.to(tl.int64) * PACKETS)
+        weights = receive(at_row + D, dl.rank(), rank_stride, epoch, RANKS, POLLS, True)
+        parts = receive(at_row + 2 * (i % (D // 2)), dl.rank(), rank_stride, epoch, RANKS, POLLS, True)
+        highest = -float("inf")
+        if SINKS:
+            highest = ld(sinks_ptr + row % HEADS, semantic="weak") * LOG2E
+        sink = highest
+        for r in tl.static_range(RANKS):
+            highest = tl.maximum(highest, data_of(weights[r], tl.float32)[0])
+        base = tl.where(highest == -float("inf"), 0.0, highest)
+        total = tl.exp2(sink - base)
+        first = 0.0
+        second = 0.0
+        for r in tl.static_range(RANKS):
+            weight = tl.exp2(data_of(weights[r], tl.float32)[0] - base)
+            part = data_of(parts[r], tl.float32)
+            total += weight
+            first += weight * part[0]
+            second += weight * part[1]
+        by = 1 / tl.where(total > 0, total, 1.0)
+        values = dl.make_vector([(first * by).to(out_ptr.dtype.element_ty), (second * by).to(out_ptr.dtype.element_ty)])
+        store_elements(out_ptr, 2 * i, 2 * i + 2, values, 2, True)
+
+
+@tandem.jit
+def store_rows(rows_ptr, acc, by, real, DIM: tl.constexpr):
+    """The rows of `acc`, of one part or two, times `by`."""
+    d = tl.arange(0, acc[0].shape[1])
+    tl.store(rows_ptr + d[None, :], (acc[0] * by[:, None]).to(rows_ptr.dtype.element_ty), mask=within(real, d, DIM))
+    if acc[1] is not None:
+        second_ptr = rows_ptr + acc[0].shape[1] + d[None, :]
+        tl.store(second_ptr, (acc[1] * by[:, None]).to(rows_ptr.dtype.element_ty), mask=real[:, None])
+
+
+@tandem.jit
+def finish(
+    acc,
+    greatest,
+    sums,
+    first_row,
+    sinks_ptr,
+    out_ptr,
+    result_ptr,
+    slots_ptr,
+    at_seq,
+    kv_head,
+    epoch,
+    rank_stride,
+    Q_LEN: tl.constexpr,
+    HEADS: tl.constexpr,
+    GROUP: tl.constexpr,
+    DIM: tl.constexpr,
+    SINKS: tl.constexpr,
+    RANKS: tl.constexpr,
+):
+    """Gives an item's rows from first_row on away: to `out`, or over ranks to these. `acc`: their
+    elements in halves, or all of them and None."""
+    ROWS: tl.constexpr = acc[0].shape[0]
+    in_tile = tl.arange(0, ROWS)
+    row = first_row + in_tile
+    real = row < Q_LEN * GROUP
+    head = kv_head * GROUP + row % GROUP
+    shrink = 1.0
+    if RANKS == 1 and SINKS:
+        sink = tl.load(sinks_ptr + head, mask=real, other=0.0) * LOG2E
+        highest = tl.maximum(greatest, sink)
+        shrink = tl.exp2(greatest - highest)
+        sums = sums * shrink + tl.exp2(sink - highest)
+    by = shrink / tl.where(sums > 0, sums, 1.0)
+    if RANKS == 1:
+        at_row = at_seq + row // GROUP * HEADS + head
+        store_rows(out_ptr + at_row[:, None] * DIM, acc, by, real, DIM)
+    else:
+        logs = tl.where(sums > 0, greatest + tl.log2(tl.where(sums > 0, sums, 1.0)), -float("inf"))
+        __syncthreads()
+        store_rows(result_ptr + in_tile[:, None] * (DIM + 2), acc, by, real, DIM)
+        tl.store(result_ptr + in_tile * (DIM + 2) + DIM, logs, mask=real)
+        tl.store(result_ptr + in_tile * (DIM + 2) + DIM + 1, logs, mask=real)
+        __syncthreads()
+        rows = tl.minimum(ROWS, Q_LEN * GROUP - first_row)
+        send_result(result_ptr, slots_ptr, first_row, rows, at_seq, kv_head, epoch, rank_stride, ROWS, Q_LEN, HEADS, GROUP, DIM, RANKS)
+
+
+@tandem.jit
+def some_parts(parts_ptr, stats_ptr, first_pid, first, count, rows, real, AT_ONCE: tl.constexpr, ROWS: tl.constexpr, D: tl.constexpr):
+    """The greatest, the sums and the results of these rows of AT_ONCE of an item's parts."""
+    nth = first + tl.arange(0, AT_ONCE)
+    part = (first_pid + nth) * 2 + (nth == 0).to(tl.int32)
+    here = (nth < count)[:, None] & real[None, :]
+    stats_ptrs = stats_ptr + part[:, None] * (2 * ROWS) + rows[None, :]
+    of_parts = tl.load(stats_ptrs, mask=here, other=-float("inf"))
+    sums_of_parts = tl.load(stats_ptrs + ROWS, mask=here, other=0.0)
+    at = (part.to(tl.int64)[:, None] * ROWS + rows[None, :]) * D
+    some = tl.load(parts_ptr + at[:, :, None] + tl.arange(0, D)[None, None, :], mask=here[:, :, None], other=0.0)
+    return of_parts, sums_of_parts, some
+
+
+@tandem.jit
+def weigh_parts(parts_ptr, stats_ptr, first_pid, count, first_row, real, ROWS: tl.constexpr, FEW_ROWS: tl.constexpr, D: tl.constexpr):
+    """Puts FEW_ROWS rows of the `count` parts of an item together, as many parts at once as registers take beside the next ones."""
+    AT_ONCE: tl.constexpr = max(1, min(16, num_warps() * 2048 // (FEW_ROWS * D)))
+    rows = first_row + tl.arange(0, FEW_ROWS)
+    greatest = tl.full((FEW_ROWS,), -float("inf"), tl.float32)
+    sums = tl.zeros((FEW_ROWS,), tl.float32)
+    acc = tl.zeros((FEW_ROWS, D), tl.float32)
+    of_parts, sums_of_parts, some = some_parts(parts_ptr, stats_ptr, first_pid, 0, count, rows, real, AT_ONCE, ROWS, D)
+    for p in range(AT_ONCE, count + AT_ONCE, AT_ONCE):
+        next_of_parts, next_sums, next_some = some_parts(parts_ptr, stats_ptr, first_pid, p, count, rows, real, AT_ONCE, ROWS, D)
+        highest = tl.maximum(greatest, tl.max(of_parts, 0))
+        base = tl.where(highest == -float("inf"), 0.0, highest)
+        weights = tl.exp2(of_parts - base[None, :])
+        shrink = tl.exp2(greatest - base)
+        sums = sums * shrink + tl.sum(weights * sums_of_parts, 0)
+        acc = acc * shrink[:, None] + tl.sum((weights * sums_of_parts)[:, :, None] * some, 0)
+        greatest = highest
+        of_parts, sums_of_parts, some = next_of_parts, next_sums, next_some
+    return acc, greatest, sums
+
+
+@tandem.jit
+def put_together(
+    parts_ptr,
+    stats_ptr,
+    first_pid,
+    count,
+    nth,
+    seq,
+    first,
+    step,
+    sinks_ptr,
+    out_ptr,
+    result_ptr,
+    slots_ptr,
+    epoch,
+    rank_stride,
+    Q_LEN: tl.constexpr,
+    HEADS: tl.constexpr,
+    GROUP: tl.constexpr,
+    DIM: tl.constexpr,
+    D: tl.constexpr,
+    ROWS: tl.constexpr,
+    FEW_ROWS: tl.constexpr,
+    SINKS: tl.constexpr,
+    RANKS: tl.constexpr,
+):
+    """Every step-th few rows, from the `first` on, of the nth item of a sequence, which has `count` parts."""
+    TILES: tl.constexpr = (Q_LEN * GROUP + ROWS - 1) // ROWS
+    first_row = nth % TILES * ROWS
+    for some in range(first * FEW_ROWS, tl.minimum(ROWS, Q_LEN * GROUP - first_row), step * FEW_ROWS):
+        real = first_row + some + tl.arange(0, FEW_ROWS) < Q_LEN * GROUP
+        acc, greatest, sums = weigh_parts(parts_ptr, stats_ptr, first_pid, count, some, real, ROWS, FEW_ROWS, D)
+        finish(
+            (acc, None),
+            greatest,
+            sums,
+            first_row + some,
+            sinks_ptr,
+            out_ptr,
+            result_ptr,
+            slots_ptr,
+            seq.to(tl.int64) * (Q_LEN * HEADS),
+            nth // TILES,
+            epoch,
+            rank_stride,
+            Q_LEN,
+            HEADS,
+            GROUP,
+            DIM,
+            SINKS,
+            RANKS,
+        )

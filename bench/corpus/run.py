@@ -155,7 +155,7 @@ class Measurement:
         free = self.cores[:-4] if self.gpus > 1 and len(self.cores) > 8 else self.cores
         for backend in self.backends[::-1]:
             each = BACKENDS[backend]
-            part = len(free) * 3 // 7 if backend == "tandem" and "triton" in self.backends else len(free)
+            part = len(free) // 2 if backend == "tandem" and "triton" in self.backends else len(free)
             for _ in range(max(1, part // each)):
                 cores, free = free[:each] or self.cores, free[each:]
                 yield threading.Thread(target=self._compile, args=(backend, cores))

@@ -19,12 +19,15 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   passes.addPass(createLimitSize());
   // Later passes know one block.
   if (options.blocks != 1) passes.addPass(createSplitProgram({target, options.blocks}));
-  passes.addPass(createChooseWarps({target}));  // When a block has its part of the products.
-  passes.addPass(createNarrowProducts());       // Before the loads of products are recognised.
-  passes.addPass(createShareCounters());        // Before what is loaded is compared with what is stored.
+  passes.addPass(createChooseWarps({target}));   // When a block has its part of the products.
+  passes.addPass(createStoreInParts({target}));  // When the threads are known; before blocks are recognised.
+  passes.addPass(createNarrowProducts());        // Before the loads of products are recognised.
+  passes.addPass(createShareCounters());         // Before what is loaded is compared with what is stored.
   // Before products are selected: TMA loads blocks.
   passes.addPass(createRecogniseBlocks({target, options.producer}));
-  passes.addPass(createCarryOffsets());       // For addresses that have not become blocks.
+  passes.addPass(createCarryOffsets());  // For addresses that have not become blocks.
+  passes.addPass(
+      createLoadOnce());  // When what a loop moves addresses on by stands apart; before loads are copied ahead.
   passes.addPass(createDeferSums({target}));  // While `tile.dot` still says which loops multiply.
   // Before products have instructions with accumulators of their own.
   passes.addPass(createAccumulateProducts());

@@ -181,6 +181,15 @@ DenseI32ArrayAttr promiseOf(Operation* op, Promise promise) {
 void setPromise(Operation* op, Promise promise, ArrayRef<int32_t> numbers) {
   op->setAttr(nameOf(op, promise), DenseI32ArrayAttr::get(op->getContext(), numbers));
 }
+void limitPromises(Operation* op, unsigned dim, int64_t size) {
+  for (Promise what : kPromises) {
+    DenseI32ArrayAttr promised = promiseOf(op, what);
+    if (!promised || promised.size() <= int64_t(dim)) continue;
+    SmallVector<int32_t> limited(promised.asArrayRef());
+    limited[dim] = std::min<int64_t>(limited[dim], size);
+    setPromise(op, what, limited);
+  }
+}
 
 bool isPrecise(Operation* op) { return dialectOf(op)->getPreciseAttrHelper().isAttrPresent(op); }
 void setPrecise(Operation* op) { dialectOf(op)->getPreciseAttrHelper().setAttr(op, UnitAttr::get(op->getContext())); }

@@ -48,6 +48,8 @@ enum class Promise {
 constexpr Promise kPromises[] = {Promise::Divisibility, Promise::Contiguity, Promise::Constancy};
 mlir::DenseI32ArrayAttr promiseOf(mlir::Operation* op, Promise promise);
 void setPromise(mlir::Operation* op, Promise promise, llvm::ArrayRef<int32_t> numbers);
+// A promise about runs along the whole of `dim` holds of runs within a part of `size` elements, which the op has become.
+void limitPromises(mlir::Operation* op, unsigned dim, int64_t size);
 
 // A division or square root of float32 that is rounded correctly, which GPUs otherwise approximate.
 bool isPrecise(mlir::Operation* op);

@@ -136,7 +136,7 @@ class Division {
   //===- the block's own part -----------------------------------------------------------------------------------===//
   void shift(Operation* op) {
     for (Value result : op->getResults())
-      if (std::optional<unsigned> dim = axes_.dividedDim(result)) limitPromises(op, *dim, partSize(result, *dim));
+      if (std::optional<unsigned> dim = axes_.dividedDim(result)) tile::limitPromises(op, *dim, partSize(result, *dim));
     if (auto range = dyn_cast<tile::MakeRangeOp>(op)) return shiftRange(range);
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) return shrink(constant);
     if (auto load = dyn_cast<tile::BlockLoadOp>(op)) return shiftBlock(load, load.getResult());
@@ -144,17 +144,6 @@ class Division {
   }
 
   static int64_t partSize(Value tile, unsigned dim) { return cast<RankedTensorType>(tile.getType()).getDimSize(dim); }
-
-  // A promise about runs along the whole dimension holds of runs within a part.
-  static void limitPromises(Operation* op, unsigned dim, int64_t part) {
-    for (tile::Promise what : tile::kPromises) {
-      DenseI32ArrayAttr promised = tile::promiseOf(op, what);
-      if (!promised || promised.size() <= int64_t(dim)) continue;
-      SmallVector<int32_t> limited(promised.asArrayRef());
-      limited[dim] = std::min<int64_t>(limited[dim], part);
-      tile::setPromise(op, what, limited);
-    }
-  }
 
   Value begin(OpBuilder& builder, Location loc, int64_t part) {
     Value size = arith::ConstantIntOp::create(builder, loc, part, 32);

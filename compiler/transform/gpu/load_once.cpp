@@ -1,0 +1,130 @@
+// Looks for quotients of positions in the addresses of loads, and loads one element for each quotient.
+#include "compiler/analysis/axis_info.h"
+#include "compiler/transform/gpu/part_of_tile.h"
+#include "compiler/transform/gpu/passes.h"
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/IR/Matchers.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+#define GEN_PASS_DEF_LOADONCE
+#include "compiler/transform/gpu/passes.h.inc"
+namespace {
+
+// What a division divides all elements by; 0: it is none by a constant.
+int64_t divisorOf(Operation* op) {
+  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::ShRSIOp, arith::ShRUIOp>(op)) return 0;
+  Value divisor = op->getOperand(1);
+  if (auto splat = divisor.getDefiningOp<tile::SplatOp>()) divisor = splat.getSource();
+  APInt by;
+  if (!matchPattern(divisor, m_ConstantInt(&by))) return 0;
+  if (isa<arith::DivSIOp, arith::DivUIOp>(op)) return by.getSExtValue();
+  return by.ult(32) ? int64_t(1) << by.getZExtValue() : 0;
+}
+
+class Repetition {
+ public:
+  Repetition(tile::LoadOp load, unsigned dim, int64_t times)
+      : load_(load), dim_(dim), times_(times), part_([](Operation* op) { return isMemoryEffectFree(op); }) {}
+
+  // Loads one of each `times` elements if these have a quotient of their positions in common.
+  bool apply() {
+    if (!part_.takeOperands(load_, dim_)) return false;
+    OpBuilder builder(load_);
+    IRMapping made;
+    for (auto& [op, dim] : part_.ops())
+      if (Value quotient = quotientOf(op, builder)) made.map(op->getResult(0), quotient);
+    if (made.getValueMap().empty()) return false;
+    for (Value operand : load_->getOperands()) {
+      Value part =
+          part_.make(operand, times_, builder, [&](auto range, auto type) { return each(range, type, builder); }, made);
+      made.map(operand, part);
+    }
+    auto type = cast<RankedTensorType>(load_.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim_] /= times_;
+    Operation* once = builder.clone(*load_, made);
+    once->getResult(0).setType(type.clone(shape));
+    repeat(once->getResult(0), type, builder);
+    return true;
+  }
+
+ private:
+  // The quotients themselves, where `op` divides positions by the number of times.
+  Value quotientOf(Operation* op, OpBuilder& builder) const {
+    if (divisorOf(op) != times_) return nullptr;
+    SmallVector<tile::ExpandDimsOp> forms;
+    Operation* from = op->getOperand(0).getDefiningOp();
+    while (auto higher = dyn_cast_or_null<tile::ExpandDimsOp>(from)) {
+      forms.push_back(higher);
+      from = higher.getSource().getDefiningOp();
+    }
+    auto range = dyn_cast_or_null<tile::MakeRangeOp>(from);
+    if (!range || int64_t(range.getStart()) % times_) return nullptr;
+    auto whole = cast<RankedTensorType>(range.getType());
+    int64_t size = whole.getDimSize(0) / times_, start = range.getStart() / times_;
+    Value out = tile::MakeRangeOp::create(builder, op->getLoc(), whole.clone({size}), start, start + size);
+    for (tile::ExpandDimsOp higher : llvm::reverse(forms)) {
+      SmallVector<int64_t> shape(cast<RankedTensorType>(higher.getType()).getShape());
+      shape[part_.ops().lookup(higher)] = size;
+      out = tile::ExpandDimsOp::create(builder, op->getLoc(), whole.clone(shape), out, higher.getAxis());
+    }
+    return out;
+  }
+
+  // The first of each `times` positions.
+  Value each(tile::MakeRangeOp range, RankedTensorType type, OpBuilder& builder) const {
+    Location loc = range.getLoc();
+    auto number = [&](int64_t n) {
+      return arith::ConstantOp::create(builder, loc,
+                                       DenseElementsAttr::get(type, builder.getI32IntegerAttr(n).getValue()));
+    };
+    Value first = tile::MakeRangeOp::create(builder, loc, type, 0, type.getDimSize(0));
+    Value scaled = arith::MulIOp::create(builder, loc, first, number(times_));
+    return arith::AddIOp::create(builder, loc, scaled, number(range.getStart()));
+  }
+
+  void repeat(Value once, RankedTensorType type, OpBuilder& builder) {
+    Location loc = load_.getLoc();
+    SmallVector<int64_t> shape(cast<RankedTensorType>(once.getType()).getShape());
+    shape.insert(shape.begin() + dim_ + 1, 1);
+    Value higher = tile::ExpandDimsOp::create(builder, loc, type.clone(shape), once, dim_ + 1);
+    shape[dim_ + 1] = times_;
+    Value wider = tile::BroadcastOp::create(builder, loc, type.clone(shape), higher);
+    load_.replaceAllUsesWith(tile::ReshapeOp::create(builder, loc, type, wider, false).getResult());
+    load_.erase();
+  }
+
+  tile::LoadOp load_;
+  unsigned dim_;
+  int64_t times_;
+  PartOfTile part_;
+};
+
+struct LoadOnce : impl::LoadOnceBase<LoadOnce> {
+  using Base::Base;
+  void runOnOperation() override {
+    std::optional<analysis::AxisInfoAnalysis> known;
+    SmallVector<tile::LoadOp> loads;
+    getOperation().walk([&](tile::LoadOp load) {
+      if (isa<RankedTensorType>(load.getType()) && !load.getIsVolatile()) loads.push_back(load);
+    });
+    bool changed = false;
+    for (tile::LoadOp load : loads) {
+      if (!known) known.emplace(getOperation());
+      for (unsigned dim = 0; dim < cast<RankedTensorType>(load.getType()).getRank(); ++dim) {
+        int64_t times = known->of(load.getPointer()).constancy(dim);
+        if (load.getMask()) times = std::min(times, known->of(load.getMask()).constancy(dim));
+        if (times == 1 || times == cast<RankedTensorType>(load.getType()).getDimSize(dim)) continue;
+        if (!Repetition(load, dim, times).apply()) continue;
+        changed = true;
+        break;
+      }
+    }
+    cleanUp(changed);
+  }
+};
+
+}  // namespace
+}  // namespace tandem::transform::gpu

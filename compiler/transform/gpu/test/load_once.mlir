@@ -1,0 +1,63 @@
+// RUN: tandem-opt --load-once %s | FileCheck %s
+// Two rows of 4-bit weights share a row of bytes, which is loaded once: bytes one behind the other.
+
+// CHECK-LABEL: func.func @weights
+// CHECK: %[[ROWS:.*]] = tile.make_range 0 to 32 : tensor<32xi32>
+// CHECK: %[[COLUMN:.*]] = tile.expand_dims %[[ROWS]] at 1
+// CHECK-NOT: arith.divsi
+// CHECK: %[[ONCE:.*]] = tile.load {{.*}} : tensor<32x16x!tile.ptr<i8>> -> tensor<32x16xi8>
+// CHECK: %[[HIGHER:.*]] = tile.expand_dims %[[ONCE]] at 1 : tensor<32x16xi8> -> tensor<32x1x16xi8>
+// CHECK: %[[TWICE:.*]] = tile.broadcast %[[HIGHER]] : tensor<32x1x16xi8> -> tensor<32x2x16xi8>
+// CHECK: %[[ALL:.*]] = tile.reshape %[[TWICE]] : tensor<32x2x16xi8> -> tensor<64x16xi8>
+// CHECK: return %[[ALL]]
+func.func @weights(%w: !tile.ptr<i8>, %stride: i32) -> tensor<64x16xi8> attributes {tile.num_warps = 4 : i32} {
+  %two = arith.constant 2 : i32
+  %k = tile.make_range 0 to 64 : tensor<64xi32>
+  %k1 = tile.expand_dims %k at 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %twos = tile.splat %two : i32 -> tensor<64x1xi32>
+  %half = arith.divsi %k1, %twos : tensor<64x1xi32>
+  %n = tile.make_range 0 to 16 : tensor<16xi32>
+  %n1 = tile.expand_dims %n at 0 : tensor<16xi32> -> tensor<1x16xi32>
+  %s = tile.splat %stride : i32 -> tensor<1x16xi32>
+  %ns = arith.muli %n1, %s : tensor<1x16xi32>
+  %base = tile.splat %w : !tile.ptr<i8> -> tensor<64x1x!tile.ptr<i8>>
+  %rows = tile.addptr %base, %half : tensor<64x1x!tile.ptr<i8>>, tensor<64x1xi32>
+  %wide = tile.broadcast %rows : tensor<64x1x!tile.ptr<i8>> -> tensor<64x16x!tile.ptr<i8>>
+  %ns2 = tile.broadcast %ns : tensor<1x16xi32> -> tensor<64x16xi32>
+  %at = tile.addptr %wide, %ns2 : tensor<64x16x!tile.ptr<i8>>, tensor<64x16xi32>
+  %v = tile.load %at : tensor<64x16x!tile.ptr<i8>> -> tensor<64x16xi8>
+  return %v : tensor<64x16xi8>
+}
+
+// By shifts; a mask that is the same for eight neighbours is computed of the first one's position.
+// CHECK-LABEL: func.func @masked
+// CHECK-DAG: %[[POSITION:.*]] = tile.make_range 0 to 16 : tensor<16xi32>
+// CHECK-DAG: %[[FIRST:.*]] = arith.muli %[[POSITION]]
+// CHECK: %[[MASK:.*]] = arith.cmpi slt, %[[FIRST]]
+// CHECK: tile.load %{{.*}} mask %[[MASK]] : tensor<16xi1> {{.*}} -> tensor<16xi32>
+func.func @masked(%w: !tile.ptr<i32>, %n: i32 {tile.multiple_of = 16 : i32}) -> tensor<128xi32> attributes {tile.num_warps = 4 : i32} {
+  %three = arith.constant dense<3> : tensor<128xi32>
+  %k = tile.make_range 0 to 128 : tensor<128xi32>
+  %eighth = arith.shrui %k, %three : tensor<128xi32>
+  %limit = tile.splat %n : i32 -> tensor<128xi32>
+  %mask = arith.cmpi slt, %k, %limit : tensor<128xi32>
+  %base = tile.splat %w : !tile.ptr<i32> -> tensor<128x!tile.ptr<i32>>
+  %at = tile.addptr %base, %eighth : tensor<128x!tile.ptr<i32>>, tensor<128xi32>
+  %v = tile.load %at mask %mask : tensor<128xi1> : tensor<128x!tile.ptr<i32>> -> tensor<128xi32>
+  return %v : tensor<128xi32>
+}
+
+// Neighbours have different masks: the load stays.
+// CHECK-LABEL: func.func @any_mask
+// CHECK: tile.load {{.*}} -> tensor<128xi32>
+func.func @any_mask(%w: !tile.ptr<i32>, %n: i32) -> tensor<128xi32> attributes {tile.num_warps = 4 : i32} {
+  %three = arith.constant dense<3> : tensor<128xi32>
+  %k = tile.make_range 0 to 128 : tensor<128xi32>
+  %eighth = arith.shrui %k, %three : tensor<128xi32>
+  %limit = tile.splat %n : i32 -> tensor<128xi32>
+  %mask = arith.cmpi slt, %k, %limit : tensor<128xi32>
+  %base = tile.splat %w : !tile.ptr<i32> -> tensor<128x!tile.ptr<i32>>
+  %at = tile.addptr %base, %eighth : tensor<128x!tile.ptr<i32>>, tensor<128xi32>
+  %v = tile.load %at mask %mask : tensor<128xi1> : tensor<128x!tile.ptr<i32>> -> tensor<128xi32>
+  return %v : tensor<128xi32>
+}

@@ -75,19 +75,30 @@ std::optional<Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const target::T
   return std::nullopt;
 }
 
-std::optional<Reason> whyNotMma(tile::DotOp dot, const target::TargetInfo& target) {
-  auto lhs = cast<RankedTensorType>(dot.getLhs().getType()), acc = cast<RankedTensorType>(dot.getAcc().getType());
+// Returns nothing if mma.sync does a product of so many rows and columns, with the types and the depth of `dot`.
+static std::optional<Reason> whyNotMma(tile::DotOp dot, int64_t rows, int64_t columns,
+                                       const target::TargetInfo& target) {
+  auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
   if (std::optional<Reason> types = whyNotTypes(dot)) return types;
   if (isa<Float8E4M3FNType, Float8E5M2Type>(lhs.getElementType()) && !target.hasFp8Mma())
     return Reason{target.name() + " does not multiply floats of 8 bits", "operands of 16 bits"};
   // A result of fewer rows than an instruction's is filled up with zeros.
-  int64_t rows = acc.getDimSize(acc.getRank() - 2), columns = acc.getShape().back();
   int64_t depth = lhs.getShape().back(), least = kMmaSync.depth(lhs.getElementTypeBitWidth());
   if (columns < kMmaSync.leastColumns || depth < least)
     return Reason{llvm::formatv("the product is {0} x {1} x {2}, and one instruction does {3} x {4} x {5}", rows,
                                 columns, depth, kMmaSync.rows, kMmaSync.leastColumns, least),
                   "larger tiles"};
   return std::nullopt;
+}
+
+std::optional<Reason> whyNotMma(tile::DotOp dot, const target::TargetInfo& target) {
+  llvm::ArrayRef<int64_t> sum = cast<RankedTensorType>(dot.getAcc().getType()).getShape();
+  return whyNotMma(dot, sum[sum.size() - 2], sum.back(), target);
+}
+
+std::optional<Reason> whyNotMmaTurned(tile::DotOp dot, const target::TargetInfo& target) {
+  llvm::ArrayRef<int64_t> sum = cast<RankedTensorType>(dot.getAcc().getType()).getShape();
+  return whyNotMma(dot, sum.back(), sum[sum.size() - 2], target);
 }
 
 OperandSource throughTranspose(Value operand) {

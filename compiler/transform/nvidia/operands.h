@@ -23,6 +23,8 @@ int64_t sumsOfThread(tile::DotOp dot, int numWarps);
 constexpr int64_t kRegistersOfThread = 256;
 // Returns nothing if mma.sync does this product.
 std::optional<remark::Reason> whyNotMma(tile::DotOp dot, const target::TargetInfo& target);
+// The same of the transpose of the product.
+std::optional<remark::Reason> whyNotMmaTurned(tile::DotOp dot, const target::TargetInfo& target);
 
 // A dot operand that is the tile `source` as it lies in memory, or its transpose.
 struct OperandSource {

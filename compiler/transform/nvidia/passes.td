@@ -44,10 +44,13 @@ def DeferSums : KernelPass<"defer-sums"> {
 }
 
 def TurnProducts : KernelPass<"turn-products"> {
-  let summary = "compute the transpose of a sum of products whose right operand the loop computes";
+  let summary = "compute the transpose of products whose right operand the loop computes, or that have few columns";
   let description = [{
     wgmma reads its right operand from shared memory, its left one from registers too. `a · f(b)`, where `a` is loaded and `f(b)` computed
     (a weight of eight bits made one of sixteen), becomes the transpose of `f(b)ᵀ · aᵀ`: what threads compute stays in their registers.
+
+    mma.sync computes eight columns at least, and any rows that are missing can be zeros. A product of fewer columns becomes the transpose
+    of one with fewer rows.
   }];
   let options = [Target];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

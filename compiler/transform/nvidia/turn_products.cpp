@@ -1,4 +1,4 @@
-// Turns a sum of products, its carried value and its result at once.
+// Turns products, and what loops carry of their sums and results at once.
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/transform/nvidia/carried_sums.h"
 #include "compiler/transform/nvidia/operands.h"
@@ -69,24 +69,51 @@ bool gainsByTurning(tile::DotOp dot, scf::ForOp loop, int numWarps, const target
          !isComputed(dot.getLhs(), body) && comesNarrow(dot.getRhs(), body);
 }
 
+// Returns true if the product has fewer columns than one instruction of mma.sync, whose rows zeros can fill up, not its
+// columns.
+bool hasFewColumns(tile::DotOp dot, const target::TargetInfo& target) {
+  auto sum = cast<RankedTensorType>(dot.getType());
+  return sum.getRank() == 2 && sum.getDimSize(1) < target::kMmaSync.leastColumns &&
+         sum.getDimSize(0) >= target::kMmaSync.leastColumns && !whyNotMmaTurned(dot, target);
+}
+
+// The operands become those of the transpose; the result has its type.
+void turnOperands(tile::DotOp dot) {
+  OpBuilder here(dot);
+  Value lhs = turned(dot.getRhs(), here), rhs = turned(dot.getLhs(), here);
+  dot.getLhsMutable().assign(lhs);
+  dot.getRhsMutable().assign(rhs);
+  dot.getResult().setType(cast<RankedTensorType>(dot.getAcc().getType()));
+}
+
+// The uses of `result`, which has become the transpose, read it turned back.
+void turnBack(Value result, RankedTensorType type, OpBuilder& behind) {
+  if (result.use_empty()) return;
+  Value again = tile::PermuteOp::create(behind, result.getLoc(), type, result, behind.getDenseI32ArrayAttr({1, 0}));
+  result.replaceAllUsesExcept(again, again.getDefiningOp());
+}
+
+void turnAlone(tile::DotOp dot) {
+  OpBuilder here(dot), behind(dot->getContext());
+  behind.setInsertionPointAfter(dot);
+  auto type = cast<RankedTensorType>(dot.getType());
+  dot.getAccMutable().assign(turned(dot.getAcc(), here));
+  turnOperands(dot);
+  turnBack(dot.getResult(), type, behind);
+}
+
 void turn(tile::DotOp dot, scf::ForOp loop) {
-  OpBuilder before(loop), here(dot), behind(loop->getContext());
+  OpBuilder before(loop), behind(loop->getContext());
   behind.setInsertionPointAfter(loop);
   unsigned index = carriedIndex(dot.getAcc(), loop);
   OpOperand& init = loop.getInitArgsMutable()[index];
   init.set(turned(init.get(), before));
-  Value result = loop.getResult(index), again = result;
+  Value result = loop.getResult(index);
   loop.getRegionIterArg(index).setType(init.get().getType());
-  Type type = result.getType();
+  auto type = cast<RankedTensorType>(result.getType());
   result.setType(init.get().getType());
-  if (!result.use_empty()) {
-    again = tile::PermuteOp::create(behind, dot.getLoc(), type, result, behind.getDenseI32ArrayAttr({1, 0}));
-    result.replaceAllUsesExcept(again, again.getDefiningOp());
-  }
-  Value lhs = turned(dot.getRhs(), here), rhs = turned(dot.getLhs(), here);
-  dot.getLhsMutable().assign(lhs);
-  dot.getRhsMutable().assign(rhs);
-  dot.getResult().setType(init.get().getType());
+  turnBack(result, type, behind);
+  turnOperands(dot);
 }
 
 struct TurnProducts : impl::TurnProductsBase<TurnProducts> {
@@ -95,13 +122,16 @@ struct TurnProducts : impl::TurnProductsBase<TurnProducts> {
     const target::TargetInfo* gpu = targetOf(target);
     if (!gpu) return;
     int numWarps = tile::numWarps(getOperation());
-    SmallVector<tile::DotOp> dots;
+    SmallVector<tile::DotOp> sums, alone;
     getOperation().walk([&](tile::DotOp dot) {
       auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
-      if (loop && gainsByTurning(dot, loop, numWarps, *gpu)) dots.push_back(dot);
+      bool isFew = hasFewColumns(dot, *gpu);
+      if (!isFew && !(loop && gainsByTurning(dot, loop, numWarps, *gpu))) return;
+      (loop && onlyAdds(dot.getAcc(), dot.getResult(), loop) ? sums : alone).push_back(dot);
     });
-    for (tile::DotOp dot : dots) turn(dot, cast<scf::ForOp>(dot->getParentOp()));
-    cleanUp(!dots.empty());
+    for (tile::DotOp dot : sums) turn(dot, cast<scf::ForOp>(dot->getParentOp()));
+    llvm::for_each(alone, turnAlone);
+    cleanUp(!sums.empty() || !alone.empty());
   }
 };
 

@@ -16,6 +16,8 @@
 # RUN: tandemc %s:large --emit=ptx --target sm_90a --signature '*fp16, *fp16, *fp32' --num-warps 8 | FileCheck %s --check-prefix=LARGE
 # RUN: tandemc %s:few_rows --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp32' --constexpr 'M=4' | FileCheck %s --check-prefix=FEW
 # RUN: tandemc %s:few_rows --emit=ptx --target sm_80 --signature '*bf16, *bf16, *fp32' --constexpr 'M=1' | FileCheck %s --check-prefix=ONE
+# RUN: tandemc %s:few_columns --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp32' --constexpr 'N=4' | FileCheck %s --check-prefix=COLUMNS
+# RUN: tandemc %s:few_columns --emit=ptx --target sm_90a --signature '*bf16, *bf16, *fp32' --constexpr 'N=1' | FileCheck %s --check-prefix=COLUMN
 import triton
 import triton.language as tl
 
@@ -91,3 +93,17 @@ def few_rows(x, y, o, M: tl.constexpr):
     # ONE-COUNT-2: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
     z = tl.dot(tl.load(x + m * 32 + n[None, :]), tl.load(y + n[:, None] * 32 + n[None, :]))
     tl.store(o + m * 32 + n[None, :], z)
+
+
+# The transpose of a product of few rows: 64 rows become eight columns of each warp's two instructions for each 16 of K.
+@triton.jit
+def few_columns(x, y, o, N: tl.constexpr):
+    m, n, k = tl.arange(0, 64)[:, None], tl.arange(0, N)[None, :], tl.arange(0, 32)
+    # COLUMNS-NOT: fma.rn.f32
+    # COLUMNS-COUNT-4: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+    # COLUMNS-NOT: {{fma.rn.f32|mma.sync}}
+    # COLUMN-NOT: {{fma.rn.f32|wgmma}}
+    # COLUMN-COUNT-4: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+    # COLUMN-NOT: {{fma.rn.f32|mma.sync}}
+    z = tl.dot(tl.load(x + m * 32 + k[None, :]), tl.load(y + k[:, None] * N + n))
+    tl.store(o + m * N + n, z)

@@ -57,3 +57,43 @@ func.func @watched(%x: tensor<128x64xf16>, %w: !tile.ptr<i8>, %m: i64, %n: i32) 
   }
   return %r : tensor<128x64xf32>
 }
+
+// mma.sync fills up rows, not columns: a product of four columns becomes the transpose of one of four rows.
+// CHECK-LABEL: func.func @few_columns
+// CHECK-SAME: (%[[X:.*]]: tensor<64x32xf16>, %[[Y:.*]]: tensor<32x4xf16>, %[[SUM:.*]]: tensor<64x4xf32>)
+// CHECK-DAG: %[[ACC:.*]] = tile.permute %[[SUM]] {{.*}} -> tensor<4x64xf32>
+// CHECK-DAG: %[[LHS:.*]] = tile.permute %[[Y]] {{.*}} -> tensor<4x32xf16>
+// CHECK-DAG: %[[RHS:.*]] = tile.permute %[[X]] {{.*}} -> tensor<32x64xf16>
+// CHECK: %[[Z:.*]] = tile.dot %[[LHS]], %[[RHS]], %[[ACC]] : tensor<4x32xf16>, tensor<32x64xf16> -> tensor<4x64xf32>
+// CHECK: tile.permute %[[Z]] {{.*}} -> tensor<64x4xf32>
+func.func @few_columns(%x: tensor<64x32xf16>, %y: tensor<32x4xf16>, %sum: tensor<64x4xf32>) -> tensor<64x4xf32> attributes {tile.num_warps = 4 : i32} {
+  %z = tile.dot %x, %y, %sum : tensor<64x32xf16>, tensor<32x4xf16> -> tensor<64x4xf32>
+  return %z : tensor<64x4xf32>
+}
+
+// What a loop adds up is turned once, behind the loop.
+// CHECK-LABEL: func.func @few_columns_of_sum
+// CHECK: scf.for {{.*}} -> (tensor<2x64xf32>)
+// CHECK-NEXT: tile.permute {{.*}} -> tensor<2x32xf16>
+// CHECK-NEXT: tile.permute {{.*}} -> tensor<32x64xf16>
+// CHECK-NEXT: tile.dot
+// CHECK-NEXT: scf.yield
+// CHECK: tile.permute {{.*}} -> tensor<64x2xf32>
+func.func @few_columns_of_sum(%x: tensor<64x32xf16>, %y: tensor<32x2xf16>, %n: i32) -> tensor<64x2xf32> attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x2xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x2xf32>) : i32 {
+    %s = tile.dot %x, %y, %sum : tensor<64x32xf16>, tensor<32x2xf16> -> tensor<64x2xf32>
+    scf.yield %s : tensor<64x2xf32>
+  }
+  return %r : tensor<64x2xf32>
+}
+
+// Threads multiply floats of 32 bits exactly, in either order.
+// CHECK-LABEL: func.func @exact
+// CHECK: tile.dot %arg0, %arg1, %arg2 {{{.*}}} : tensor<64x32xf32>, tensor<32x4xf32>
+func.func @exact(%x: tensor<64x32xf32>, %y: tensor<32x4xf32>, %sum: tensor<64x4xf32>) -> tensor<64x4xf32> attributes {tile.num_warps = 4 : i32} {
+  %z = tile.dot %x, %y, %sum {precision = #tile<precision ieee>} : tensor<64x32xf32>, tensor<32x4xf32> -> tensor<64x4xf32>
+  return %z : tensor<64x4xf32>
+}

@@ -3,6 +3,7 @@
 #include "compiler/lower/gpu/integer.h"
 #include "compiler/lower/gpu/float_convert.h"
 #include <llvm/ADT/TypeSwitch.h>
+#include <llvm/Analysis/ValueTracking.h>
 
 namespace tandem::lower::gpu {
 using namespace mlir;
@@ -131,23 +132,30 @@ void lowerExtended(KernelContext& cx, Operation* op) {
   cx.define(op->getResult(1), high);
 }
 
-// A float32 that is rounded to the op's type where LLVM does not convert to that.
-static llvm::Value* floatOf(KernelContext& cx, Operation* op, mlir::Type to, llvm::Value* x) {
-  bool isSigned = isa<arith::SIToFPOp>(op);
-  // of integers that float32 holds as they are: rounding it again is the only rounding
-  constexpr unsigned kExactBits = 16;
-  bool isNarrow = x->getType()->getIntegerBitWidth() <= kExactBits;
-  llvm::Type* direct = to.isF64() || to.isF32() || to.isF16() ? cx.typeOf(to) : isNarrow ? cx.b.getFloatTy() : nullptr;
-  if (direct) return isSigned ? cx.b.CreateSIToFP(x, direct) : cx.b.CreateUIToFP(x, direct);
-  return integerToOddFloat(cx, x, isSigned);
+// Returns true if float32 holds the integer as it is, by its type or by what it is computed of: rounding the float again
+// is the only rounding.
+static bool isExactFloat(KernelContext& cx, llvm::Value* x, bool isSigned) {
+  constexpr unsigned kSignificant = 24;
+  const llvm::DataLayout& layout = cx.module.getDataLayout();
+  unsigned bits = x->getType()->getIntegerBitWidth();
+  return isSigned ? bits - llvm::ComputeNumSignBits(x, layout) <= kSignificant
+                  : llvm::computeKnownBits(x, layout).countMaxActiveBits() <= kSignificant;
 }
 
 void lowerIntegerToFloat(KernelContext& cx, Operation* op) {
-  mlir::Type to = getElementTypeOrSelf(op->getResult(0).getType());
-  Regs out;
-  for (llvm::Value* x : Regs(cx.use(op->getOperand(0)))) out.push_back(floatOf(cx, op, to, x));
-  bool isRounded = out[0]->getType() != cx.typeOf(to);
-  cx.define(op->getResult(0), isRounded ? convertFloats(cx, out, Float32Type::get(op->getContext()), to, false) : out);
+  mlir::Type to = getElementTypeOrSelf(op->getResult(0).getType()), single = Float32Type::get(op->getContext());
+  bool isSigned = isa<arith::SIToFPOp>(op);
+  Regs integers(cx.use(op->getOperand(0))), floats;
+  bool isExact = llvm::all_of(integers, [&](llvm::Value* x) { return isExactFloat(cx, x, isSigned); });
+  // LLVM converts to some types; narrower ones are made of float32, two at once.
+  mlir::Type direct = to.isF64() || to.isF32() ? to : isExact ? single : to.isF16() ? to : nullptr;
+  for (llvm::Value* x : integers) {
+    llvm::Type* type = direct ? cx.typeOf(direct) : nullptr;
+    floats.push_back(!type      ? integerToOddFloat(cx, x, isSigned)
+                     : isSigned ? cx.b.CreateSIToFP(x, type)
+                                : cx.b.CreateUIToFP(x, type));
+  }
+  cx.define(op->getResult(0), direct == to ? floats : convertFloats(cx, floats, single, to, false));
 }
 
 // Rounds towards zero; a value that does not fit becomes the nearest number that does, and NaN becomes zero.

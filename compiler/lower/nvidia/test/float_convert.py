@@ -13,6 +13,8 @@
 # RUN: tandemc %s:truncate --emit=ptx --target sm_90a --signature '*fp64, *fp32' | FileCheck %s --check-prefix=TRUNCATE64
 # RUN: tandemc %s:narrow --emit=ptx --target sm_80 --signature '*i32, *bf16' | FileCheck %s --check-prefix=INTEGER
 # RUN: tandemc %s:narrow --emit=ptx --target sm_90a --signature '*i16, *bf16' | FileCheck %s --check-prefix=BFLOAT
+# RUN: tandemc %s:nibbles --emit=ptx --target sm_80 --signature '*i32, *bf16' | FileCheck %s --check-prefix=EXACT
+# RUN: tandemc %s:nibbles --emit=ptx --target sm_80 --signature '*i32, *fp16' | FileCheck %s --check-prefix=EXACT
 # RUN: tandemc %s:narrow --emit=ptx --target sm_80 --signature '*fp64, *i8' | FileCheck %s --check-prefix=TOBYTE
 import triton
 import triton.language as tl
@@ -37,12 +39,22 @@ import triton.language as tl
 # INTEGER: cvt.rz.f32.s32
 # INTEGER: cvt.rn.bf16x2.f32
 # TOBYTE: cvt.rzi.s32.f64
+# Integers of few bits, by what they are computed of, are exact floats, and two of them are rounded at once.
+# EXACT-NOT: cvt.{{rz|rzi}}
+# EXACT-COUNT-2: cvt.rn.{{bf16x2|f16x2}}.f32
+# EXACT-NOT: cvt.{{rz|rzi|rn.f16.s32}}
 
 
 @triton.jit
 def narrow(x, o):
     i = tl.arange(0, 512)
     tl.store(o + i, tl.load(x + i).to(o.dtype.element_ty))
+
+
+@triton.jit
+def nibbles(x, o):
+    i = tl.arange(0, 512)
+    tl.store(o + i, (((tl.load(x + i) >> 4) & 0xF) - 8).to(o.dtype.element_ty))
 
 
 @triton.jit

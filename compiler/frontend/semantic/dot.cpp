@@ -44,8 +44,8 @@ tile::Precision precisionOf(Context& context, const DotOptions& options) {
     context.fail("conflicting-arguments", "`dot` has both `input_precision` and `allow_tf32`");
   if (!options.inputPrecision.isNone())
     text = constexprString(context, options.inputPrecision, "input_precision");
-  else if (!options.allowTf32.isNone())
-    text = constexprBool(context, options.allowTf32, "allow_tf32") ? "tf32" : "ieee";
+  else if (!options.allowTf32.isNone())  // a value of run time is true, as it is for Triton
+    text = options.allowTf32.isTensor() || constexprBool(context, options.allowTf32, "allow_tf32") ? "tf32" : "ieee";
   for (char& c : text) c = char(std::tolower(static_cast<unsigned char>(c)));
   if (std::optional<tile::Precision> precision = tile::symbolizePrecision(text)) return *precision;
   context.fail("unknown-option", "`input_precision` \"" + text + "\" is not one of tf32, tf32x3, ieee, bf16x3, bf16x6");

@@ -168,15 +168,17 @@ TEST_F(Product, DotTypesAndShapes) {
 
 TEST_F(Product, DotOptions) {
   Value a = arg("fp16", {16, 32}), b = arg("fp16", {32, 16});
-  DotOptions half, wrong, ieee, unknown;
+  DotOptions half, wrong, ieee, atRunTime, unknown;
   half.acc = arg("fp16", {16, 16});
   wrong.acc = arg("fp32", {16, 32});
   ieee.allowTf32 = false;
+  atRunTime.allowTf32 = arg("int1");
   unknown.inputPrecision = std::string("tf64");
   EXPECT_EQ(outcome([&] { return dot(context, a, b, half); }), "fp16[16, 16]");
   EXPECT_EQ(outcome([&] { return dot(context, a, b, wrong); }),
             "`dot` gives `fp32[16, 16]` but the accumulator is `fp32[16, 32]`");
   EXPECT_EQ(dot(context, a, b, ieee).value.getDefiningOp<tile::DotOp>().getPrecision(), tile::Precision::Ieee);
+  EXPECT_EQ(dot(context, a, b, atRunTime).value.getDefiningOp<tile::DotOp>().getPrecision(), tile::Precision::Tf32);
   EXPECT_EQ(outcome([&] { return dot(context, a, b, unknown); }),
             "`input_precision` \"tf64\" is not one of tf32, tf32x3, ieee, bf16x3, bf16x6");
 }

@@ -1,4 +1,4 @@
-// Addresses: their divisibility counts bytes, their runs count elements.
+// Addresses: their divisibility counts bytes, their runs count elements. What is read through equal ones is equal.
 #include "compiler/analysis/axis_transfer.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/tile/tile.h"
@@ -43,6 +43,18 @@ static AxisInfo onOtherRank(const AxisInfo& pointer) {
   return info;
 }
 
+// Reads of one place by one op give one value, unless the kernel says that the value may change meanwhile.
+static AxisInfo loaded(tile::LoadOp op, Lookup of) {
+  AxisInfo info = unknownInfo(op.getType());
+  if (op.getIsVolatile()) return info;
+  for (auto [number, dim] : llvm::enumerate(info.dims)) {
+    dim.constancy = of(op.getPointer()).constancy(number);
+    for (Value value : {op.getMask(), op.getOther()})
+      if (value) dim.constancy = std::min(dim.constancy, of(value).constancy(number));
+  }
+  return info;
+}
+
 std::optional<AxisInfo> pointerInfo(Operation* op, Lookup of) {
   using Info = std::optional<AxisInfo>;
   return llvm::TypeSwitch<Operation*, Info>(op)
@@ -55,6 +67,7 @@ std::optional<AxisInfo> pointerInfo(Operation* op, Lookup of) {
         return reread(of(o.getSource()), o.getSource().getType(), o.getType(),
                       pointeeBytes(o.getSource().getType()) == 1);
       })
+      .Case<tile::LoadOp>([&](auto o) { return loaded(o, of); })
       .Case<dist::SymmAtOp, dist::MulticastAtOp>([&](auto o) { return onOtherRank(of(o.getPointer())); })
       .Case<dist::ConsumeTokenOp, dist::ArrivingOp, dist::LeavingOp, dist::OrderedOp>(
           [&](auto o) { return of(o.getValue()); })

@@ -64,6 +64,27 @@ TEST(AxisShape, AddressesCountBytes) {
   EXPECT_EQ(address("%p", "%wrapped", "%wrapped = arith.remsi %offs, %ms : tensor<128xi32>\n"), "c16 d16 k1");
 }
 
+TEST(AxisShape, LoadsThroughEqualAddresses) {
+  const std::string addresses = R"(%q = tile.bitcast %p : !tile.ptr<f16> -> !tile.ptr<i16>
+    %qs = tile.splat %q : !tile.ptr<i16> -> tensor<128x!tile.ptr<i16>>
+    %rows = arith.divui %offs, %c16s : tensor<128xi32>
+    %at = tile.addptr %qs, %rows : tensor<128x!tile.ptr<i16>>, tensor<128xi32>
+    %few = arith.constant dense<8> : tensor<128xi32>
+    %first = arith.remui %offs, %few : tensor<128xi32>
+    %odd = arith.cmpi eq, %first, %range : tensor<128xi32>
+    %zero = arith.constant dense<0> : tensor<128xi16>
+    %whole = arith.cmpi slt, %offs, %ms : tensor<128xi32>
+  )";
+  const std::string type = R"( : tensor<128x!tile.ptr<i16>> -> tensor<128xi16>)";
+  EXPECT_EQ(known(addresses + R"(%r = tile.load %at {name = "r"})" + type), "c1 d1 k16");
+  EXPECT_EQ(
+      known(addresses +
+            R"(%r = tile.load %at mask %whole : tensor<128xi1> other %zero : tensor<128xi16> {name = "r"})" + type),
+      "c1 d1 k16");
+  EXPECT_EQ(known(addresses + R"(%r = tile.load %at mask %odd : tensor<128xi1> {name = "r"})" + type), "c1 d1 k1");
+  EXPECT_EQ(known(addresses + R"(%r = tile.load %at {isVolatile, name = "r"})" + type), "c1 d1 k1");
+}
+
 TEST(AxisShape, PointersAsOtherTypes) {
   const std::string tile = R"(%ps = tile.splat %p : !tile.ptr<f16> -> tensor<128x!tile.ptr<f16>>
     %at = tile.addptr %ps, %offs : tensor<128x!tile.ptr<f16>>, tensor<128xi32>

@@ -9,6 +9,7 @@
 #include "compiler/transform/nvidia/row_end.h"
 #include <limits>
 #include <llvm/Support/FormatVariadic.h>
+#include <mlir/Transforms/RegionUtils.h>
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
@@ -116,8 +117,8 @@ class LoadChoice {
     }
     Operation* op = value.getDefiningOp();
     if (!loop_->isAncestor(op) || slice.ops.contains(op)) return true;
-    if (op->getBlock() != loop_.getBody() || op->getNumRegions())
-      return fail({"its address depends on a branch or a loop of the same iteration, " + remark::lineOf(op), ""});
+    if (op->getBlock() != loop_.getBody() || (op->getNumRegions() && !isa<scf::IfOp>(op)))
+      return fail({"its address depends on a loop of the same iteration, " + remark::lineOf(op), ""});
     if (isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaWaitOp>(op))
       return fail({"its address depends on a product of the same iteration, " + remark::lineOf(op), ""});
     auto load = dyn_cast<tile::LoadOp>(op);
@@ -126,7 +127,9 @@ class LoadChoice {
                        " reads in the same iteration, which the loop may change",
                    ""});
     if (slice.ops.size() >= most_) return fail({"its address takes too many operations to compute it twice", ""});
-    return slice.ops.insert(op) && llvm::all_of(op->getOperands(), [&](Value v) { return collect(v, slice); });
+    llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), used);  // of a branch, which is taken ahead as a whole
+    return slice.ops.insert(op) && llvm::all_of(used, [&](Value v) { return collect(v, slice); });
   }
 
   // Leaves a reason, and returns false.

@@ -10,6 +10,8 @@
 # RUN: tandemc %s:product --emit=gpu --target sm_80 --num-warps 8 --num-stages 4 \
 # RUN:   --signature '*fp16, *fp16, *fp32, i32, i32, i32' --constexpr 'BM=128, BN=128, BK=32' \
 # RUN:   | FileCheck %s --check-prefix=NONE
+# RUN: tandemc %s:tiles_in_one_loop --emit=gpu --target sm_80 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32' \
+# RUN:   | FileCheck %s --check-prefix=FLAT
 # RUN: tandemc %s:blocks --emit=gpu --target sm_80 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=BLOCKS
 # RUN: tandemc %s:chased --emit=gpu --target sm_80 --signature '*fp32:16, *i32:16, *fp32:16, i32' | FileCheck %s --check-prefix=CHASED
@@ -78,6 +80,32 @@ def product(a, b, c, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
         x += BK
         y += BK * sb
     tl.store(c + m[:, None] * BN + n[None, :], acc)
+
+
+# A branch that addresses come from is taken ahead of its iteration, as one loop over the steps of all tiles has it.
+# FLAT: tgpu.copy_ring 3 ahead 2
+# FLAT: scf.for
+# FLAT-NEXT: tgpu.await
+# FLAT: scf.if
+# FLAT: tgpu.copy_async {{.*}} {tgpu.vector = array<i32: 8, 1>} : tensor<64x32x!tile.ptr<f16>>
+# FLAT: tgpu.copy_async {{.*}} {tgpu.vector = array<i32: 8, 0>} : tensor<32x64x!tile.ptr<f16>>
+# FLAT: tile.dot
+@triton.jit
+def tiles_in_one_loop(a, b, c, K, N, tiles):
+    rows, columns, k = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)
+    step, tile = -1, -1
+    acc = tl.zeros((64, 64), tl.float32)
+    for _ in range(tiles * (K // 32)):
+        step = tl.where(step == K // 32 - 1, 0, step + 1)
+        if step == 0:
+            tile += 1
+            rows = tile * 64 + tl.arange(0, 64)
+        x = tl.load(a + rows[:, None] * K + (step * 32 + k)[None, :])
+        y = tl.load(b + (step * 32 + k)[:, None] + columns[None, :] * K)
+        acc = tl.dot(x, y, acc)
+        if step == K // 32 - 1:
+            tl.store(c + rows[:, None] * N + columns[None, :], acc)
+            acc = tl.zeros((64, 64), tl.float32)
 
 
 # Descriptors become pointers where no unit copies them.

@@ -167,12 +167,12 @@ class Checker : public AccessObserver {
   void publishOfProgram(ProgramState& p, const MemoryAccess& a);
   void acquire(const MemoryAccess& a);
   // Releases of updates that a wait can do without, by number, each with what the wait knows if it has done without.
-  using Spared = std::map<uint64_t, Clock>;
+  using Spared = std::map<uint64_t, Release>;
   void acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& acquired, const Spared& spared = {});
   Spared sparedBy(const MemoryAccess& a, const SyncPlace& place, uint64_t last,
                   const std::function<bool(uint64_t)>& ends);
   bool carries(const Release& r, const Stamp& s) const;
-  Release sharedWith(const Release& r, const Clock& certain) const;
+  Release sharedWith(const Release& r, const std::vector<const Release*>& certain) const;
   void learn(ProgramState* p, Serial* s, const MemoryAccess& a, const Release& r, bool isNarrow);
   void acquireAwaited(const MemoryAccess& a, bool valueUsed, const std::function<bool(uint64_t)>& ends);
   bool acquirePolled(const MemoryAccess& a);

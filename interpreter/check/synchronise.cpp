@@ -155,7 +155,7 @@ void Checker::acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& a
     if (!synchronises) continue;
     if (auto certain = spared.find(k); certain != spared.end()) {
       if (p) r.addAllTo(p->missed.spared);
-      learn(p, s, a, sharedWith(r, certain->second), isNarrow);
+      learn(p, s, a, certain->second, isNarrow);
     } else {
       learn(p, s, a, r, isNarrow);
     }
@@ -179,7 +179,7 @@ void Checker::learn(ProgramState* p, Serial* s, const MemoryAccess& a, const Rel
 // Adds without order come in any: a wait may have ended before one of them if the others are enough for it.
 Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place, uint64_t last,
                                   const std::function<bool(uint64_t)>& ends) {
-  constexpr uint64_t kMost = 32;  // of the last updates; those before are taken to have come
+  constexpr uint64_t kFewest = 64, kMostPairs = 16384;
   View v = viewOf(a);
   Stamp now = stampOf(a, v);
   auto look = place.looks.find({now.actor, now.part});
@@ -189,11 +189,16 @@ Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place,
     return (look != place.looks.end() && n <= look->second.number) || knowsUpdate(v, now, &place, {by, 0, n}) ||
            ordered(v, now, by, a.address, a.address + a.bytes, &mine, &theirs);
   };
-  uint64_t first = place.newest() + 1;
-  while (first > place.oldest() && place.newest() - first + 1 < kMost && place.update(first - 1)->adds) --first;
-  Spared spared;
+  uint64_t first = std::max(lastLearnt(v, now, place), look != place.looks.end() ? look->second.number : 0) + 1;
+  first = std::max(first, place.oldest());
+  for (uint64_t n = last; n >= first; --n)
+    if (!place.update(n)->adds) first = n + 1;
   while (first <= last && isKnown(first)) ++first;
+  Spared spared;
   if (last < first) return spared;
+  // Adds that have come since may take its place: as many as the wait is for are looked at.
+  uint64_t end = last, furthest = std::min(place.newest(), last + std::max(kFewest, last - first));
+  while (end < furthest && place.update(end + 1)->adds) ++end;
   std::map<uint64_t, bool> asked;
   auto isEnough = [&](uint64_t value) {
     auto [answer, isNew] = asked.try_emplace(value);
@@ -206,33 +211,46 @@ Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place,
     place.eachRelease(number, [&](uint64_t, const Release& r) { found = found || isIt(r); });
     return found;
   };
-  for (uint64_t n = first; n <= last; ++n) {
-    if (isKnown(n)) continue;
+  // Those that are sure to come behind an add, because their authors have seen it or release too little to tell, by the
+  // last number behind which they come.
+  std::multimap<uint64_t, uint64_t, std::greater<>> following;
+  for (uint64_t n = first + 1; n <= end; ++n) {
+    uint64_t seen = any(n, [](auto& r) { return r.isFull; }) ? place.update(n)->seen : n - 1;
+    if (seen >= first) following.emplace(std::min(seen, n - 1), n);
+  }
+  auto behindAll = following.begin();
+  uint64_t lost = 0;  // by those that follow
+  // Of very many adds only some are judged, others by each waiter.
+  uint64_t stride = 1 + (last - first) * (end - first) / kMostPairs;
+  for (uint64_t n = last; n >= first; --n) {
+    if ((n + now.actor + now.time) % stride) continue;
+    for (; behindAll != following.end() && behindAll->first >= n; ++behindAll) lost += delta(behindAll->second);
     // A wait that can do without several adds can do without one of them: first without those that are sure to follow.
-    std::vector<uint64_t> others;
+    if ((isEnough(place.valueOf(end)) && !isEnough(place.valueOf(end) - delta(n) - lost)) || isKnown(n)) continue;
     std::vector<Stamp> behind{place.update(n)->by};  // it and those that may follow it
-    uint64_t value = place.value() - delta(n);
-    for (uint64_t other = first; other <= place.newest(); ++other) {
-      bool follows = other > n && (place.update(other)->seen >= n || !any(other, [](auto& r) { return r.isFull; }));
-      if (follows) {
-        behind.push_back(place.update(other)->by);
-        value -= delta(other);
-      } else if (other != n) {
-        others.push_back(other);
-      }
+    std::vector<bool> isBehind(end + 1 - first);
+    isBehind[n - first] = true;
+    auto follows = [&](uint64_t other) {
+      isBehind[other - first] = true;
+      behind.push_back(place.update(other)->by);
+    };
+    for (auto f = following.begin(); f != behindAll; ++f) follows(f->second);
+    for (uint64_t other = n + 1; other <= end; ++other) {
+      auto isCarried = [&](const Stamp& s) { return any(other, [&](auto& r) { return carries(r, s); }); };
+      if (!isBehind[other - first] && std::ranges::any_of(behind, isCarried)) follows(other);
     }
-    if (!isEnough(value)) continue;
-    Clock certain;
-    for (uint64_t other : others) {
-      auto isBehind = [&](const Stamp& s) { return any(other, [&](auto& r) { return carries(r, s); }); };
-      if (other > n && std::ranges::any_of(behind, isBehind)) {
-        behind.push_back(place.update(other)->by);
-        value -= delta(other);
-      } else {
-        place.eachRelease(other, [&](uint64_t, const Release& r) { r.addAllTo(certain); });
-      }
+    uint64_t value = place.valueOf(first - 1), enough = 0;  // the last of the others with which the wait may end
+    for (uint64_t other = first; other <= end; ++other) {
+      if (isBehind[other - first]) continue;
+      value += delta(other);
+      if (isEnough(value)) enough = other;
     }
-    if (isEnough(value)) place.eachRelease(n, [&](uint64_t k, const Release&) { spared[k] = certain; });
+    if (!enough) continue;
+    std::vector<const Release*> certain;  // the last ones first, since these carry the most
+    for (uint64_t other = enough; other >= first; --other)
+      if (!isBehind[other - first])
+        place.eachRelease(other, [&](uint64_t, const Release& r) { certain.push_back(&r); });
+    place.eachRelease(n, [&](uint64_t k, const Release& r) { spared[k] = sharedWith(r, certain); });
   }
   return spared;
 }
@@ -243,22 +261,31 @@ bool Checker::carries(const Release& r, const Stamp& s) const {
   return r.actor == s.actor && s.time <= (isTransfer(s.part) ? r.transfers : r.now);
 }
 
-// The part of a release that a clock has, too. Transfers are taken to be known.
-Release Checker::sharedWith(const Release& r, const Clock& certain) const {
-  Clock all, shared;
-  r.addTo(all);
-  all.each([&](const Clock::Entry& e) {
-    Part part = Part(e.key);
-    bool isWhole = e.key >> 60 || isTransfer(part) || part == kAllTransfers ||
-                   actors_.covers(certain, {.actor = actorOf(e.key), .time = e.time, .part = part}, part);
-    if (uint32_t time = isWhole ? e.time : std::min(e.time, certain.get(e.key))) shared.raise(e.key, time);
-  });
+// The part of a release that others carry, too. Transfers are taken to be known.
+Release Checker::sharedWith(const Release& r, const std::vector<const Release*>& certain) const {
   Release out;
   out.actor = r.actor;
   out.rank = r.rank;
   out.scope = r.scope;
   out.fence = r.fence;
-  out.common = std::move(shared);
+  r.addTo(out.common);
+  std::vector<Clock::Entry> lacking;
+  out.common.each([&](const Clock::Entry& e) {
+    Part part = Part(e.key);
+    Stamp stamp{.actor = actorOf(e.key), .time = e.time, .part = part};
+    auto isCarried = [&](const Release* other) { return carries(*other, stamp); };
+    if (e.key >> 60 || isTransfer(part) || part == kAllTransfers || std::ranges::any_of(certain, isCarried)) return;
+    uint32_t time = 0;
+    for (const Release* other : certain) {
+      uint32_t own = other->actor == stamp.actor ? other->now : 0;
+      time = std::max({time, own, other->common.get(e.key), other->extra.get(e.key)});
+    }
+    lacking.push_back({e.key, std::min(time, e.time)});
+  });
+  out.common.prune([&](const Clock::Entry& e) {
+    return std::ranges::any_of(lacking, [&](const Clock::Entry& l) { return l.key == e.key; });
+  });
+  for (const Clock::Entry& l : lacking) out.common.raise(l.key, l.time);
   return out;
 }
 

@@ -110,11 +110,11 @@ void Emitter::emitAssert(const Stmt& s) {
   Value test = evaluate(*s.exprs[0]);
   std::string message;
   if (s.exprs.size() > 1) message = semantic::constexprString(cx, evaluate(*s.exprs[1]), "message");
+  // As in Triton, an assertion is checked when the kernel runs, if at all.
   if (!test.isTensor()) {
-    if (!semantic::truth(cx, test))
-      cx.failAt(s.exprs[0]->range, "static-assert",
-                message.empty() ? "assertion failed" : "assertion failed: " + message);
-    return;
+    if (semantic::truth(cx, test)) return;
+    cx.warn("static-assert", message.empty() ? "assertion fails" : "assertion fails: " + message);
+    test = semantic::toTensor(cx, Value(false));
   }
   if (!cx.options.debug) return;
   Tensor condition = test.as<Tensor>();

@@ -128,6 +128,13 @@ TEST(Assert, DynamicNeedsDebug) {
   EXPECT_LACKS(emitText(text, false).ir, "tile.assert");
   EXPECT_HAS(emitText(text, true).ir, "tile.assert");
 }
+TEST(Assert, OfConstantsToo) {
+  const char* text = "def k(N):\n    assert N == 64, 'size'\n";
+  EXPECT_EQ(emitText(text, false).error, "");
+  EXPECT_LACKS(emitText(text, false).ir, "tile.assert");
+  EXPECT_HAS(emitText(text, true).ir, "tile.assert");
+  EXPECT_LACKS(emitText("def k(N):\n    assert N == 32\n", true).ir, "tile.assert");
+}
 
 TEST(Control, WhileIsNeverDeadCode) {
   EXPECT_EQ(count(emitText("def k(i):\n    while i > 0:\n        i -= 1\n").ir, "tile.assume"), 1u);

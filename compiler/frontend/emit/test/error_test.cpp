@@ -186,9 +186,6 @@ TEST(Error, Values) {
              "4:14 type-mismatch: the end of a loop must be an integer scalar");
   EXPECT_HAS(errorOf("def k(i):\n    return i\n"), "kernel-return");
 }
-TEST(Error, Asserts) {
-  EXPECT_EQ(errorOf("def k(N):\n    assert N == 64, 'size'\n"), "4:12 static-assert: assertion failed: size");
-}
 TEST(Error, ForeignValues) {
   EXPECT_EQ(errorOf("table = load_table('x')\ndef k(p):\n    tl.store(p, table)\n"),
             "5:17 foreign-value: `table` is host value `table`, not a constant of compile time; kernels cannot use it");

@@ -37,6 +37,7 @@ class LayoutAssignment {
 
   void run() {
     placeAnchors();
+    placeCarried();
     for (auto& [depth, products] : products_) spread(products);
     placeLoads();
     spread(loads_);
@@ -85,6 +86,26 @@ class LayoutAssignment {
         anchor(o.getResult(), coalesced(o.getPointer(), nullptr, axes_, threads_).layout, loads_);
       }
     });
+  }
+
+  // What loops carry and branches choose cannot be computed again in another layout: addresses of copies have it as these
+  // want it.
+  void placeCarried() {
+    kernel_.walk([&](tgpu::CopyAsyncOp copy) {
+      for (OpOperand& operand : copy->getOpOperands())
+        if (auto wanted = required_.find(&operand); wanted != required_.end()) carry(operand.get(), wanted->second);
+    });
+  }
+
+  void carry(Value value, const LinearLayout& layout, int depth = 0) {
+    constexpr int kMostSteps = 16;
+    Value home = homeOf(value);
+    Operation* op = home.getDefiningOp();
+    if (!op || depth > kMostSteps) return;
+    if (isLoop(op)) return anchor(home, layout, loads_);
+    for (OpOperand& operand : op->getOpOperands())
+      if (isTile(operand.get()))
+        if (auto wanted = backward(operand, layout)) carry(operand.get(), *wanted, depth + 1);
   }
 
   static bool isProducers(Operation* op) {

@@ -260,3 +260,75 @@ def _in_turns(n, warps, y_begins, seed):
 for n, warps in [(256, 4), (1024, 8), (4096, 16)]:
     for name, begin in [("apart", None), ("same", 0), ("part", n // 2), ("beside", n)]:
         add(f"memory.turned_in_turns.{name}.{n}.w{warps}", lambda seed, a=(n, warps, begin): _in_turns(*a, seed))
+
+
+@triton.jit
+def long_rows(x, scale, y, z, M, R: tl.constexpr, N: tl.constexpr):
+    """A tile that is stored in parts, twice, by rows with a column's factor."""
+    m, n = tl.program_id(0) * R + tl.arange(0, R), tl.arange(0, N)
+    at, mask = m[:, None] * N + n[None, :], (m < M)[:, None]
+    v = tl.load(x + at, mask, other=1)
+    w = tl.load(scale + n)
+    tl.store(y + at, v * w[None, :], mask)
+    tl.store(z + at, v + m[:, None].to(v.dtype), mask)
+
+
+@triton.jit
+def long_in_place(x, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(x + i, tl.load(x + i, i < n) * 3, i < n)
+
+
+@triton.jit
+def long_shifted(x, n, B: tl.constexpr):
+    """What is stored is loaded by the next elements, all of it before."""
+    i = tl.arange(0, B)
+    tl.store(x + i + 1, tl.load(x + i, i < n), i < n)
+
+
+@triton.jit
+def halves(packed, o, K, PAIR: tl.constexpr, BK: tl.constexpr, BN: tl.constexpr):
+    """Numbers of 4 bits, two or eight of a column in one integer."""
+    k, n = tl.arange(0, BK), tl.arange(0, BN)
+    total = tl.zeros((BK, BN), tl.int32)
+    p = packed + (k[:, None] // PAIR) + n[None, :] * (K // PAIR)
+    for start in range(0, K, BK):
+        v = tl.load(p)
+        total += ((v >> ((k % PAIR) * 4)[:, None]) & 15).to(tl.int32)
+        p += BK // PAIR
+    tl.store(o + k[:, None] * BN + n[None, :], total)
+
+
+def _halves(packed, o, K, pair, rows):
+    numbers = (packed.astype(np.int64)[:, :, None] >> (4 * np.arange(pair))) & 15
+    columns = numbers.reshape(packed.shape[0], K // rows, rows)
+    return columns.sum(1).T.astype(np.int32)
+
+
+for dtype in ("fp32", "fp16", "int8"):
+    for warps in (1, 4):
+        make = lambda rng, d=dtype: [
+            rng.integers(0, 5, (90, 512)).astype(DTYPES[d]),
+            rng.integers(0, 5, 512).astype(DTYPES[d]),
+            poisoned((90, 512), d),
+            poisoned((90, 512), d),
+            90,
+        ]
+        whole = lambda x, w, y, z, M: (x * w[None, :], x + np.arange(M)[:, None].astype(x.dtype))
+        check(long_rows, make, whole, f"{dtype}.w{warps}", (2,), R=64, N=512, num_warps=warps)
+        n = 3 * 32768 - 77
+        make = lambda rng, d=dtype: [inout(rng.integers(0, 9, n).astype(DTYPES[d])), n]
+        check(long_in_place, make, lambda x, n: x * 3, f"{dtype}.w{warps}", (3,), B=32768, num_warps=warps)
+        make = lambda rng, d=dtype: [inout(rng.integers(0, 9, 32769).astype(DTYPES[d])), 32768 - 5]
+        moved = lambda x, n: np.concatenate([x[:1], x[:n], x[n + 1 :]])
+        check(long_shifted, make, moved, f"{dtype}.w{warps}", B=32768, num_warps=warps)
+for dtype, pair in (("uint8", 2), ("int32", 8), ("uint8", 1)):
+    for rows, columns, warps in ((64, 64, 4), (32, 16, 1), (128, 32, 8)):
+        K = 4 * rows
+        make = lambda rng, d=dtype, pair=pair, K=K, columns=columns, rows=rows: [
+            rng.integers(0, 16 if pair == 1 else 127, (columns, K // pair)).astype(DTYPES[d]),
+            poisoned((rows, columns), "int32"),
+            K,
+        ]
+        reference = lambda p, o, K, pair=pair, rows=rows: _halves(p, o, K, pair, rows)
+        check(halves, make, reference, f"{dtype}.{pair}.{rows}x{columns}.w{warps}", PAIR=pair, BK=rows, BN=columns, num_warps=warps)

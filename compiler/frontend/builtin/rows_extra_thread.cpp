@@ -38,6 +38,9 @@ static void fence(Context& c, tile::Semantic sem, tile::Scope scope) {
 
 static Value fenceRow(Context& c, const Arguments& a) {
   tile::Semantic sem = order(c, a["semantic"], "semantic", tile::Semantic::SeqCst);
+  if (sem == tile::Semantic::Relaxed)
+    c.fail("argument-value",
+           "`semantic` is " + repr(a["semantic"]) + ", which orders nothing; a fence is `acq_rel` or `sc`");
   fence(c, sem == tile::Semantic::SeqCst ? sem : tile::Semantic::AcqRel, scope(c, a["scope"], "scope"));
   return None{};
 }

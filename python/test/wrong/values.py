@@ -283,3 +283,9 @@ def reduce_arity(x_ptr, n):
 @tandem.jit
 def reduce_shape(x_ptr, n):
     tl.store(x_ptr, tl.reduce(tl.arange(0, 4), 0, to_tile))  # <-- tl.reduce: function of `reduce` returns a `int32[4]` tensor
+
+
+@tandem.jit
+def fence_that_orders_nothing(x_ptr):
+    simt.fence("relaxed", "sys")  # <-- simt.fence: `acq_rel` or `sc`
+    tl.store(x_ptr, 1.0)

@@ -1,4 +1,4 @@
-"""Thirty kernels of hostile users, with the arguments of authors_kernels: parts of K, grids too large, orders from the end, rows read
+"""Kernels of hostile users, with the arguments of authors_kernels: parts of K, grids too large, orders from the end, rows read
 by all, elements of one byte, pointers that are chosen. Each is overlapped at both ends, or refused there with a reason at a line."""
 
 import authors_kernels
@@ -336,6 +336,18 @@ def in_place_twice(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
     places = c_ptr + rows[:, None] * N + columns[None, :]
     again = tl.load(places, mask=(rows[:, None] < M) & (columns[None, :] < N), other=0)
     put(c_ptr, rows, columns, M, N, 2 * again)
+
+
+@plain(two, refused={"consumer": "not a box with sides affine"})
+def pointers_that_change_places(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
+    """Two pointers of a loop change places in each of its steps."""
+    rows, columns = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B)
+    one, other, total = a_ptr, a_ptr + K, tl.zeros((B, B), tl.float32)
+    for i in range(4):  # THE TABLE
+        inside = (rows < M - 1)[:, None] & (columns < K)[None, :]
+        total += (i + 1) * tl.load(one + rows[:, None] * K + columns[None, :], mask=inside, other=0)  # REFUSED consumer
+        one, other = other, one
+    put(c_ptr, rows, columns, M, N, total)
 
 
 @plain(two)

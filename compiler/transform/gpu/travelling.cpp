@@ -15,10 +15,16 @@ InFlightDiagnostic refuse(Operation* access, Operation* memory, StringRef why) {
   return error;
 }
 
+// The op that computes a value, or the loop that carries it.
+static Operation* originOf(Value value) {
+  Operation* op = value.getDefiningOp() ? value.getDefiningOp() : value.getParentBlock()->getParentOp();
+  return isa<func::FuncOp>(op) ? nullptr : op;
+}
+
 // `base` is where the places begin, if they are known from there on.
 static void refusePlaces(Operation* access, Operation* memory, Value base, StringRef why) {
   InFlightDiagnostic error = refuse(access, memory, why);
-  if (Operation* from = base ? base.getDefiningOp() : unfollowed(access->getOperand(0), access))
+  if (Operation* from = base ? originOf(base) : unfollowed(access->getOperand(0), access))
     error.attachNote(from->getLoc()) << "its places cannot be followed beyond this";
 }
 

@@ -55,7 +55,7 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
   Part part = Part(a.lane);
   ThreadState* thread = whole || each || p.threads.empty() ? nullptr : &p.threads[a.lane];
   auto later = [](const FencePoint* all, const FencePoint* own) {
-    return !all || (own && own->time > all->time) ? own : all;
+    return !all || (own && own->time >= all->time) ? own : all;
   };
   std::vector<const FencePoint*> fences;  // the widest first; a narrower one counts if it came later
   for (Scope scope : {Scope::Sys, Scope::Gpu, Scope::Cta}) {

@@ -3,8 +3,9 @@
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+import tandem.shmem as shmem
 from case import pair
-from tandem.simt import __syncthreads, atomic_add, fence, ld, st, tid
+from tandem.simt import __syncthreads, __syncwarp, atomic_add, fence, ld, st, tid
 
 N = 32
 
@@ -79,3 +80,34 @@ def narrower_fence_behind(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, FIRST: tl.con
 def only_the_narrower_fence(team, fixed):
     for second in ("cta", "gpu")[: 2 if fixed else 1]:
         narrower_fence_behind[(1,)](data(team, "x"), data(team, "y"), data(team, "flag", 1), N, fixed, second)
+
+
+@tandem.jit
+def warps_tell(x_ptr, y_ptr, flag_ptr, SIGNALS: tl.constexpr, FIXED: tl.constexpr):
+    """All threads fence; a warp's first one tells the peer's warp of what the others know to be stored since the warp has met."""
+    t = tid(0)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    st(dl.symm_at(x_ptr, peer) + t, t, semantic="weak")  # <-- fence_before_the_warp_has_met
+    if FIXED:
+        __syncwarp()
+    if SIGNALS:
+        shmem.fence()
+    else:
+        fence("acq_rel", "sys")
+    if t % 32 == 0:
+        if SIGNALS:
+            shmem.signal_op(flag_ptr + t // 32, 1, shmem.NVSHMEM_SIGNAL_SET, peer)
+            shmem.signal_wait_until(flag_ptr + t // 32, shmem.NVSHMEM_CMP_EQ, 1)
+        else:
+            st(dl.symm_at(flag_ptr, peer) + t // 32, 1, scope="sys", semantic="relaxed")
+            while ld(flag_ptr + t // 32, scope="sys", semantic="acquire") != 1:
+                pass
+    __syncwarp()
+    st(y_ptr + t, ld(x_ptr + (t ^ 31), semantic="weak"), semantic="weak")  # <-- fence_before_the_warp_has_met
+
+
+@pair("race", "M3")
+def fence_before_the_warp_has_met(team, fixed):
+    for signals in (False, True):
+        flags = team.zeros(4, "int64", name="flag")
+        warps_tell[(1,)](data(team, "x", 128), data(team, "y", 128), flags, signals, fixed)

@@ -276,11 +276,11 @@ bool Checker::fenced(const View& v, const Stamp& now, const Stamp& s) const {
   if (sites_[s.site].kind == AccessKind::Read || sites_[now.site].kind == AccessKind::Read) return false;
   const auto& threads = v.program->threads;
   int peer = s.part - kFirstPut;
-  if (s.time <= v.program->orders.of(peer).transfers) return true;
-  if (now.part >= threads.size()) return false;
-  const FencePoint& own = threads[now.part].orders.of(peer);
-  return s.time <= own.transfers ||
-         std::any_of(own.puts.begin(), own.puts.end(), [&](const ThreadPut& put) { return put.number == s.time; });
+  auto covers = [&](const FencePoint& point) {
+    return s.time <= point.transfers ||
+           std::ranges::any_of(point.puts, [&](auto& put) { return put.number == s.time; });
+  };
+  return covers(v.program->orders.of(peer)) || (now.part < threads.size() && covers(threads[now.part].orders.of(peer)));
 }
 
 // Returns true if `s` happens-before `now` in all of [begin, end). If not, sets `mine` and `theirs` to the parts of the

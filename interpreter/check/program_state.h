@@ -8,11 +8,14 @@
 
 namespace tandem::interpreter::check {
 
-// A put or get that one thread has called.
+// A put or get that one thread has called, or a warp, of which this is the first thread.
 struct ThreadPut {
   uint32_t number = 0, time = 0;
   Part thread = 0;
   int peer = 0;
+  uint32_t threads = 1;
+
+  bool isBy(Part t) const { return t >= thread && uint32_t(t - thread) < threads; }
 };
 
 // The knowledge that a fence has ordered before later strong writes (M4) or signals and puts (M9, M11).
@@ -23,6 +26,12 @@ struct FencePoint {
   Scope scope = Scope::Sys;
   bool byAll = false;
   std::vector<ThreadPut> puts;  // beyond `transfers`, among others that the thread knows nothing of
+
+  void include(const FencePoint& other) {
+    transfers = std::max(transfers, other.transfers);
+    puts.insert(puts.end(), other.puts.begin(), other.puts.end());
+    std::erase_if(puts, [&](const ThreadPut& put) { return put.number <= transfers; });
+  }
 };
 
 // The knowledge that `fence` and `quiet` have ordered: for every peer, and for single ones.
@@ -34,6 +43,12 @@ struct OrderPoints {
   const FencePoint& of(int peer) const {
     auto own = single.find(peer);
     return own == single.end() ? all : own->second;
+  }
+  // Orders what `other` does, too: its thread's calls lie before a barrier of all.
+  void include(const OrderPoints& other) {
+    for (auto& [peer, point] : single) point.include(other.of(peer));
+    for (const auto& [peer, point] : other.single) single.try_emplace(peer, all).first->second.include(point);
+    all.include(other.all);
   }
 };
 
@@ -110,6 +125,7 @@ struct ProgramState {
   Missed missed;
   std::map<int, uint32_t> lastPut;    // number, by peer
   std::vector<ThreadPut> threadPuts;  // since the last barrier
+  Group caller{};                     // of the transfers that the current instruction starts
   struct NamedBarrier {
     Clock gathering, done;
     uint32_t key = 0, rounds = 0;  // of the rounds that have ended, in clocks
@@ -156,20 +172,26 @@ struct ProgramState {
     return at != early.end() && at->load->location == location ? &*at : nullptr;
   }
 
-  bool knows(Part thread, const ThreadPut& put) const {
+  // The knowledge that a thread has of others' transfers; null: none.
+  const Clock* ofOthers(Part thread) const {
     const Clock* extra = extraOf(thread);
-    return put.thread == thread || (extra && extra->get(keyOf(actor, put.thread)) >= put.time);
+    return extra && extra->latestOf(actor) ? extra : nullptr;
+  }
+  bool knows(Part thread, const Clock* others, const ThreadPut& put) const {
+    return put.isBy(thread) || (others && others->get(keyOf(actor, put.thread)) >= put.time);
   }
   // Returns the number up to which one thread knows every one of the program's `all` transfers.
   uint32_t transfersKnown(Part thread, uint32_t all) const {
+    const Clock* others = ofOthers(thread);
     for (const ThreadPut& put : threadPuts)
-      if (!knows(thread, put)) return put.number - 1;
+      if (!knows(thread, others, put)) return put.number - 1;
     return all;
   }
   std::vector<ThreadPut> putsKnownBeyond(Part thread, uint32_t number) const {
+    const Clock* others = ofOthers(thread);
     std::vector<ThreadPut> known;
     for (const ThreadPut& put : threadPuts)
-      if (put.number > number && knows(thread, put)) known.push_back(put);
+      if (put.number > number && knows(thread, others, put)) known.push_back(put);
     return known;
   }
 
@@ -202,6 +224,7 @@ struct ProgramState {
     for (ThreadState& t : threads) {
       pending.join(t.pending);
       t.pending = Pending();
+      if (!threadPuts.empty()) orders.include(t.orders);
     }
     anyExtra = false;
     threadPuts.clear();

@@ -63,7 +63,8 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
     if (fence && (fences.empty() || fence->time > fences.back()->time)) fences.push_back(fence);
   }
   int peer = m_.arena.rankOf(a.address);
-  const FencePoint& orders = *later(&p.orders.of(peer), thread ? &thread->orders.of(peer) : nullptr);
+  const FencePoint *ordersAll = &p.orders.of(peer), *ordersOwn = thread ? &thread->orders.of(peer) : nullptr;
+  const FencePoint& orders = *later(ordersAll, ordersOwn);
   // A relaxed write of one thread may be a flag: noted for explanations.
   bool isFlag = a.isSignal || whole || a.run->activeLanes() == 1;
   bool isOfThread = !whole && !each && !a.isSignal;
@@ -108,11 +109,14 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
   }
   if (orders.time && peer >= 0) {
     own.putPart = Part(kFirstPut + peer);
-    own.puts = orders.transfers;
-    for (const ThreadPut& put : orders.puts) {
-      if (put.peer != peer) continue;
-      own.extra.raise(keyOfTransfer(put.number), 1);
-      own.hasSinglePuts = true;
+    for (const FencePoint* point : {ordersAll, ordersOwn}) {
+      if (!point) continue;
+      own.puts = std::max(own.puts, point->transfers);
+      for (const ThreadPut& put : point->puts) {
+        if (put.peer != peer) continue;
+        own.extra.raise(keyOfTransfer(put.number), 1);
+        own.hasSinglePuts = true;
+      }
     }
   }
   if (!isRelease) orderSignals(p, part, whole, own);

@@ -27,6 +27,7 @@ void Checker::warpBarrier(const Run& run) {
 }
 
 void Checker::groupMeets(const Run& run, Group group) {
+  stateOf(run).caller = group;
   if (group == Group::Block)
     threadBarrier(run);
   else if (group == Group::Warp)

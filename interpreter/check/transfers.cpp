@@ -39,10 +39,12 @@ void Checker::transferIssued(const Run& run, PendingPut& put) {
       t->carried.raise(keyOfTransfer(t->number), 1);
     last = t->number;
   }
-  if (own)
-    for (const ThreadPut& before : own->puts)
-      if (before.peer == put.peer && !put.isGet) t->clock.raise(keyOfTransfer(before.number), 1);
-  if (!whole) p.threadPuts.push_back({t->number, p.time, Part(lane), put.peer});
+  for (const FencePoint* point : {&p.orders.of(put.peer), own}) {
+    if (!point || put.isGet) continue;
+    for (const ThreadPut& before : point->puts)
+      if (before.peer == put.peer) t->clock.raise(keyOfTransfer(before.number), 1);
+  }
+  if (!whole) p.threadPuts.push_back({t->number, p.time, Part(lane), put.peer, p.caller == Group::Warp ? 32u : 1u});
   ++p.time;
   put.observedActor = p.actor;
   put.observed = std::move(t);
@@ -88,17 +90,20 @@ void Checker::orderLater(const Run& run, bool transfers, int peer) {
     if (transfers) return orders.single.clear();
     for (auto& [to, point] : orders.single) renew(point);
   };
-  if (run.mask.all) {
+  if (run.mask.all && p.threadPuts.empty()) {
     order(p.orders, Clock(), transfers_, {});
     if (p.anyExtra)
       for (ThreadState& t : p.threads) order(t.orders, t.extra, transfers_, {});
   } else {
+    uint32_t knownToAll = transfers_;
     for (uint32_t lane = 0; lane < run.lanes; ++lane) {
       if (!run.laneActive(lane)) continue;
       ThreadState& t = p.thread(lane, run.lanes);
       uint32_t known = p.transfersKnown(Part(lane), transfers_);
+      knownToAll = std::min(knownToAll, known);
       order(t.orders, t.extra, known, p.putsKnownBeyond(Part(lane), known));
     }
+    if (run.mask.all) order(p.orders, Clock(), knownToAll, {});
   }
   ++p.time;
 }
@@ -116,8 +121,9 @@ void Checker::quiet(const Run& run, int peer) {
     }
     return complete;
   };
-  if (run.mask.all) p.learn(completed(transfers_));
-  for (uint32_t lane = 0; lane < run.lanes && !run.mask.all; ++lane) {
+  bool isTogether = run.mask.all && p.threadPuts.empty();
+  if (isTogether) p.learn(completed(transfers_));
+  for (uint32_t lane = 0; lane < run.lanes && !isTogether; ++lane) {
     if (!run.laneActive(lane)) continue;
     uint32_t known = p.transfersKnown(Part(lane), transfers_);
     Clock complete = completed(known);

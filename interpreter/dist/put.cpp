@@ -152,6 +152,7 @@ Step get(Machine& m, Run& run, const Prepared& i) {
 
 Step putValue(Machine& m, Run& run, const Prepared& i) {
   unsigned bytes = run.info(i.b).elemBytes;
+  if (m.observer) m.observer->groupMeets(run, Group::Thread);
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`put_value`", [&](uint32_t lane) {
     int peer = peerOf(m, run, i, integer(m, run, i.c, lane));
     Address dest = rawInteger(m, run, i.a, lane);

@@ -5,7 +5,7 @@ import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
 from case import pair
-from tandem.simt import __syncthreads, ld, st, tid
+from tandem.simt import __syncthreads, __syncwarp, ld, st, tid
 
 N = 64
 
@@ -292,3 +292,65 @@ def quiet_for_somebody(x_ptr, y_ptr, z_ptr, flag_ptr, N: tl.constexpr, WHOM: tl.
 @pair("race", "M9", ranks=(3, 4))
 def quiet_of_another_peer(team, fixed):
     quiet_for_somebody[(1,)](words(team), words(team, "y"), words(team, "z"), flag(team), N, 1 if fixed else 2)
+
+
+@tandem.jit
+def one_tells_of_all(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
+    """Each thread sends a word and waits for its own to be there; one thread tells of all."""
+    t = tid(0)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    shmem.int_p(x_ptr + t, t, peer)  # <-- quiet_of_each_thread
+    shmem.quiet()
+    if FIXED:
+        __syncthreads()
+    if t == 0:
+        shmem.fence()
+        shmem.signal_op(flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, peer)
+        shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 1)
+    __syncthreads()
+    st(y_ptr + t, ld(x_ptr + (t ^ 1), semantic="weak"), semantic="weak")  # <-- quiet_of_each_thread
+
+
+@pair("race", "M9")
+def quiet_of_each_thread(team, fixed):
+    one_tells_of_all[(1,)](words(team, count=128), words(team, "y", 128), flag(team), fixed)
+
+
+@tandem.jit
+def warps_fetch(x_ptr, y_ptr, z_ptr, FIXED: tl.constexpr):
+    """A warp reads what another one has fetched; a thread may complete the call of its own warp."""
+    t = tid(0)
+    shmem.getmem_nbi_warp(y_ptr + t // 32 * 32, x_ptr + t // 32 * 32, 128, (dl.rank() + 1) % dl.num_ranks())  # <-- get_of_another_warp
+    shmem.quiet()
+    if FIXED:
+        __syncthreads()
+    st(z_ptr + t, ld(y_ptr + (t ^ (32 if FIXED else 33)), semantic="weak"), semantic="weak")  # <-- get_of_another_warp
+    st(z_ptr + t, ld(y_ptr + t, semantic="weak"), semantic="weak")
+
+
+@pair("race", "M3")
+def get_of_another_warp(team, fixed):
+    warps_fetch[(1,)](*[words(team, name, 128) for name in "xyz"], fixed)
+
+
+@tandem.jit
+def tell_of_another_warp(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
+    """All threads fence, each warp's for its own put; what a warp tells of is another's."""
+    t = tid(0)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    shmem.putmem_nbi_warp(x_ptr + t // 32 * 32, y_ptr + t // 32 * 32, 128, peer)  # <-- fence_for_another_warp
+    shmem.fence()
+    if FIXED:
+        __syncthreads()
+    if t % 32 == 31:
+        shmem.signal_op(flag_ptr + (t // 32 ^ 1), 1, shmem.NVSHMEM_SIGNAL_SET, peer)
+    if t % 32 == 0:
+        shmem.signal_wait_until(flag_ptr + t // 32, shmem.NVSHMEM_CMP_EQ, 1)
+    __syncwarp()
+    st(y_ptr + 128 + t, ld(x_ptr + t, semantic="weak"), semantic="weak")  # <-- fence_for_another_warp
+    shmem.quiet()
+
+
+@pair("race", None)
+def fence_for_another_warp(team, fixed):
+    tell_of_another_warp[(1,)](words(team, count=128), words(team, "y", 256), team.zeros(4, "int64", name="flag"), fixed)

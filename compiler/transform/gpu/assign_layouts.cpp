@@ -129,15 +129,30 @@ class LayoutAssignment {
     auto offered = std::move(offered_);
     offered_.clear();
     LoadsTogether together(kernel_, axes_, threads_);
-    for (auto& [result, layout] : offered) {
-      auto load = result.getDefiningOp<tile::LoadOp>();
-      if (layout && isProducers(load)) {
-        anchor(result, *layout, loads_);
-        continue;
-      }
-      Coalescing c = together.of(load);
-      anchor(result, (layout ? near(*layout, c, bytesOf(load.getResult())) : std::nullopt).value_or(c.layout), loads_);
+    // Where two branches load one tile, the result lies as with the wider accesses.
+    for (bool isNarrow : {false, true})
+      for (auto& [result, layout] : offered)
+        if (isNarrowBranch(result) == isNarrow)
+          placeLoad(result, layout, together.of(result.getDefiningOp<tile::LoadOp>()));
+  }
+
+  void placeLoad(Value result, const std::optional<LinearLayout>& layout, const Coalescing& best) {
+    if (layout && isProducers(result.getDefiningOp())) {
+      anchor(result, *layout, loads_);
+      return;
     }
+    anchor(result, (layout ? near(*layout, best, bytesOf(result)) : std::nullopt).value_or(best.layout), loads_);
+  }
+
+  // Returns true if a branch loads the tile with fewer neighbours at once than the other branch does.
+  bool isNarrowBranch(Value tile) const {
+    auto branch = dyn_cast<scf::IfOp>(tile.getDefiningOp()->getParentOp());
+    if (!branch || !tile.hasOneUse() || !isa<scf::YieldOp>(*tile.user_begin())) return false;
+    unsigned result = tile.use_begin()->getOperandNumber();
+    bool isThen = branch.getThenRegion().isAncestor(tile.getParentRegion());
+    auto other = (isThen ? branch.elseYield() : branch.thenYield())->getOperand(result).getDefiningOp<tile::LoadOp>();
+    auto neighbours = [&](tile::LoadOp load) { return tgpu::neighboursOf(load)->count; };
+    return other && neighbours(tile.getDefiningOp<tile::LoadOp>()) < neighbours(other);
   }
 
   // An access of a tile whose elements are computed in `computed`: as it lies in the threads where that fills whole sectors,

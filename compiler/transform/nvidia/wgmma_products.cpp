@@ -66,9 +66,15 @@ class Multiplication {
                tile::PermuteOp::create(builder, tile.getLoc(), flipped, tile, builder.getDenseI32ArrayAttr({1, 0}));
   }
 
-  // Ops that keep the layout leave the elements with the threads that loaded them.
+  // Ops that keep the layout leave the elements with the threads that loaded them; of branches, one that loads columns
+  // decides, since the other may only be masked more narrowly.
   bool isLoadedByColumns(Value tile) const {
     while (Operation* op = tile.getDefiningOp()) {
+      if (auto branch = dyn_cast<scf::IfOp>(op)) {
+        unsigned result = cast<OpResult>(tile).getResultNumber();
+        return isLoadedByColumns(branch.thenYield().getOperand(result)) ||
+               isLoadedByColumns(branch.elseYield().getOperand(result));
+      }
       if (auto load = dyn_cast<tile::LoadOp>(op)) {
         gpu::Coalescing c =
             gpu::coalesced(load.getPointer(), load.getMask(), axes_, threadsOf(tile::numWarps(kernel_)));

@@ -14,6 +14,8 @@
 # RUN:   | FileCheck %s --check-prefixes=DOUBLED,COLUMNS
 # RUN: tandemc %s:by_columns --emit=ptx --num-warps 8 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' --constexpr 'TWICE=False' \
 # RUN:   | FileCheck %s --check-prefix=STORES
+# RUN: tandemc %s:last_page --emit=layouts --num-warps 4 --num-stages 1 --signature '*bf16:16, *bf16:16, *i32:16, *fp32:16, i32' \
+# RUN:   | FileCheck %s --check-prefix=PAGES
 import triton
 import triton.language as tl
 
@@ -91,3 +93,29 @@ def by_columns(q, k, out, stride, TWICE: tl.constexpr):
     if TWICE:
         right *= 2
     tl.store(out + i[:, None] * 128 + j[None, :], tl.dot(left, right))
+
+
+# A page's rows lie side by side in memory: that a page's number is the same for all of them says their addresses. The branch that masks the
+# last page's rows has only words of one element; the other one decides how the tile lies in shared memory and in the threads.
+# PAGES: tgpu.alloc 1 x !tile.smem<64x32xbf16>
+# PAGES: tile.load {{.*}}mask{{.*}}tgpu.vector = array<i32: 1, 0>{{.*}}tensor<32x64xbf16>
+# PAGES: else
+# PAGES: tile.load {{.*}}tgpu.vector = array<i32: 8, 0>{{.*}}tensor<32x64xbf16>
+# PAGES-NOT: convert_layout
+# PAGES: tgpu.local_store {{.*}}tensor<64x32xbf16>
+# PAGES: tgpu.wgmma {{.*}}rhsTransposed
+@triton.jit
+def last_page(q, values, table, o, n):
+    m, d, row = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)
+    x = tl.load(q + m[:, None] * 32 + row[None, :])
+    acc = tl.zeros((64, 64), tl.float32)
+    for start in range(0, n, 32):
+        at = start + row
+        page = tl.load(table + at // 16)
+        places = values + page[:, None] * 1024 + d[None, :] * 16 + (at % 16)[:, None]
+        if start + 32 > n:
+            v = tl.load(places, mask=(at < n)[:, None], other=0.0)
+        else:
+            v = tl.load(places)
+        acc = tl.dot((x * start).to(tl.bfloat16), v, acc)
+    tl.store(o + m[:, None] * 64 + d[None, :], acc)

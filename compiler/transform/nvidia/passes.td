@@ -113,7 +113,7 @@ def PipelineLoads : KernelPass<"pipeline-loads"> {
 
     1. Chooses the loads that nothing in the loop holds back, whose addresses can be computed ahead, and whose elements fill whole words.
     2. Gives them a ring of as many slots as stages were asked for, or as fit. Loops with products may do with one slot; where all others
-       have fewer than two, all stays as it is. The last slot is given up where it leaves a multiprocessor one block of four warps, not two.
+       have fewer than two, all stays as it is. Slots are given up where they leave a multiprocessor one block of four warps, not two.
     3. Copies for the first iterations before the loop; in the loop, when an iteration begins, for the one that is slots - 1 ahead, if there
        is one. A slot fewer is filled again behind its iteration, when all threads have read it, for the one that is as many ahead as there
        are slots. Values that addresses are loaded from come one iteration before the copies.

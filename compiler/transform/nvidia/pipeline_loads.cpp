@@ -72,15 +72,17 @@ bool readsBesideProducer(scf::ForOp loop) {
   });
 }
 
-// Returns true if the last of `slots` slots leaves a multiprocessor one block of few warps where two would be: these hide
-// more of each other's waits than an earlier start of copies.
-bool costsBlock(scf::ForOp loop, int64_t slots, int64_t bytes, int64_t room, const target::TargetInfo& target) {
+// Returns as many of `slots` slots as leave a multiprocessor two blocks of few warps: these hide more of each other's
+// waits than an earlier start of copies. All of them where not even one does.
+int64_t slotsOfTwoBlocks(scf::ForOp loop, int64_t slots, int64_t bytes, int64_t room,
+                         const target::TargetInfo& target) {
   constexpr int kFewWarps = 4;
-  if (slots < 2 || tile::numWarps(loop->getParentOfType<func::FuncOp>()) > kFewWarps) return false;
+  if (tile::numWarps(loop->getParentOfType<func::FuncOp>()) > kFewWarps) return slots;
   int64_t used = roomOf(target.maxSharedBytes()) - room;
   int64_t half = target.sharedBytesPerMultiprocessor() / 2 - target.sharedBytesReserved();
-  auto fitTwo = [&](int64_t count) { return used + count * bytes <= roomOf(half); };
-  return !fitTwo(slots) && fitTwo(slots - 1);
+  // What else the kernel keeps may share places: several slots are given up only where they alone leave no second block.
+  int64_t fit = (roomOf(half) - used) / bytes, least = slots * bytes > half ? 1 : slots - 1;
+  return fit < std::max<int64_t>(1, least) ? slots : std::min(slots, fit);
 }
 
 // Returns true if the loop has changed. Beside a producer only what products read is copied.
@@ -111,8 +113,8 @@ bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProd
     remark::missed(loop, kRemarks, llvm::formatv("{0} stages instead of {1}", std::max<int64_t>(2, slots), asked).str(),
                    noRoom);
   RingSize size{slots, slots - 1};
-  if (mayRefill && (slots == 1 || costsBlock(loop, slots, bytes, room, target)))
-    size.slots = size.ahead = std::max<int64_t>(1, slots - 1);
+  if (int64_t fewer = slotsOfTwoBlocks(loop, slots, bytes, room, target); mayRefill && (slots == 1 || fewer < slots))
+    size.slots = size.ahead = fewer;
   remarkCopies(copied, size, reasons);
   copyAhead(loop, copied, size, sums, reasons);
   return true;

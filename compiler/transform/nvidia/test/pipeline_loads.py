@@ -29,6 +29,8 @@
 # RUN: tandemc %s:turned --emit=ptx --target sm_80 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=PTX
 # RUN: tandemc %s:two_tiles --emit=gpu --num-stages 2 --signature '*bf16:16, *bf16:16, *bf16:16, *fp32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=REFILL
+# RUN: tandemc %s:two_tiles --emit=gpu --num-stages 3 --signature '*bf16:16, *bf16:16, *bf16:16, *fp32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=REFILL
 # RUN: tandemc %s:two_tiles --emit=gpu --num-stages 2 --num-warps 8 --signature '*bf16:16, *bf16:16, *bf16:16, *fp32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=KEEP
 # RUN: tandemc %s:gathered --emit=gpu --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, *i32:16, i32:16' \
@@ -314,7 +316,7 @@ def scaled(a, b, c, K):
     tl.store(c + m[:, None] * 128 + n[None, :], acc)
 
 
-# A second slot of 64 KB would cost a multiprocessor its second block of four warps: the only slot is filled again when all threads
+# Second and third slots of 64 KB would cost a multiprocessor its second block of four warps: the only slot is filled again when all threads
 # have read it.
 # REFILL: tgpu.copy_ring 1 ahead 1
 # REFILL: scf.for

@@ -1,4 +1,4 @@
-"""Matrix products: every element type, sizes 16 to 256, every number of warps, transposed operands, loops, batches, chains."""
+"""Matrix products: every element type, sizes 1 to 256, every number of warps, transposed operands, loops, batches, chains."""
 
 import numpy as np
 import triton
@@ -195,6 +195,8 @@ SIZES = [
     (16, 256, 32),
     (256, 16, 64),
     (64, 8, 32),
+    (64, 4, 32),
+    (4, 2, 64),
     (256, 256, 32),
     (128, 32, 128),
 ]
@@ -356,7 +358,7 @@ for bm, bn, bn1, bk, warps, ctas in [(128, 64, 32, 64, 8, 1), (64, 128, 128, 64,
     )
 
 for t, dtype in enumerate(["fp16", "bf16", "fp32", "int8"]):
-    for s, (B, M, N, K) in enumerate([(1, 16, 16, 16), (2, 32, 16, 32), (4, 64, 64, 32), (8, 16, 32, 64)]):
+    for s, (B, M, N, K) in enumerate([(1, 16, 16, 16), (2, 32, 16, 32), (4, 64, 64, 32), (8, 16, 32, 64), (4, 1, 4, 64)]):
         K_ = max(K, 32)
         result = RESULT.get(dtype, "fp32")
         make = lambda rng, B=B, M=M, N=N, K=K_, d=dtype, r=result: [

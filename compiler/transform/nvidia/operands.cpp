@@ -82,9 +82,11 @@ static std::optional<Reason> whyNotMma(tile::DotOp dot, int64_t rows, int64_t co
   if (std::optional<Reason> types = whyNotTypes(dot)) return types;
   if (isa<Float8E4M3FNType, Float8E5M2Type>(lhs.getElementType()) && !target.hasFp8Mma())
     return Reason{target.name() + " does not multiply floats of 8 bits", "operands of 16 bits"};
-  // A result of fewer rows than an instruction's is filled up with zeros.
+  // A result of fewer rows than an instruction's is filled up with zeros; fewer columns are computed several times. A
+  // thread has two of a row's.
+  constexpr int64_t kLeastColumns = 2;
   int64_t depth = lhs.getShape().back(), least = kMmaSync.depth(lhs.getElementTypeBitWidth());
-  if (columns < kMmaSync.leastColumns || depth < least)
+  if (columns < kLeastColumns || depth < least)
     return Reason{llvm::formatv("the product is {0} x {1} x {2}, and one instruction does {3} x {4} x {5}", rows,
                                 columns, depth, kMmaSync.rows, kMmaSync.leastColumns, least),
                   "larger tiles"};

@@ -18,6 +18,8 @@
 # RUN: tandemc %s:few_rows --emit=ptx --target sm_80 --signature '*bf16, *bf16, *fp32' --constexpr 'M=1' | FileCheck %s --check-prefix=ONE
 # RUN: tandemc %s:few_columns --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp32' --constexpr 'N=4' | FileCheck %s --check-prefix=COLUMNS
 # RUN: tandemc %s:few_columns --emit=ptx --target sm_90a --signature '*bf16, *bf16, *fp32' --constexpr 'N=1' | FileCheck %s --check-prefix=COLUMN
+# RUN: tandemc %s:small --emit=ptx --target sm_80 --signature '*bf16, *bf16, *fp32' --constexpr 'N=4' | FileCheck %s --check-prefix=SMALL
+# RUN: tandemc %s:small --emit=ptx --target sm_80 --signature '*bf16, *bf16, *fp32' --constexpr 'N=2' | FileCheck %s --check-prefix=SMALL
 import triton
 import triton.language as tl
 
@@ -107,3 +109,13 @@ def few_columns(x, y, o, N: tl.constexpr):
     # COLUMN-NOT: {{fma.rn.f32|mma.sync}}
     z = tl.dot(tl.load(x + m * 32 + k[None, :]), tl.load(y + k[:, None] * N + n))
     tl.store(o + m * N + n, z)
+
+
+# The instruction computes few columns several times.
+@triton.jit
+def small(x, y, o, N: tl.constexpr):
+    b, m, n, k = tl.arange(0, 2)[:, None, None], tl.arange(0, 4)[:, None], tl.arange(0, N)[None, :], tl.arange(0, 32)
+    # SMALL-NOT: fma.rn.f32
+    # SMALL-COUNT-2: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+    z = tl.dot(tl.load(x + b * 128 + m * 32 + k[None, :]), tl.load(y + b * 32 * N + k[:, None] * N + n))
+    tl.store(o + b * 4 * N + m * N + n, z)

@@ -74,6 +74,27 @@ class LoadChoice {
     return chosen;
   }
 
+  Slice chooseIndices() {
+    llvm::SetVector<Operation*> needed;
+    auto isTile = [](Operation* op) { return llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>); };
+    auto need = [&](ValueRange address) {
+      Slice slice;
+      if (llvm::all_of(address, [&](Value v) { return !v || collect(v, slice); })) needed.insert_range(slice.ops);
+    };
+    for (Operation& op : *loop_.getBody()) {
+      if (auto load = dyn_cast<tile::LoadOp>(op); load && isTile(load)) need({load.getPointer(), load.getMask()});
+      if (auto store = dyn_cast<tile::StoreOp>(op); store && isa<RankedTensorType>(store.getPointer().getType()))
+        need({store.getPointer(), store.getMask()});
+      if (isa<tile::BlockLoadOp>(op)) need(op.getOperands());
+    }
+    Slice chosen;
+    for (Operation* op : needed) {
+      Slice slice = chosen;
+      if (isa<tile::LoadOp>(op) && collect(op->getResult(0), slice) && llvm::none_of(slice.ops, isTile)) chosen = slice;
+    }
+    return chosen;
+  }
+
  private:
   bool isCopyable(Operation* load, tile::Cache cache) {
     auto type = dyn_cast<RankedTensorType>(load->getResult(0).getType());
@@ -161,5 +182,10 @@ bool CopiedLoad::fillsIn() const {
 bool usePointers(scf::ForOp loop, Reasons& reasons) { return LoadChoice(loop, reasons).usePointers(); }
 
 CopiedLoads chooseLoads(scf::ForOp loop, Reasons& reasons) { return LoadChoice(loop, reasons).choose(); }
+
+Slice chooseIndices(scf::ForOp loop) {
+  Reasons reasons;
+  return LoadChoice(loop, reasons).chooseIndices();
+}
 
 }  // namespace tandem::transform::nvidia

@@ -55,4 +55,8 @@ bool usePointers(mlir::scf::ForOp loop, Reasons& reasons);
 // whole words. A load that other copies' addresses need stays as it is.
 CopiedLoads chooseLoads(mlir::scf::ForOp loop, Reasons& reasons);
 
+// The loads of single numbers from which the loop computes the addresses of tiles, as far as they can be made ahead, with
+// what their own addresses need.
+Slice chooseIndices(mlir::scf::ForOp loop);
+
 }  // namespace tandem::transform::nvidia

@@ -53,6 +53,25 @@ class CopiesAhead {
     keepUnderWay(loop_, sums);
   }
 
+  // Carries what the slice loads, each time for the next iteration.
+  void runLoads() {
+    OpBuilder b(loop_);
+    Iteration now{{}, {}, {}, firstIteration(b).loaded};
+    ValueRange loaded = carry(now.loaded, b);
+    now = {loop_.getInductionVar(), {}, {}, SmallVector<Value>(loaded)};
+    for (unsigned i : copied_.slice.carried) now.carried.push_back(loop_.getRegionIterArg(i));
+    OpBuilder top = OpBuilder::atBlockBegin(loop_.getBody());
+    SmallVector<Value> yielded(loop_.getYieldedValues());
+    yielded.append(fill(now, top, top).loaded);
+    loop_.getBody()->getTerminator()->setOperands(yielded);
+    const Value* value = now.loaded.begin();
+    for (Operation* op : sliceOps_)
+      if (isa<tile::LoadOp>(op)) {
+        op->getResult(0).replaceAllUsesWith(*value++);
+        op->erase();
+      }
+  }
+
  private:
   Value makeBuffer(const CopiedLoad& c) const {
     auto kernel = loop_->getParentOfType<func::FuncOp>();
@@ -84,9 +103,20 @@ class CopiesAhead {
   // Makes the same loop, with the values that the iteration ahead needs behind its own carried values; returns these as
   // the new loop's body has them.
   Iteration moveBody(const Iteration& ahead, OpBuilder& b) {
+    SmallVector<Value> added;
+    append(ahead, added);
+    auto arguments = carry(added, b);
+    auto values = arguments.drop_front(2);
+    size_t carried = ahead.carried.size();
+    return {arguments[0], arguments[1], SmallVector<Value>(values.take_front(carried)),
+            SmallVector<Value>(values.drop_front(carried))};
+  }
+
+  // Makes the same loop, which carries `added` too; returns these as the new loop's body has them.
+  ValueRange carry(ValueRange added, OpBuilder& b) {
     SmallVector<Value> inits(loop_.getInitArgs());
     unsigned own = inits.size();
-    append(ahead, inits);
+    inits.append(added.begin(), added.end());
     auto made =
         scf::ForOp::create(b, loop_.getLoc(), loop_.getLowerBound(), loop_.getUpperBound(), loop_.getStep(), inits);
     made.setUnsignedCmp(loop_.getUnsignedCmp());
@@ -98,11 +128,7 @@ class CopiesAhead {
     for (auto [from, to] : llvm::zip(loop_.getResults(), made.getResults())) from.replaceAllUsesWith(to);
     loop_.erase();
     loop_ = made;
-    auto arguments = made.getRegionIterArgs().drop_front(own);
-    auto values = arguments.drop_front(2);
-    size_t carried = ahead.carried.size();
-    return {arguments[0], arguments[1], SmallVector<Value>(values.take_front(carried)),
-            SmallVector<Value>(values.drop_front(carried))};
+    return ValueRange(made.getRegionIterArgs()).drop_front(own);
   }
 
   IRMapping mappingOf(const Iteration& at) {
@@ -143,7 +169,7 @@ class CopiesAhead {
                                             mapped(c.end), at.valid, buffer, ring_);
       tgpu::setNeighbours(copy, {int32_t(c.vector), int32_t(c.axis)});
     }
-    tgpu::CommitOp::create(copies, loop_.getLoc(), ring_);
+    if (ring_) tgpu::CommitOp::create(copies, loop_.getLoc(), ring_);
     Iteration next = step(at, b);
     for (unsigned i : slice.carried) next.carried.push_back(mapping.lookupOrDefault(loop_.getYieldedValues()[i]));
     load(next, b);
@@ -156,7 +182,7 @@ class CopiesAhead {
     Value left = arith::SubIOp::create(b, loc, loop_.getUpperBound(), at.index);
     Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, left, loop_.getStep());
     return {arith::AddIOp::create(b, loc, at.index, loop_.getStep()),
-            arith::AndIOp::create(b, loc, at.valid, more),
+            at.valid ? arith::AndIOp::create(b, loc, at.valid, more).getResult() : more,
             {},
             {}};
   }
@@ -195,6 +221,11 @@ class CopiesAhead {
 
 void copyAhead(scf::ForOp loop, const CopiedLoads& copied, RingSize size, const SlotSums& sums, Reasons& reasons) {
   CopiesAhead(loop, copied, size, reasons).run(sums);
+}
+
+void loadAhead(scf::ForOp loop, const Slice& slice, Reasons& reasons) {
+  CopiedLoads only{{}, slice};
+  CopiesAhead(loop, only, {}, reasons).runLoads();
 }
 
 }  // namespace tandem::transform::nvidia

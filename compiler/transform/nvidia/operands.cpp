@@ -161,8 +161,10 @@ bool onlyProductsRead(Operation* tile, ArrayRef<tile::DotOp> dots) {
   });
 }
 
-static bool comesThroughPointers(Value operand, Block* body) {
+// Returns true if threads load a tile of the block for the operand: through pointers, or a block to compute it from.
+static bool comesThroughThreads(Value operand, Block* body) {
   constexpr int64_t kPacked = 8;  // numbers in a byte, at most
+  Operation* whole = blockLoadBehind(throughTranspose(operand).source);
   int64_t elements = cast<RankedTensorType>(operand.getType()).getNumElements();
   llvm::SetVector<Operation*> behind;
   auto add = [&](Value v) {
@@ -173,16 +175,16 @@ static bool comesThroughPointers(Value operand, Block* body) {
   for (size_t i = 0; i < behind.size(); ++i) {
     Operation* op = behind[i];
     if (isa<tile::DotOp, tile::DotScaledOp>(op) || op->getNumRegions()) return false;
-    auto load = dyn_cast<tile::LoadOp>(op);
-    auto type = load ? dyn_cast<RankedTensorType>(load.getType()) : nullptr;
+    bool isLoad = isa<tile::LoadOp, tile::BlockLoadOp>(op);
+    auto type = isLoad && op != whole ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : nullptr;
     found |= type && type.getNumElements() * kPacked >= elements;
-    if (!load) llvm::for_each(op->getOperands(), add);
+    if (!isLoad) llvm::for_each(op->getOperands(), add);
   }
   return found;
 }
 
 bool readsTileOfThreads(tile::DotOp dot) {
-  return comesThroughPointers(dot.getLhs(), dot->getBlock()) || comesThroughPointers(dot.getRhs(), dot->getBlock());
+  return comesThroughThreads(dot.getLhs(), dot->getBlock()) || comesThroughThreads(dot.getRhs(), dot->getBlock());
 }
 
 template <class Op>

@@ -47,8 +47,8 @@ inline int64_t bytesOf(mlir::RankedTensorType tile) {
 
 // Returns true if nothing but `dots` reads the tile, apart from other forms of it.
 bool onlyProductsRead(mlir::Operation* tile, llvm::ArrayRef<tile::DotOp> dots);
-// Returns true if an operand is loaded in the product's block through pointers that TMA cannot follow: then the block's
-// threads copy all of the loop's tiles ahead, with no producer that others would wait for.
+// Returns true if threads load a tile in the product's block for an operand, through pointers that TMA cannot follow or to
+// compute the operand from: then they copy all of the loop's tiles ahead, with no producer that others would wait for.
 bool readsTileOfThreads(tile::DotOp dot);
 
 // Returns true if `loop` changes the sizes, but not with each of its iterations: what it changes is made of quotients, such

@@ -85,13 +85,26 @@ int64_t slotsOfTwoBlocks(scf::ForOp loop, int64_t slots, int64_t bytes, int64_t 
   return fit < std::max<int64_t>(1, least) ? slots : std::min(slots, fit);
 }
 
+// Tiles wait for the numbers that say where they are: these come one iteration ahead where the tiles do not. Returns true
+// if there are any.
+bool loadIndices(scf::ForOp loop, Reasons& reasons) {
+  if (isDivergent(loop.getBody()->getTerminator())) return false;
+  Slice slice = chooseIndices(loop);
+  if (slice.ops.empty()) return false;
+  loadAhead(loop, slice, reasons);
+  return true;
+}
+
 // Returns true if the loop has changed. Beside a producer only what products read is copied.
 bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProducer, Reasons& reasons) {
   int64_t asked = stagesAsked(loop);
-  if (!asked)
-    return refuse(loop, {"its loop multiplies nothing and asks for no stages", "tl.range(..., num_stages=3)"}, reasons),
-           false;
-  if (asked < 2) return refuse(loop, {"its loop has one stage", "num_stages=3"}, reasons), false;
+  if (asked < 2) {
+    refuse(loop,
+           asked ? remark::Reason{"its loop has one stage", "num_stages=3"}
+                 : remark::Reason{"its loop multiplies nothing and asks for no stages", "tl.range(..., num_stages=3)"},
+           reasons);
+    return !besideProducer && loadIndices(loop, reasons);
+  }
   if (isDivergent(loop.getBody()->getTerminator()))
     return refuse(loop, {"its loop is different for threads of a block", ""}, reasons), false;
   bool changed = !besideProducer && usePointers(loop, reasons);

@@ -111,8 +111,8 @@ void refuseTilesOfThreads(RingPlans& plans) {
   llvm::erase_if(plans.rings, [&](const RingPlan& p) {
     if (!p.loop || llvm::none_of(p.dots, readsTileOfThreads) || beside.contains(p.loop)) return false;
     for (auto load : p.loads)
-      plans.refused[load] = {"the other operand of its product comes through pointers that TMA cannot follow",
-                             "a descriptor for that one"};
+      plans.refused[load] = {"threads load the other operand of its product, or what they compute it from",
+                             "a descriptor for that operand as it is"};
     return true;
   });
 }

@@ -12,6 +12,8 @@
 # RUN:   | FileCheck %s --check-prefix=NONE
 # RUN: tandemc %s:tiles_in_one_loop --emit=gpu --target sm_80 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32' \
 # RUN:   | FileCheck %s --check-prefix=FLAT
+# RUN: tandemc %s:rows --emit=gpu --target sm_80 --signature '*fp16:16, *i32:16, *fp16:16, i32, i32' | FileCheck %s --check-prefix=ROWS
+# RUN: tandemc %s:rows_in_place --emit=gpu --target sm_80 --signature '*i32:16, i32' | FileCheck %s --check-prefix=PLACE
 # RUN: tandemc %s:blocks --emit=gpu --target sm_80 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=BLOCKS
 # RUN: tandemc %s:chased --emit=gpu --target sm_80 --signature '*fp32:16, *i32:16, *fp32:16, i32' | FileCheck %s --check-prefix=CHASED
@@ -42,6 +44,9 @@
 # RUN: tandemc %s:gathered --emit=ptx --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, *i32:16, i32:16' \
 # RUN:   --constexpr 'UP=0.0' | FileCheck %s --check-prefix=FENCED
 # RUN: tandemc %s:scaled --emit=gpu --num-stages 4 --signature '*bf16:16, *i8:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=SCALED
+# Of a tile that threads compute from a block no producer knows: all is copied ahead by the threads.
+# RUN: tandemc %s:widened --emit=gpu --num-warps 4 --num-stages 3 --signature '*bf16:16, *fp32:16, *fp32:16, i32, i32, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=WIDENED
 # Stages leave room for what is counted behind the loop:
 # RUN: tandemc %s:counted --emit=ptx --target sm_89 --num-stages 6 --signature '*fp16:16, *fp16:16, *i32:16, *i32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=COUNTED
@@ -108,6 +113,50 @@ def tiles_in_one_loop(a, b, c, K, N, tiles):
         if step == K // 32 - 1:
             tl.store(c + rows[:, None] * N + columns[None, :], acc)
             acc = tl.zeros((64, 64), tl.float32)
+
+
+# Where tiles are not copied ahead, numbers that say where they are come one iteration ahead all the same.
+# ROWS: %[[FIRST:.*]] = tile.load {{.*}} : !tile.ptr<i32> -> i32
+# ROWS: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[ROW:.*]] = %[[FIRST]])
+# ROWS: %[[NEXT:.*]] = tile.load {{.*}} : !tile.ptr<i32> -> i32
+# ROWS: muli %[[ROW]],
+# ROWS: tile.load {{.*}} : tensor<256x!tile.ptr<f16>> -> tensor<256xf16>
+# ROWS: scf.yield %{{.*}}, %[[NEXT]]
+@triton.jit
+def rows(x, at, o, n, stride):
+    k = tl.arange(0, 256)
+    total = tl.zeros((256,), tl.float32)
+    for i in range(n):
+        row = tl.load(at + i)
+        total += tl.load(x + row * stride + k).to(tl.float32)
+    tl.store(o + k, total)
+
+
+# What the loop writes is not read ahead.
+# PLACE: scf.for {{.*}} : i32 {
+# PLACE: tile.load {{.*}} : !tile.ptr<i32> -> i32
+@triton.jit
+def rows_in_place(x, n):
+    k = tl.arange(0, 256)
+    for i in range(n):
+        row = tl.load(x + i)
+        tl.store(x + row * 256 + k, k)
+
+
+# WIDENED-NOT: tgpu.warp_specialize
+# WIDENED: tgpu.copy_ring 3 ahead 2
+# WIDENED: scf.for
+# WIDENED: tgpu.copy_async {{.*}} : tensor<64x64x!tile.ptr<bf16>>
+# WIDENED: tgpu.copy_async {{.*}} : tensor<32x64x!tile.ptr<f32>>
+# WIDENED: tgpu.wgmma
+@triton.jit
+def widened(a, b, c, M, N, K):
+    x = tl.make_tensor_descriptor(a, shape=[M, K], strides=[K, 1], block_shape=[64, 64])
+    y = tl.make_tensor_descriptor(b, shape=[N, K], strides=[K, 1], block_shape=[32, 64])
+    acc = tl.zeros((64, 32), tl.float32)
+    for k in range(0, K, 64):
+        acc = tl.dot(x.load([0, k]).to(tl.float32), y.load([0, k]).T, acc)
+    tl.store(c + tl.arange(0, 64)[:, None] * 32 + tl.arange(0, 32)[None, :], acc)
 
 
 # Descriptors become pointers where no unit copies them.

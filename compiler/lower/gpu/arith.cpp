@@ -5,6 +5,7 @@
 #include "compiler/lower/gpu/float_convert.h"
 #include "compiler/lower/gpu/integer.h"
 #include "compiler/lower/gpu/kernel.h"
+#include "compiler/lower/gpu/pairs.h"
 #include <llvm/ADT/TypeSwitch.h>
 
 namespace tandem::lower::gpu {
@@ -154,53 +155,6 @@ static uint64_t bitsOfEquals(KernelContext& cx, Operation* op) {
   return bits;
 }
 
-// The word that holds two numbers of 16 bits as its halves, in order, or null.
-static llvm::Value* wordOf(Scalars pair) {
-  auto stripped = [](llvm::Value* v) {
-    while (auto* cast = dyn_cast<llvm::BitCastInst>(v)) v = cast->getOperand(0);
-    return v;
-  };
-  llvm::Value* word = nullptr;
-  for (auto [half, value] : llvm::enumerate(pair)) {
-    auto* taken = dyn_cast<llvm::ExtractElementInst>(stripped(value));
-    auto* index = taken ? dyn_cast<llvm::ConstantInt>(taken->getIndexOperand()) : nullptr;
-    if (!index || index->getZExtValue() != half) return nullptr;
-    if (cast<llvm::FixedVectorType>(taken->getVectorOperandType())->getNumElements() != 2) return nullptr;
-    llvm::Value* from = stripped(taken->getVectorOperand());
-    if (word && word != from) return nullptr;
-    word = from;
-  }
-  return word;
-}
-
-// Sums and products of 16-bit floats, two at once where an operand has them in one word. False: there are none.
-static bool lowerInPairs(KernelContext& cx, Operation* op) {
-  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (!type || !isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op)) return false;
-  if (!type.getElementType().isF16() && !type.getElementType().isBF16()) return false;
-  auto* two = llvm::FixedVectorType::get(cx.typeOf(type.getElementType()), 2);
-  size_t count = cx.layoutOf(op->getResult(0)).numRegisters();
-  auto pairOf = [&](mlir::Value operand, size_t r) { return Regs{cx.pick(operand, r), cx.pick(operand, r + 1)}; };
-  auto isInWord = [&](size_t r) {
-    return llvm::any_of(op->getOperands(), [&](mlir::Value v) { return wordOf(pairOf(v, r)); });
-  };
-  for (size_t r = 0; r < count; r += 2)
-    if (r + 1 == count || !isInWord(r)) return false;
-  auto vectorOf = [&](const Regs& pair) {
-    if (llvm::Value* word = wordOf(pair)) return cx.b.CreateBitCast(word, two);
-    llvm::Value* vector = cx.b.CreateInsertElement(llvm::PoisonValue::get(two), pair[0], uint64_t(0));
-    return cx.b.CreateInsertElement(vector, pair[1], uint64_t(1));
-  };
-  Regs out;
-  for (size_t r = 0; r < count; r += 2) {
-    llvm::Value* x = vectorOf(pairOf(op->getOperand(0), r));
-    llvm::Value* both = cx.b.CreateBinOp(*binaryOf(op), x, vectorOf(pairOf(op->getOperand(1), r)));
-    for (uint64_t half : {0, 1}) out.push_back(cx.b.CreateExtractElement(both, half));
-  }
-  cx.define(op->getResult(0), std::move(out));
-  return true;
-}
-
 // Neighbours that count up by one in registers of a thread.
 struct Run {
   uint64_t bits = 0;  // of a position
@@ -244,7 +198,9 @@ static Run runOfRemainders(KernelContext& cx, Operation* op) {
 // known to be equal, or to follow from a neighbour, is computed once.
 static void lowerElementwise(KernelContext& cx, Operation* op) {
   if (op->getNumResults() != 1) cx.failUnsupported(op);
-  if (lowerInPairs(cx, op)) return;
+  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op) &&
+      inPairs(cx, op, [&](Scalars v) { return cx.b.CreateBinOp(*binaryOf(op), v[0], v[1]); }))
+    return;
   uint64_t equals = bitsOfEquals(cx, op);
   Run run = runOfRemainders(cx, op);
   LinearLayout layout = equals || run.bits ? cx.layoutOf(op->getResult(0)) : LinearLayout();

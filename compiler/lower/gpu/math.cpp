@@ -1,6 +1,7 @@
 // The dialect math and functions of the device library. Formats narrower than float32 are computed in it.
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/lower/gpu/float_convert.h"
+#include "compiler/lower/gpu/pairs.h"
 #include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Math/IR/Math.h>
@@ -136,6 +137,8 @@ static void lowerSincos(KernelContext& cx, math::SincosOp both) {
 
 void registerMath(Lowerings& table) {
   table.onDialect<math::MathDialect>([](KernelContext& cx, Operation* op) {
+    if (isa<math::AbsFOp>(op) && inPairs(cx, op, [&](Scalars v) { return cx.b.CreateUnaryIntrinsic(I::fabs, v[0]); }))
+      return;
     cx.mapRegisters(op, [&](Scalars v) {
       llvm::Value* result = scalarMath(cx, op, v);
       if (!result) cx.failUnsupported(op);

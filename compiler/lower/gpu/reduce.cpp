@@ -2,6 +2,7 @@
 // memory.
 #include "compiler/layout/distributed.h"
 #include "compiler/layout/shape.h"
+#include "compiler/lower/gpu/pairs.h"
 #include "compiler/lower/gpu/region.h"
 #include <llvm/ADT/TypeSwitch.h>
 
@@ -82,6 +83,44 @@ Regs addProducts(KernelContext& cx, Region& region, ArrayRef<Regs> rows, size_t 
   return combineAll(cx, region, std::move(sums));
 }
 
+// Returns the intrinsic of a region that is the larger or the smaller of two floats.
+llvm::Intrinsic::ID extremeOf(Region& region) {
+  if (!llvm::hasNItems(region.front(), 2) || !isSymmetric(region)) return llvm::Intrinsic::not_intrinsic;
+  return llvm::TypeSwitch<Operation*, llvm::Intrinsic::ID>(&region.front().front())
+      .Case<arith::MaxNumFOp>([](auto) { return llvm::Intrinsic::maxnum; })
+      .Case<arith::MinNumFOp>([](auto) { return llvm::Intrinsic::minnum; })
+      .Case<arith::MaximumFOp>([](auto) { return llvm::Intrinsic::maximum; })
+      .Case<arith::MinimumFOp>([](auto) { return llvm::Intrinsic::minimum; })
+      .Default([](Operation*) { return llvm::Intrinsic::not_intrinsic; });
+}
+
+// The larger of numbers that were widened from 16 bits is the widened larger of the narrow ones, of which an instruction
+// compares two and two where words hold them so. Empty where they do not, or where others want the wide numbers, too.
+Regs narrowExtreme(KernelContext& cx, tile::ReduceOp op, ArrayRef<Regs> rows) {
+  llvm::Intrinsic::ID extreme = extremeOf(op.getCombine());
+  if (extreme == llvm::Intrinsic::not_intrinsic || rows.size() % 2 || rows.size() < 4) return {};
+  if (!op.getSources()[0].hasOneUse()) return {};
+  Regs vectors;
+  for (size_t i = 0; i < rows.size(); i += 2) {
+    auto *first = dyn_cast<llvm::FPExtInst>(rows[i][0]), *second = dyn_cast<llvm::FPExtInst>(rows[i + 1][0]);
+    if (!first || !second || first->getSrcTy() != second->getSrcTy() || first->getSrcTy()->getScalarSizeInBits() != 16)
+      return {};
+    Regs pair{first->getOperand(0), second->getOperand(0)};
+    if (!wordOf(pair)) return {};
+    vectors.push_back(vectorOfPair(cx, pair));
+  }
+  while (vectors.size() > 1) {
+    Regs next;
+    for (size_t i = 0; i + 1 < vectors.size(); i += 2)
+      next.push_back(cx.b.CreateBinaryIntrinsic(extreme, vectors[i], vectors[i + 1]));
+    if (vectors.size() % 2) next.push_back(vectors.back());
+    vectors = std::move(next);
+  }
+  llvm::Value *lower = cx.b.CreateExtractElement(vectors[0], uint64_t(0)),
+              *upper = cx.b.CreateExtractElement(vectors[0], uint64_t(1));
+  return {cx.b.CreateFPExt(cx.b.CreateBinaryIntrinsic(extreme, lower, upper), rows[0][0]->getType())};
+}
+
 }  // namespace
 
 // One row for each register of the reduced layout. Registers that hold copies are left out.
@@ -94,6 +133,10 @@ static Rows reduceRegisters(KernelContext& cx, tile::ReduceOp op, const LinearLa
     Rows together;
     for (size_t a = 0; a < size_t(1) << along.size(); ++a) together.push_back(rows[spread(q, kept) | spread(a, along)]);
     constexpr size_t kSumsAtOnce = 4;
+    if (Regs narrow = narrowExtreme(cx, op, together); !narrow.empty()) {
+      out.push_back(narrow);
+      continue;
+    }
     out.push_back(addsProducts(op.getCombine(), together)
                       ? addProducts(cx, op.getCombine(), together, std::max<size_t>(1, kSumsAtOnce >> kept.size()))
                       : combineAll(cx, op.getCombine(), std::move(together)));

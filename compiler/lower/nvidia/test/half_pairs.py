@@ -2,6 +2,8 @@
 # RUN: tandemc %s:scaled --emit=ptx --target sm_90a --signature '*bf16:16, *bf16:16, *bf16:16' | FileCheck %s --check-prefix=SCALED
 # RUN: tandemc %s:scaled --emit=ptx --target sm_90a --signature '*fp16:16, *fp16:16, *fp16:16' | FileCheck %s --check-prefix=HALF
 # RUN: tandemc %s:alone --emit=ptx --target sm_90a --signature '*fp16, *fp16' | FileCheck %s --check-prefix=ALONE
+# RUN: tandemc %s:largest --emit=ptx --target sm_90a --signature '*bf16:16, *fp32' | FileCheck %s --check-prefix=LARGEST
+# RUN: tandemc %s:largest --emit=ptx --target sm_90a --signature '*bf16, *fp32' | FileCheck %s --check-prefix=APART
 import triton
 import triton.language as tl
 
@@ -27,3 +29,18 @@ def alone(x, y):
     i = tl.arange(0, 256)
     v = tl.load(x + i * 3)
     tl.store(y + i * 3, v - 1.0)
+
+
+# The largest of widened numbers is found among the narrow ones.
+# LARGEST: ld.global.v4.b32
+# LARGEST-COUNT-4: and.b32 {{.*}}, 2147450879
+# LARGEST-COUNT-3: max.bf16x2
+# LARGEST: max.bf16{{[ \t]}}
+# LARGEST-COUNT-5: max.f32
+# LARGEST-NOT: max
+# APART-NOT: bf16x2
+# APART: max.f32
+@triton.jit
+def largest(x, y):
+    i, j = tl.arange(0, 4), tl.arange(0, 256)
+    tl.store(y + i, tl.max(tl.abs(tl.load(x + i[:, None] * 256 + j[None, :])), 1))

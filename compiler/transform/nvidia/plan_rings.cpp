@@ -70,6 +70,11 @@ void addLoad(tile::BlockLoadOp load, ArrayRef<tile::DotOp> dots, RingPlans& plan
   plan->bytes += bytesOf(cast<RankedTensorType>(load.getResult().getType()));
 }
 
+// Returns true if the product adds to what the loop carries and nothing else, or to nothing.
+bool isSum(tile::DotOp dot, scf::ForOp loop) {
+  return onlyAdds(dot.getAcc(), dot.getResult(), loop) || analysis::isZero(dot.getAcc());
+}
+
 // Returns true if the loop's products, each a sum of its own or added to one that the loop carries, are of what the
 // producer brings and of tiles that threads can copy 16 bytes at a time, to slots of their own.
 bool isCopiedBeside(scf::ForOp loop, ArrayRef<RingPlan> rings) {
@@ -97,8 +102,7 @@ bool isCopiedBeside(scf::ForOp loop, ArrayRef<RingPlan> rings) {
                       !c.fillsIn();
              });
     };
-    bool isSum = onlyAdds(dot.getAcc(), dot.getResult(), loop) || analysis::isZero(dot.getAcc());
-    return isSum && isReady(true) && isReady(false);
+    return isSum(dot, loop) && isReady(true) && isReady(false);
   });
 }
 
@@ -117,19 +121,21 @@ void refuseTilesOfThreads(RingPlans& plans) {
   });
 }
 
-// Returns true if the products only add to what the loop carries, and threads copy what the ring does not hold.
-bool accumulatesBeside(const RingPlan& plan) {
+// Returns true if the products are sums of one kind, of what the ring holds and of what threads copy.
+bool sumsBeside(const RingPlan& plan) {
   auto isThere = [&](Value operand) {
     Value source = throughTranspose(operand).source;
     return llvm::is_contained(plan.loads, blockLoadBehind(source)) || source.getDefiningOp<tile::LoadOp>();
   };
+  auto beginsAtZero = [](tile::DotOp dot) { return analysis::isZero(dot.getAcc()); };
   return llvm::all_of(plan.dots, [&](tile::DotOp dot) {
-    return onlyAdds(dot.getAcc(), dot.getResult(), plan.loop) && isThere(dot.getLhs()) && isThere(dot.getRhs());
+    return isSum(dot, plan.loop) && beginsAtZero(dot) == beginsAtZero(plan.dots.front()) && isThere(dot.getLhs()) &&
+           isThere(dot.getRhs());
   });
 }
 
-// Sums of one loop whose products share operands, which a ring or threads bring: one ring for all that they read, and
-// all of an iteration's products stay under way.
+// Sums of one loop whose products share operands, which a ring or threads bring: one ring for all that they read. If all
+// add to what the loop carries, those of an iteration stay under way.
 void joinRings(SmallVectorImpl<RingPlan>& rings) {
   auto share = [](const RingPlan& a, const RingPlan& b) {
     return a.loop && a.loop == b.loop && llvm::any_of(a.dots, [&](tile::DotOp dot) {
@@ -146,7 +152,7 @@ void joinRings(SmallVectorImpl<RingPlan>& rings) {
       members.insert(j);
       j = i;
     }
-    if (members.size() == 1 || !accumulatesBeside(joined)) continue;
+    if (members.size() == 1 || !sumsBeside(joined)) continue;
     size_t at = 0;
     llvm::erase_if(rings, [&](const RingPlan&) { return members.contains(at++); });
     rings.insert(rings.begin() + i, joined);
@@ -156,7 +162,7 @@ void joinRings(SmallVectorImpl<RingPlan>& rings) {
 // Tiles that products of a loop with one ring read through pointers are copied into that ring's slots, beside its blocks.
 void gather(RingPlan& plan, ArrayRef<RingPlan> rings) {
   bool isAlone = llvm::count_if(rings, [&](const RingPlan& p) { return p.loop == plan.loop; }) == 1;
-  if (!plan.loop || !isAlone || !accumulatesBeside(plan) || !isCopiedBeside(plan.loop, rings)) return;
+  if (!plan.loop || !isAlone || !sumsBeside(plan) || !isCopiedBeside(plan.loop, rings)) return;
   Reasons reasons;
   CopiedLoads copied = chooseLoads(plan.loop, reasons);
   llvm::SetVector<Operation*> read;

@@ -135,8 +135,19 @@ class Schedule {
     return sum;
   }
 
+  // Carried tiles that the iteration computes anew, beside its products' results.
+  int64_t registersOfOthers() const {
+    int64_t sum = 0;
+    scf::ForOp loop = loop_;
+    for (auto [carried, next] : llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues()))
+      if (isa<RankedTensorType>(carried.getType()) && carried != next &&
+          !isa_and_nonnull<tgpu::WgmmaOp, tgpu::WgmmaWaitOp>(next.getDefiningOp()))
+        sum += registersOf(carried, threads());
+    return sum;
+  }
+
   // Early products' results are all there at once, beside the sums.
-  bool haveRegisters() const { return registersOfResults() <= kMostRegisters; }
+  bool haveRegisters() const { return registersOfResults() + registersOfOthers() <= kMostRegisters; }
 
   // Loads of other tiles begin before the first product: what comes behind a wait would be held up by it. Large tiles
   // do if a thread has registers for them beside the products' results.

@@ -1,6 +1,6 @@
 # Rows that an index names are copied by the warpgroup that also copies blocks by TMA, to the same slots; the threads that multiply find
-# both as if TMA had brought them. Where products are awaited in their iteration, these copy the rows: each group of four warps those that
-# it alone multiplies, and meets alone.
+# both as if TMA had brought them. Where another ring is filled in the same loop, they copy the rows: each group of four warps those that it
+# alone multiplies, and meets alone.
 # RUN: tandemc %s:rows --emit=gpu --num-warps 8 --num-stages 4 \
 # RUN:   --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
 # RUN:   --constexpr 'TWO=False, SCALED=False' | FileCheck %s
@@ -21,9 +21,17 @@
 # RUN:   --signature '*bf16:16, *i32:16, *bf16:16, *bf16:16, *fp32:16, i32, i32:16, i32:16' \
 # RUN:   --constexpr 'TWO=False, SCALED=True' | FileCheck %s --check-prefix=NARROW
 # RUN: tandemc %s:scaled_sums --emit=gpu --num-warps 8 --num-stages 4 \
-# RUN:   --signature '*fp8e4nv:16, *i32:16, *fp8e4nv:16, *fp32:16, *fp32:16, i32, i32:16, i32:16' | FileCheck %s --check-prefix=SUMS
+# RUN:   --signature '*fp8e4nv:16, *i32:16, *fp8e4nv:16, *fp32:16, *fp32:16, i32, i32:16, i32:16' \
+# RUN:   --constexpr 'TWO=False, APART=False' | FileCheck %s --check-prefix=SUMS
+# RUN: tandemc %s:scaled_sums --emit=gpu --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*fp8e4nv:16, *i32:16, *fp8e4nv:16, *fp32:16, *fp32:16, i32, i32:16, i32:16' \
+# RUN:   --constexpr 'TWO=True, APART=False' | FileCheck %s --check-prefix=PAIR
+# RUN: tandemc %s:scaled_sums --emit=gpu --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*fp8e4nv:16, *i32:16, *fp8e4nv:16, *fp32:16, *fp32:16, i32, i32:16, i32:16' \
+# RUN:   --constexpr 'TWO=True, APART=True' | FileCheck %s --check-prefix=BESIDE
 # RUN: tandemc %s:scaled_sums --emit=ptx --num-warps 8 --num-stages 4 \
-# RUN:   --signature '*fp8e4nv:16, *i32:16, *fp8e4nv:16, *fp32:16, *fp32:16, i32, i32:16, i32:16' | FileCheck %s --check-prefix=GROUPS
+# RUN:   --signature '*fp8e4nv:16, *i32:16, *fp8e4nv:16, *fp32:16, *fp32:16, i32, i32:16, i32:16' \
+# RUN:   --constexpr 'TWO=True, APART=True' | FileCheck %s --check-prefix=GROUPS
 import triton
 import triton.language as tl
 
@@ -75,17 +83,34 @@ import triton.language as tl
 # PTX: cp.async.mbarrier.arrive.noinc.shared::cta.b64
 # PTX: cp.async.wait_group 0
 # Each product is a sum of its own, which is scaled (what fp8 with scales asks for): it is awaited in its iteration.
-# SUMS: tgpu.copy_ring 4 ahead 3 of_groups
-# SUMS: tgpu.await %[[COPIES:.*]]
-# SUMS: tgpu.copy_async
-# SUMS: tgpu.await %[[RING:.*]]
-# SUMS: tgpu.wgmma {{.*}} of %[[COPIES]], {{.*}} of %[[RING]]
+# SUMS: %[[RING:.*]] = tgpu.ring 4
+# SUMS-NOT: tgpu.copy_ring
+# SUMS: tgpu.await %[[RING]]
+# SUMS: tgpu.wgmma {{.*}} of %[[RING]], {{.*}} of %[[RING]]
 # SUMS-NEXT: tgpu.wgmma_wait {{.*}} pending 0
 # SUMS: tgpu.release %[[RING]]
 # SUMS: arith.mulf
 # SUMS-NOT: simt.barrier
 # SUMS: producer
-# GROUPS: cp.async.wait_group 2
+# SUMS: tgpu.copy_async {{.*}} of %[[RING]]
+# SUMS: tgpu.tma_load
+# SUMS: tgpu.commit %[[RING]]
+# Two such sums of one left operand have one ring; both results and both sums together are more than a thread's registers, so the second
+# product starts when the first one's result has been added.
+# PAIR: tgpu.ring 4
+# PAIR-NOT: tgpu.ring
+# PAIR: tgpu.wgmma {{.*}} of %{{.*}}
+# PAIR: tgpu.wgmma_wait {{.*}} pending 0
+# PAIR: arith.addf
+# PAIR: tgpu.wgmma {{.*}} of %{{.*}}
+# PAIR: tgpu.wgmma_wait {{.*}} pending 0
+# PAIR: tgpu.release
+# PAIR: producer
+# Where another product's ring is filled beside, threads that multiply copy the rows.
+# BESIDE: tgpu.copy_ring 4 ahead 3 of_groups
+# BESIDE: tgpu.await %[[COPIES:.*]]
+# BESIDE: tgpu.copy_async
+# BESIDE: tgpu.wgmma {{.*}} of %[[COPIES]], {{.*}}
 # GROUPS: bar.sync %r{{.*}}, 128
 # GROUPS: wgmma.mma_async
 # NARROW-NOT: warp_specialize
@@ -113,14 +138,21 @@ def rows(a_ptr, index_ptr, b_ptr, c_ptr, o_ptr, M, N, K, TWO: tl.constexpr, SCAL
 
 
 @triton.jit
-def scaled_sums(a_ptr, index_ptr, b_ptr, scale_ptr, o_ptr, M, N, K):
+def scaled_sums(a_ptr, index_ptr, b_ptr, scale_ptr, o_ptr, M, N, K, TWO: tl.constexpr, APART: tl.constexpr):
     b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[128, 128])
     m, n, k = tl.program_id(0) * 128 + tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 128)
     row = tl.load(index_ptr + m, mask=m < M, other=0)
     a = a_ptr + row[:, None] * K + k[None, :]
     acc = tl.zeros((128, 128), tl.float32)
+    other = tl.zeros((128, 128), tl.float32)
     for step in range(tl.cdiv(K, 128)):
         scale = tl.load(scale_ptr + step * M + m)
-        acc += tl.dot(tl.load(a), b.load([0, step * 128]).T) * scale[:, None]
+        x = tl.load(a)
+        acc += tl.dot(x, b.load([0, step * 128]).T) * scale[:, None]
+        if TWO:
+            y = b.load([256, step * 128]) if APART else x
+            other += tl.dot(y, b.load([128, step * 128]).T) * scale[:, None]
         a += 128
+    if TWO:
+        acc += other
     tl.store(o_ptr + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])

@@ -10,6 +10,7 @@
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/Matchers.h>
 
 namespace tandem::transform::gpu {
@@ -21,6 +22,7 @@ using tgpu::setLayout;
 namespace {
 
 constexpr size_t kMostPlans = 96;
+constexpr int64_t kIterations = 8;  // of a loop, as far as costs go
 
 bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 
@@ -33,6 +35,12 @@ unsigned bitsOf(Value tile) {
 bool isManyTimesLarger(Value tile, Value source) {
   auto sizeOf = [](Value v) { return cast<RankedTensorType>(v.getType()).getNumElements(); };
   return isTile(source) && sizeOf(tile) >= 16 * sizeOf(source);
+}
+
+// Returns true if what becomes of the tile at `place` is moved out of a loop there.
+bool isFromOutside(Value tile, Operation* place) {
+  auto loop = place->getParentOfType<scf::ForOp>();
+  return loop && !loop.getRegion().isAncestor(tile.getParentRegion());
 }
 
 // Registers of a thread that hold different elements.
@@ -137,6 +145,7 @@ unsigned LayoutChange::plan(Value tile, const LinearLayout& layout, Operation* p
   plans_[index].parts = {index};
   if ((plans_[index].made = known(tile, layout, place))) return index;
   int64_t converting = conversionCost(tile, layout);
+  if (isFromOutside(tile, place)) converting = llvm::divideCeil(converting, kIterations);
   plans_[index].cost = converting;
   if (converting == 0) return index;
   if (std::optional<SmallVector<unsigned>> parts = planAgain(index)) {
@@ -157,12 +166,14 @@ std::optional<SmallVector<unsigned>> LayoutChange::planAgain(unsigned index) {
   Operation* op = tile.getDefiningOp();
   if (!op || op->getNumResults() != 1 || op->getNumRegions() || plans_.size() > kMostPlans) return std::nullopt;
   std::optional<int64_t> cost;
-  if (auto load = dyn_cast<tile::LoadOp>(op))
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
     cost = loadCost(load, layout);
-  else if (std::optional<int64_t> each =
-               isMemoryEffectFree(op) || isa<tgpu::LocalLoadOp>(op) ? elementCost(op) : std::nullopt)
+    if (cost && isFromOutside(tile, plans_[index].place)) *cost /= kIterations;
+  } else if (std::optional<int64_t> each =
+                 isMemoryEffectFree(op) || isa<tgpu::LocalLoadOp>(op) ? elementCost(op) : std::nullopt) {
     // An op that has no other use is not done twice.
     cost = *each * std::max<int64_t>(0, registersOf(layout) - (tile.hasOneUse() ? registersOf(layoutOf(tile)) : 0));
+  }
   if (!cost) return std::nullopt;
   // A load is done again beside the first one, before memory changes.
   Operation* place = isa<tile::LoadOp>(op) ? op : plans_[index].place;

@@ -133,6 +133,14 @@ def add_scaled_by_pointers(x, b_ptrs, mask, a_scale, b_scale, acc):
 
 
 @tandem.jit
+def together(first, second, ROWS: tl.constexpr):
+    """Both tiles as one, `second` behind `first`: its columns, or its ROWS."""
+    if ROWS:
+        return tl.join(first, second).permute(2, 0, 1).reshape(2 * first.shape[0], first.shape[1])
+    return tl.join(first, second).permute(0, 2, 1).reshape(first.shape[0], 2 * first.shape[1])
+
+
+@tandem.jit
 def clear_row(out_ptr, row, n, BLOCK_N: tl.constexpr):
     for column in range(0, n, BLOCK_N):
         n_range = column + tl.arange(0, BLOCK_N)
@@ -221,12 +229,16 @@ def grouped_gemm(
     columns = tl.cdiv(n, BLOCK_N)
     steps = tl.cdiv(k, BLOCK_K)
     WIDE: tl.constexpr = 2 if GATED else 1
+    # Columns of two scales are two products, as gate and up columns are.
+    HALVES: tl.constexpr = SCALED and BLOCK_N > SCALED_ELEMENTS
+    PAIR: tl.constexpr = GATED or HALVES
+    PRODUCT_N: tl.constexpr = BLOCK_N // 2 if HALVES else BLOCK_N
     # The unit that multiplies takes 64 rows: those of B, where A has fewer.
     FEW: tl.constexpr = BLOCKS_OF_B and BLOCK_M < 64
     if BLOCKS_OF_A:
         a = tl.make_tensor_descriptor(a_ptr, shape=[a_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
     if BLOCKS_OF_B:
-        b = tl.make_tensor_descriptor(b_ptr, shape=[E * b_rows, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
+        b = tl.make_tensor_descriptor(b_ptr, shape=[E * b_rows, k], strides=[k, 1], block_shape=[PRODUCT_N, BLOCK_K])
     in_step = tl.arange(0, BLOCK_K)
     skipped = 0
     width = columns
@@ -254,7 +266,7 @@ def grouped_gemm(
     leap = PROGRAMS // width
     words = words_of(at, left, blocks_ptr, blocks, order, at < blocks, AWAITED)
     # A tile's slots are looked up a tile ahead, and its words two, so that copies of rows go on from tile to tile.
-    AHEAD: tl.constexpr = GATHER and not SCALED
+    AHEAD: tl.constexpr = GATHER
     if AHEAD:
         slot_ahead = slots_of(words, width, order_ptr, BLOCK_M)
         at, left = place_behind(at, left, width, leap, PROGRAMS)
@@ -281,8 +293,9 @@ def grouped_gemm(
             slot = tl.load(order_ptr + real_row)
         if AWAITED:
             source = arrived(source, ready_ptr, rank, ranks, known, turn)
-        acc = tl.zeros((BLOCK_N, BLOCK_M) if FEW else (BLOCK_M, BLOCK_N), dtype=tl.float32)
-        if GATED:
+        acc = tl.zeros((PRODUCT_N, BLOCK_M) if FEW else (BLOCK_M, PRODUCT_N), dtype=tl.float32)
+        if PAIR:
+            second = n if GATED else PRODUCT_N
             up = tl.zeros(acc.shape, dtype=tl.float32)
         if SCALED:
             scaled_steps = tl.cdiv(k, SCALED_ELEMENTS)
@@ -298,6 +311,11 @@ def grouped_gemm(
             scaled_rows = WIDE * tl.cdiv(b_rows // WIDE, SCALED_ELEMENTS)
             b_scale_row = expert * scaled_rows + (first_column + column) // SCALED_ELEMENTS
             b_scale_ptr = b_scales_ptr + b_scale_row.to(tl.int64) * scaled_steps
+            second_scale_ptr = b_scale_ptr
+            if GATED:
+                second_scale_ptr += scaled_columns.to(tl.int64) * scaled_steps
+            elif HALVES:
+                second_scale_ptr += tl.where(column + PRODUCT_N < n, scaled_steps, 0)
         if not BLOCKS_OF_A:
             a_row = real_row.to(tl.int64) * k
             if GATHER:
@@ -307,8 +325,12 @@ def grouped_gemm(
                     a_row += tl.where(is_of_shard(token, rank, shard_rows), apart, 0)
             a_ptrs = source + a_row[:, None] + (begin * BLOCK_K + in_step)[None, :]
         if not BLOCKS_OF_B:
-            b_ptrs = b_ptr + (of_expert + tl.arange(0, BLOCK_N))[None, :].to(tl.int64) * k + (begin * BLOCK_K + in_step)[:, None]
-            inside = n_range[None, :] < n
+            of_product = tl.arange(0, PRODUCT_N)
+            b_ptrs = b_ptr + (of_expert + of_product)[None, :].to(tl.int64) * k + (begin * BLOCK_K + in_step)[:, None]
+            inside = (column + of_product)[None, :] < n
+            inside_second = inside
+            if HALVES:
+                inside_second = (column + PRODUCT_N + of_product)[None, :] < n
         known = turn
         for step in range(begin, until):
             if BLOCKS_OF_A:
@@ -322,17 +344,17 @@ def grouped_gemm(
             if SCALED:
                 a_scale = tl.load(a_scale_ptrs + step)
                 b_scale = tl.load(b_scale_ptr + step)
-                if GATED:
-                    up_scale = tl.load(b_scale_ptr + scaled_columns.to(tl.int64) * scaled_steps + step)
+                if PAIR:
+                    up_scale = tl.load(second_scale_ptr + step)
                 if BLOCKS_OF_B:
                     acc = add_scaled(x, b, of_expert, step * BLOCK_K, a_scale, b_scale, acc, FEW)
-                    if GATED:
-                        up = add_scaled(x, b, of_expert + n, step * BLOCK_K, a_scale, up_scale, up, FEW)
+                    if PAIR:
+                        up = add_scaled(x, b, of_expert + second, step * BLOCK_K, a_scale, up_scale, up, FEW)
                 else:
-                    mask = inside & (in_step[:, None] < k - step * BLOCK_K)
-                    acc = add_scaled_by_pointers(x, b_ptrs, mask, a_scale, b_scale, acc)
-                    if GATED:
-                        up = add_scaled_by_pointers(x, b_ptrs + n.to(tl.int64) * k, mask, a_scale, up_scale, up)
+                    in_k = in_step[:, None] < k - step * BLOCK_K
+                    acc = add_scaled_by_pointers(x, b_ptrs, inside & in_k, a_scale, b_scale, acc)
+                    if PAIR:
+                        up = add_scaled_by_pointers(x, b_ptrs + tl.cast(second, tl.int64) * k, inside_second & in_k, a_scale, up_scale, up)
                     b_ptrs += BLOCK_K
             elif BLOCKS_OF_B:
                 acc = add_block(x, b, of_expert, step * BLOCK_K, acc, FEW)
@@ -344,6 +366,8 @@ def grouped_gemm(
                 if GATED:
                     up = tl.dot(x, tl.load(b_ptrs + n.to(tl.int64) * k, mask=mask, other=0.0), up, input_precision="ieee")
                 b_ptrs += BLOCK_K
+        if HALVES:
+            acc = together(acc, up, FEW)
         if CUT:
             if piece < pieces - 1:
                 part_ptr = sums_ptr + tl.program_id(0).to(tl.int64) * (WIDE * BLOCK_M * BLOCK_N)

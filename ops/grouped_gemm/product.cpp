@@ -21,8 +21,9 @@ constexpr Tile kSimulated = {16, 32, 32, 2, 3};
 // By the rows of a block; inner sizes are those of 2-byte elements.
 constexpr Tile kByBlocks[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 4, 2}, {16, 128, 64, 4, 6, 2}};
 constexpr Tile kGathered[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 3, 2}, {16, 128, 64, 4, 6, 2}};
-// Products of each 128 of the inner size are scaled before they are summed; a scale of B is of 128 columns.
-constexpr Tile kScaledTiles[] = {{128, 128, 128, 8, 4}, {64, 128, 128, 4, 4, 2}, {16, 128, 128, 4, 6, 2}};
+// Products of each 128 of the inner size are scaled before they are summed; a scale of B is of 128 columns, so wide tiles
+// have two products.
+constexpr Tile kScaledTiles[] = {{128, 256, 128, 8, 4}, {64, 128, 128, 4, 4, 2}, {16, 128, 128, 4, 6, 2}};
 constexpr Tile kNarrow = {128, 128, 64, 8, 5};  // instead of the first of these, see areNarrowQuicker
 constexpr Tile kByPointers[] = {{64, 64, 32, 4, 3}, {16, 64, 32, 4, 3}};
 
@@ -95,7 +96,10 @@ GroupedProduct::GroupedProduct(const Table& table, Team& team, Memory* memory, i
   };
   if (isFp8(dtype)) {
     demand("block_k", config.blockK, config.blockK == kScaled, "fp8 needs 128, which share a scale");
-    demand("block_n", config.blockN, config.blockN <= kScaled, "fp8 needs at most 128, which share a scale");
+    bool isPair = config.blockN == 2 * kScaled && !way.gated;
+    demand("block_n", config.blockN, config.blockN <= kScaled || isPair,
+           way.gated ? "fp8 needs at most 128, which share a scale"
+                     : "fp8 needs at most 128, which share a scale, or 256");
   }
   if (way.quantise)
     demand("block_n", config.blockN, config.blockN == kScaled, "`quantised` needs 128, which share a scale");
@@ -147,7 +151,8 @@ GroupedConfig GroupedProduct::tiles(int64_t m) const {
   }
   if (isFp8(dtype_)) {
     tile.k = kScaled;
-    tile.n = std::min<int>(tile.n, kScaled);
+    // Results that go from the products to memory as they are leave no registers for two.
+    tile.n = std::min<int>(tile.n, way_.packed || way_.gated ? kScaled : 2 * kScaled);
   }
   if (way_.quantise) tile.n = kScaled;
   fill(config.blockN, tile.n);

@@ -112,6 +112,13 @@ def test_fp8(n, k, options):
     run_more(30, n, k, 5, 2, "fp8e4nv", "zipf", seed=n, bias=False, quantised=True, **options)
 
 
+@pytest.mark.parametrize("options", [o for o in MORE if "gated" not in o])
+@pytest.mark.parametrize("n, k", [(100, 300), (390, 256)])
+def test_fp8_columns_of_two_scales(n, k, options):
+    run_more(30, n, k, 5, 2, "fp8e4nv", seed=n, block_n=256, **options)
+    run_more(30, n, k, 5, 2, "fp8e4nv", seed=n, block_n=256, block_m=64, **options)
+
+
 @pytest.mark.parametrize("options", MORE)
 @pytest.mark.parametrize("dtype", ["fp32", "bf16"])
 def test_bias_and_quantised_results(dtype, options):
@@ -179,6 +186,8 @@ def test_wrong_scales_and_biases():
     failing(r"`bias` has shape \[4, 16\], \[4, 8\] is needed", given=[("bias", (4, 16))])
     failing("`out_scales` goes with `quantised` alone", given=[("out_scales", (16, 1))])
     failing("`grouped_gemm`: `block_k` is 64, fp8 needs 128, which share a scale", "fp8e4nv", block_k=64)
+    failing("`grouped_gemm`: `block_n` is 512, fp8 needs at most 128, which share a scale, or 256", "fp8e4nv", block_n=512)
+    failing("`grouped_gemm`: `block_n` is 256, fp8 needs at most 128, which share a scale", "fp8e4nv", gated=True, block_n=256)
     failing("`grouped_gemm`: `block_n` is 64, `quantised` needs 128, which share a scale", quantised=True, block_n=64)
 
 

@@ -9,7 +9,7 @@ include(AddLLVM)
 include(AddMLIR)
 
 add_library(tandem_llvm_static INTERFACE)
-llvm_map_components_to_libnames(_llvm_libs Support Core)
+llvm_map_components_to_libnames(_llvm_libs Support Core Analysis)
 target_link_libraries(tandem_llvm_static INTERFACE ${_llvm_libs})
 foreach(t ${MLIR_EXPORTED_TARGETS})
   if(TARGET ${t})

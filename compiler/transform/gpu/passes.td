@@ -27,9 +27,9 @@ def SplitProgram : KernelPass<"split-program"> {
 def StoreInParts : KernelPass<"store-in-parts"> {
   let summary = "compute and store in a loop a tile that is long for its threads";
   let description = [{
-    A tile that is computed element by element of loads, positions and scalars, and of which a thread has 1024 bytes or more, is divided along
-    one dimension into parts of 256 bytes a thread; a loop loads, computes and stores part after part. Code and registers are those of one
-    part, where a thread would hold all of each tile at once. Stores that share loads share the loop.
+    A tile that is computed element by element of loads, positions and scalars, and of which a thread has 1024 bytes or more, is divided
+    along one dimension into parts of 256 bytes a thread; a loop loads, computes and stores part after part. Code and registers are those
+    of one part, where a thread would hold all of each tile at once. Stores that share loads share the loop.
 
     The whole tile is loaded before any of it is stored, so this is done where no part is stored where a later one is loaded: in place, or
     through pointers that the launch promises to be apart; and where nothing else touches memory in between. What a sum needs as well stays
@@ -42,9 +42,10 @@ def StoreInParts : KernelPass<"store-in-parts"> {
 def LoadOnce : KernelPass<"load-once"> {
   let summary = "load elements once that lie at quotients of positions";
   let description = [{
-    Weights of 4 bits are loaded at `positions // 2`, so that two neighbours load one byte and none lie one behind the other. Where addresses,
-    and the mask, are the same for runs of elements because positions are divided by the length of these runs, one element of each run is
-    loaded, and repeated. Such loads are of elements one behind the other, which a thread loads together and which are copied ahead.
+    Weights of 4 bits are loaded at `positions // 2`, so that two neighbours load one byte and none lie one behind the other. Where
+    addresses, and the mask, are the same for runs of elements because positions are divided by the length of these runs, one element of
+    each run is loaded, and repeated. Such loads are of elements one behind the other, which a thread loads together and which are copied
+    ahead.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

@@ -16,8 +16,10 @@
 # RUN: tandemc %s:large --emit=ptx --target sm_90a --signature '*fp16, *fp16, *fp32' --num-warps 8 | FileCheck %s --check-prefix=LARGE
 # RUN: tandemc %s:few_rows --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp32' --constexpr 'M=4' | FileCheck %s --check-prefix=FEW
 # RUN: tandemc %s:few_rows --emit=ptx --target sm_80 --signature '*bf16, *bf16, *fp32' --constexpr 'M=1' | FileCheck %s --check-prefix=ONE
-# RUN: tandemc %s:few_columns --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp32' --constexpr 'N=4' | FileCheck %s --check-prefix=COLUMNS
-# RUN: tandemc %s:few_columns --emit=ptx --target sm_90a --signature '*bf16, *bf16, *fp32' --constexpr 'N=1' | FileCheck %s --check-prefix=COLUMN
+# RUN: tandemc %s:few_columns --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp32' --constexpr 'N=4' \
+# RUN:   | FileCheck %s --check-prefix=COLUMNS
+# RUN: tandemc %s:few_columns --emit=ptx --target sm_90a --signature '*bf16, *bf16, *fp32' --constexpr 'N=1' \
+# RUN:   | FileCheck %s --check-prefix=COLUMN
 # RUN: tandemc %s:small --emit=ptx --target sm_80 --signature '*bf16, *bf16, *fp32' --constexpr 'N=4' | FileCheck %s --check-prefix=SMALL
 # RUN: tandemc %s:small --emit=ptx --target sm_80 --signature '*bf16, *bf16, *fp32' --constexpr 'N=2' | FileCheck %s --check-prefix=SMALL
 import triton

@@ -86,6 +86,18 @@ llvm::Value* NvidiaEmitter::loadFirstBlock(llvm::Value* shared, unsigned bits) {
   return ptx::load(b_, b_.getIntNTy(bits), 1, ptx::mapShared(b_, shared, b_.getInt32(0)), nullptr, {}, options)[0];
 }
 
+// An author's eviction policy is for both caches.
+codegen::Values NvidiaEmitter::load(llvm::Type* element, unsigned count, llvm::Value* pointer, llvm::Value* predicate,
+                                    Scalars other, const AccessOptions& options) {
+  using codegen::Evict;
+  AccessOptions both = options;
+  bool isHinted = options.space == Space::Global && options.order == codegen::Order::Weak && !options.isVolatile &&
+                  options.cache == codegen::Cache::Default;
+  if (isHinted && (options.evict == Evict::First || options.evict == Evict::Last))
+    both.l2Policy = ptx::cachePolicy(b_, options.evict);
+  return ptx::load(b_, element, count, pointer, predicate, other, both);
+}
+
 //===- meeting --------------------------------------------------------------------------------------------------===//
 // Consumers have a barrier of their own, for the producer's warps never join.
 void NvidiaEmitter::blockBarrier() {

@@ -38,9 +38,7 @@ class NvidiaEmitter : public Emitter {
   llvm::Value* reduceWarp(WarpReduction op, llvm::Value* value) override { return ptx::reduceWarp(b_, op, value); }
 
   Values load(llvm::Type* element, unsigned count, llvm::Value* pointer, llvm::Value* predicate, Scalars other,
-              const AccessOptions& options) override {
-    return ptx::load(b_, element, count, pointer, predicate, other, options);
-  }
+              const AccessOptions& options) override;
   void store(Scalars values, llvm::Value* pointer, llvm::Value* predicate, const AccessOptions& options) override {
     ptx::store(b_, values, pointer, predicate, options);
   }

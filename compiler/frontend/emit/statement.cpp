@@ -110,10 +110,13 @@ void Emitter::emitAssert(const Stmt& s) {
   Value test = evaluate(*s.exprs[0]);
   std::string message;
   if (s.exprs.size() > 1) message = semantic::constexprString(cx, evaluate(*s.exprs[1]), "message");
-  // As in Triton, an assertion is checked when the kernel runs, if at all.
   if (!test.isTensor()) {
     if (semantic::truth(cx, test)) return;
-    cx.warn("static-assert", message.empty() ? "assertion fails" : "assertion fails: " + message);
+    std::string fails = message.empty() ? "assertion fails" : "assertion fails: " + message;
+    // A function of constants runs now; a kernel's assertion is checked when the kernel runs, if at all, as in Triton.
+    if (frame_->function && frame_->function->kind == Function::Kind::Constexpr)
+      cx.failAt(s.exprs[0]->range, "static-assert", fails);
+    cx.warn("static-assert", fails);
     test = semantic::toTensor(cx, Value(false));
   }
   if (!cx.options.debug) return;

@@ -24,9 +24,9 @@ constexpr int64_t kMostElements = 128;
 constexpr int64_t kFewestParts = 4;  // of fewer parts a thread holds all
 
 // Stores that have the same loads behind them, and all that is computed of these, divided along one dimension.
-class Division {
+class StoreDivision {
  public:
-  Division(tile::StoreOp store, unsigned dim, const analysis::AxisInfoAnalysis& positions)
+  StoreDivision(tile::StoreOp store, unsigned dim, const analysis::AxisInfoAnalysis& positions)
       : block_(store->getBlock()), dim_(dim), positions_(positions), part_([this](Operation* op) {
           auto load = dyn_cast<tile::LoadOp>(op);
           return (op->getBlock() == block_ || isCheap(op)) && !(load && load.getIsVolatile());
@@ -176,7 +176,7 @@ struct StoreInParts : impl::StoreInPartsBase<StoreInParts> {
           if (type.getNumElements() < kFewestParts * kPartBytes / 8 * threads) return WalkResult::advance();
           if (!positions) positions.emplace(kernel);
           for (unsigned dim = 0; dim < type.getRank(); ++dim)
-            if (Division(store, dim, *positions).apply(threads)) return WalkResult::interrupt();
+            if (StoreDivision(store, dim, *positions).apply(threads)) return WalkResult::interrupt();
           return WalkResult::advance();
         })
         .wasInterrupted();

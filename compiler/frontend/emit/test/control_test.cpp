@@ -134,6 +134,9 @@ TEST(Assert, OfConstantsToo) {
   EXPECT_LACKS(emitText(text, false).ir, "tile.assert");
   EXPECT_HAS(emitText(text, true).ir, "tile.assert");
   EXPECT_LACKS(emitText("def k(N):\n    assert N == 32\n", true).ir, "tile.assert");
+  const char* now =
+      "@triton.constexpr_function\ndef f(n):\n    assert n == 64, 'size'\n    return n\ndef k(N):\n    f(N)\n";
+  EXPECT_HAS(emitText(now, false).error, "static-assert: assertion fails: size");
 }
 
 TEST(Control, WhileIsNeverDeadCode) {

@@ -328,6 +328,32 @@ class Schedule {
   Operation* last_ = nullptr;  // of what has been moved to the body's begin
 };
 
+// Where a loop looks at products, which are sums of their own of what a producer brings, one after the other, nothing is
+// under way in a warpgroup that looks: two of these start their products in turn, so that one looks while the other one's
+// are computed. One product of an iteration takes no longer than a turn costs.
+void takeTurns(scf::ForOp loop) {
+  auto products = loop.getBody()->getOps<tgpu::WgmmaOp>();
+  auto isOwn = [](tgpu::WgmmaOp op) {
+    return analysis::isZero(op.getAcc()) && op.getLhsRing() && op.getRhsRing() && !op.getTakesTurn() &&
+           !op.getLhsRing().getDefiningOp<tgpu::CopyRingOp>() && !op.getRhsRing().getDefiningOp<tgpu::CopyRingOp>();
+  };
+  if (!loop->getParentOfType<tgpu::WarpSpecializeOp>() || !llvm::all_of(products, isOwn)) return;
+  SmallVector<std::pair<tgpu::WgmmaOp, tgpu::WgmmaOp>> turns;  // the first and the last that start together
+  bool haveStarted = false;
+  for (Operation& op : *loop.getBody()) {
+    if (auto product = dyn_cast<tgpu::WgmmaOp>(op)) {
+      if (!haveStarted) turns.emplace_back(product, product);
+      turns.back().second = product;
+    }
+    haveStarted = isa<tgpu::WgmmaOp>(op) || (haveStarted && !isa<tgpu::WgmmaWaitOp>(op));
+  }
+  if (turns.size() < 2) return;
+  for (auto& [first, last] : turns) {
+    first.setTakesTurn(true);
+    last.setGivesTurn(true);
+  }
+}
+
 bool isScalars(ValueRange values) { return llvm::none_of(values.getTypes(), llvm::IsaPred<RankedTensorType>); }
 
 // Scalars that are computed before `op`, in whose loop products run, and used only behind it, are computed behind it:
@@ -347,7 +373,10 @@ void postpone(Operation* op) {
 struct ScheduleProducts : impl::ScheduleProductsBase<ScheduleProducts> {
   using Base::Base;
   void runOnOperation() override {
-    getOperation().walk([](scf::ForOp loop) { Schedule(loop).apply(); });
+    getOperation().walk([](scf::ForOp loop) {
+      Schedule(loop).apply();
+      takeTurns(loop);
+    });
     getOperation().walk([](scf::ForOp loop) {
       if (loop.getBody()->getOps<tgpu::WgmmaOp>().empty()) return;
       postpone(loop);

@@ -86,7 +86,7 @@ import triton.language as tl
 # SUMS: %[[RING:.*]] = tgpu.ring 4
 # SUMS-NOT: tgpu.copy_ring
 # SUMS: tgpu.await %[[RING]]
-# SUMS: tgpu.wgmma {{.*}} of %[[RING]], {{.*}} of %[[RING]]
+# SUMS: tgpu.wgmma {{.*}} of %[[RING]], {{.*}} of %[[RING]]{{.*}} {rhsTransposed}
 # SUMS-NEXT: tgpu.wgmma_wait {{.*}} pending 0
 # SUMS: tgpu.release %[[RING]]
 # SUMS: arith.mulf
@@ -96,13 +96,13 @@ import triton.language as tl
 # SUMS: tgpu.tma_load
 # SUMS: tgpu.commit %[[RING]]
 # Two such sums of one left operand have one ring; both results and both sums together are more than a thread's registers, so the second
-# product starts when the first one's result has been added.
+# product starts when the first one's result has been added. Two groups of warps start theirs in turn.
 # PAIR: tgpu.ring 4
 # PAIR-NOT: tgpu.ring
-# PAIR: tgpu.wgmma {{.*}} of %{{.*}}
+# PAIR: tgpu.wgmma {{.*}} of %{{.*}} {givesTurn, rhsTransposed, takesTurn}
 # PAIR: tgpu.wgmma_wait {{.*}} pending 0
 # PAIR: arith.addf
-# PAIR: tgpu.wgmma {{.*}} of %{{.*}}
+# PAIR: tgpu.wgmma {{.*}} of %{{.*}} {givesTurn, rhsTransposed, takesTurn}
 # PAIR: tgpu.wgmma_wait {{.*}} pending 0
 # PAIR: tgpu.release
 # PAIR: producer

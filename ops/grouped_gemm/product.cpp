@@ -4,6 +4,8 @@
 #include "ops/kernel_text.h"
 #include "ops/gemm_choice.h"
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 namespace tandem::ops {
 namespace {
@@ -18,12 +20,12 @@ constexpr int64_t kHalfLine = 64;                              // bytes: half a 
 constexpr int64_t kPieceSteps = 16, kSimulatedPieceSteps = 1;  // of a piece of a tile, at least
 constexpr int kRegisters = 160;  // of a thread of 12 warps, beside which another kernel has room
 constexpr Tile kSimulated = {16, 32, 32, 2, 3};
-// By the rows of a block; inner sizes are those of 2-byte elements.
-constexpr Tile kByBlocks[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 4, 2}, {16, 128, 64, 4, 6, 2}};
-constexpr Tile kGathered[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 3, 2}, {16, 128, 64, 4, 6, 2}};
-// Products of each 128 of the inner size are scaled before they are summed; a scale of B is of 128 columns, so wide tiles
-// have two products.
-constexpr Tile kScaledTiles[] = {{128, 256, 128, 8, 4}, {64, 128, 128, 4, 4, 2}, {16, 128, 128, 4, 6, 2}};
+// By the rows of a block; inner sizes are those of 2-byte elements. Of fp8 with scales each product is awaited before the
+// next one, so that two blocks share a multiprocessor.
+constexpr Tile kByBlocks[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 8}, {16, 128, 64, 4, 6, 2}};
+constexpr Tile kScaledTiles[] = {{128, 256, 64, 8, 4}, {64, 128, 64, 4, 4, 2}, {16, 128, 64, 4, 6, 2}};
+constexpr Tile kFewest = {64, 64, 64, 4, 6, 2};  // of few rows and columns
+constexpr int kMostStages = 8;
 constexpr Tile kNarrow = {128, 128, 64, 8, 5};  // instead of the first of these, see areNarrowQuicker
 constexpr Tile kByPointers[] = {{64, 64, 32, 4, 3}, {16, 64, 32, 4, 3}};
 
@@ -38,17 +40,39 @@ void fill(int& value, int chosen) {
   if (!value) value = chosen;
 }
 
+// Returns the number of tiles of a call.
+int64_t tilesOf(double rowBlocks, int64_t columns, int width) {
+  return int64_t(std::ceil(rowBlocks * double(cdiv(columns, width)) - .5));
+}
+
+// How many times as long narrow tiles take that leave as little to waste, on H200s (docs/performance/moe.md). Where rows
+// are no whole halves of the cache's lines, they read more of these, and narrow tiles have more rows. Of fp8 few steps
+// are less than the ends of wide tiles.
+double narrowLonger(const GroupedWay& way, bool fp8, int64_t k, bool areAligned) {
+  constexpr int64_t kFewScaled = 1024;
+  if (fp8) return k < kFewScaled ? 0 : !areAligned ? 1.3 : way.gather ? 1.08 : 1.02;
+  return way.gather ? 1.1 : areAligned ? 1.02 : 1.15;
+}
+
 // A tensor that may be left out; the kernel does not look at what stands in its place.
 const Tensor& orRoute(const Tensor& given, const Tensor& route) { return given.address ? given : route; }
 
 }  // namespace
 
-bool areNarrowQuicker(int64_t rowBlocks, int64_t columns, int programs, bool gather, bool areAligned) {
-  // On H200s where both kinds of tiles leave as little to waste (docs/performance/moe.md). Where rows are no whole halves
-  // of the cache's lines, TMA is slow, and narrow tiles have more rows.
-  constexpr double kLonger = 1.02, kLongerGathered = 1.25, kLongerApart = 1.3, kLongerGatheredApart = 1.15;
-  auto taken = [&](int64_t tile) { return double(cdiv(rowBlocks * cdiv(columns, tile), programs) * tile); };
-  double longer = gather ? (areAligned ? kLongerGathered : kLongerGatheredApart) : areAligned ? kLonger : kLongerApart;
+double expectedBlocks(int64_t m, int64_t topK, int64_t experts, int rows) {
+  double share = std::min(1.0, double(topK) / double(experts)), mean = double(m) * share,
+         blocks = 1 - std::pow(1 - share, m);
+  double deviation = std::sqrt(std::max(mean * (1 - share), 1e-6));
+  auto last = int64_t(mean + 4 * deviation) / rows;
+  auto sure = std::clamp<int64_t>(int64_t(mean - 4 * deviation) / rows, 0, last);
+  blocks = sure > 0 ? double(sure) + 1 : blocks;
+  for (int64_t i = sure + 1; i <= last; ++i)  // that an expert has more than i blocks' rows
+    blocks += std::erfc((double(i * rows) + .5 - mean) / deviation / std::numbers::sqrt2) / 2;
+  return double(experts) * blocks;
+}
+
+bool areNarrowQuicker(double rowBlocks, int64_t columns, int programs, double longer) {
+  auto taken = [&](int tile) { return double(cdiv(tilesOf(rowBlocks, columns, tile), programs) * tile); };
   return taken(256) > taken(128) * longer;
 }
 
@@ -120,8 +144,8 @@ GroupedProduct::GroupedProduct(const Table& table, Team& team, Memory* memory, i
 // Few tiles are cut along a long inner size where half of the programs would have none, into pieces of at least so many
 // steps; 0: into none.
 int64_t GroupedProduct::leastSteps(const GroupedConfig& config, int64_t m) const {
-  int64_t slots = m * topK_, least = team_.target() == "sim" ? kSimulatedPieceSteps : kPieceSteps;
-  int64_t tiles = (slots / config.blockM + std::min(experts_, slots)) * cdiv(n_, config.blockN);
+  int64_t least = team_.target() == "sim" ? kSimulatedPieceSteps : kPieceSteps;
+  int64_t tiles = tilesOf(expectedBlocks(m, topK_, experts_, config.blockM), n_, config.blockN);
   return 2 * tiles <= config.programs && cdiv(k_, config.blockK) >= 3 * least ? least : 0;
 }
 
@@ -137,21 +161,27 @@ GroupedConfig GroupedProduct::tiles(int64_t m) const {
     bool blocks = dtype_ != DType::Float32 && k_ * byteSize(dtype_) % 16 == 0;
     tile = !blocks         ? tileFor(kByPointers, config.blockM)
            : isFp8(dtype_) ? tileFor(kScaledTiles, config.blockM)
-           : way_.gather   ? tileFor(kGathered, config.blockM)
                            : tileFor(kByBlocks, config.blockM);
-    int64_t rowBlocks = m * topK_ / tile.m + experts_ / 2;
-    bool isFree = tile.m == kNarrow.m && tile.n > kNarrow.n && !config.blockN && !way_.quantise;
     int64_t columns = n_ * (way_.gated ? 2 : 1);
+    int programs = team_.residentPrograms();
+    bool isFree = blocks && !config.blockN && !way_.quantise;
+    double rowBlocks = expectedBlocks(m, topK_, experts_, config.blockM);
     bool areAligned = k_ * byteSize(dtype_) % kHalfLine == 0;
-    if (isFree && areNarrowQuicker(rowBlocks, columns, team_.residentPrograms(), way_.gather, areAligned))
-      tile = kNarrow;
+    double longer = narrowLonger(way_, isFp8(dtype_), k_, areAligned);
+    if (isFree && tile.n > kNarrow.n && areNarrowQuicker(rowBlocks, columns, programs, longer)) tile = kNarrow;
+    // Few tiles have fewer columns where each still has a multiprocessor: what it reads comes the sooner. Where B's rows
+    // are the products', each of gate and up columns needs as many.
+    bool isFew = tile.m < kNarrow.m && tilesOf(rowBlocks, columns, kFewest.n) <= programs;
+    if (isFree && isFew && !isFp8(dtype_) && !(way_.gated && tile.m < kFewest.m))
+      tile = {tile.m, kFewest.n, kFewest.k, kFewest.warps, tile.m < kFewest.m ? kMostStages : kFewest.stages, 2};
     tile.k = blocks ? tile.k * 2 / int(byteSize(dtype_)) : tile.k;
     // Two sums share the registers.
     if (way_.gated) tile.n /= 2;
   }
   if (isFp8(dtype_)) {
     tile.k = kScaled;
-    // Results that go from the products to memory as they are leave no registers for two.
+    // A scale is of 128 columns: wide tiles have two products. Results that go from these to memory as they are leave no
+    // registers for both.
     tile.n = std::min<int>(tile.n, way_.packed || way_.gated ? kScaled : 2 * kScaled);
   }
   if (way_.quantise) tile.n = kScaled;

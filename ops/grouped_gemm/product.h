@@ -20,9 +20,12 @@ struct GroupedColumns {
 
 constexpr int kRegistersBeside = 32;
 
+// Returns how many blocks of so many rows a call has whose tokens are dealt at random: experts have binomial numbers of them.
+double expectedBlocks(int64_t m, int64_t topK, int64_t experts, int rows);
+
 // Returns true if tiles of 128 columns take less than those of 256: they waste less in the last ones of a row and in the last round of all.
-// `areAligned`: rows that are multiplied are whole halves of the cache's lines.
-bool areNarrowQuicker(int64_t rowBlocks, int64_t columns, int programs, bool gather, bool areAligned = true);
+// `longer`: how many times as long they take otherwise.
+bool areNarrowQuicker(double rowBlocks, int64_t columns, int programs, double longer);
 
 class GroupedProduct {
  public:

@@ -30,7 +30,7 @@ int blockRows(int64_t slots, int64_t experts, const DealConfig& given, const std
   if (given.blockM) return given.blockM;
   if (target == "sim") return 16;
   int64_t each = slots / experts;
-  return each > 48 ? 128 : each > 16 ? 64 : 16;
+  return each > 48 ? 128 : each > 12 ? 64 : 16;
 }
 
 void checkExperts(const Table& table, int64_t experts, int64_t topK, int ranks) {

@@ -38,13 +38,18 @@ TEST(RowOrder, EarlyBlocksLastAsLongAsTheShardsOfOthersTake) {
 }
 
 TEST(RowOrder, TilesAreNarrowWhereWideOnesAreWasted) {
-  EXPECT_FALSE(areNarrowQuicker(144, 1536, 132, false));
-  EXPECT_TRUE(areNarrowQuicker(573, 768, 132, false)) << "13.02 rounds";
-  EXPECT_TRUE(areNarrowQuicker(160, 496, 132, false));
-  EXPECT_FALSE(areNarrowQuicker(160, 496, 132, false, false)) << "rows that are no whole halves of lines";
-  EXPECT_TRUE(areNarrowQuicker(416, 1408, 132, false)) << "5.5 tiles";
-  EXPECT_FALSE(areNarrowQuicker(416, 1408, 132, true)) << "rows are copied for each tile";
-  EXPECT_TRUE(areNarrowQuicker(416, 128, 132, true));
+  EXPECT_NEAR(expectedBlocks(2391, 3, 3, 128), 57, 1e-3) << "each expert has all tokens";
+  EXPECT_NEAR(expectedBlocks(3874, 3, 72, 128), 144, 1) << "nearly all have 129 to 256";
+  EXPECT_NEAR(expectedBlocks(2, 2, 160, 16), 4, .1);
+  EXPECT_EQ(expectedBlocks(0, 2, 160, 16), 0);
+  EXPECT_FALSE(areNarrowQuicker(144, 1536, 132, 1.02));
+  EXPECT_TRUE(areNarrowQuicker(573, 768, 132, 1.02)) << "13.02 rounds";
+  EXPECT_TRUE(areNarrowQuicker(160, 496, 132, 1.02));
+  EXPECT_TRUE(areNarrowQuicker(72, 2048, 132, 1.02));
+  EXPECT_FALSE(areNarrowQuicker(72, 2048, 132, 1.15)) << "rows that are no whole halves of lines";
+  EXPECT_TRUE(areNarrowQuicker(416, 1408, 132, 1.02)) << "5.5 tiles";
+  EXPECT_FALSE(areNarrowQuicker(416, 1408, 132, 1.1)) << "rows are copied for each tile";
+  EXPECT_TRUE(areNarrowQuicker(416, 128, 132, 1.1));
 }
 
 TEST(RowOrder, FewRowsStayWhereTheyAre) { EXPECT_FALSE(isOrdered(14336, 4096, 8, 2, DType::BFloat16, 64)); }

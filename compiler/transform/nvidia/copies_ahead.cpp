@@ -42,7 +42,8 @@ class CopiesAhead {
     OpBuilder top = OpBuilder::atBlockBegin(loop_.getBody()), end(loop_.getBody()->getTerminator());
     tgpu::AwaitOp::create(top, loc, ring_);
     if (isBehind) simt::BarrierOp::create(end, loc);
-    Iteration next = fill(later, top, isBehind ? end : top);
+    OpBuilder during = duringProducts(top);
+    Iteration next = fill(later, top, isBehind ? end : ofGroups ? top : during);
     SmallVector<Value> yielded(loop_.getYieldedValues());
     append(next, yielded);
     loop_.getBody()->getTerminator()->setOperands(yielded);
@@ -73,6 +74,13 @@ class CopiesAhead {
   }
 
  private:
+  // Where the iteration waits for its first products: copies that start there leave them the first turn. Without products
+  // of that kind at `top`.
+  OpBuilder duringProducts(OpBuilder top) {
+    auto waits = loop_.getBody()->getOps<tgpu::WgmmaWaitOp>();
+    return waits.empty() ? top : OpBuilder(*waits.begin());
+  }
+
   Value makeBuffer(const CopiedLoad& c) const {
     auto kernel = loop_->getParentOfType<func::FuncOp>();
     OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());

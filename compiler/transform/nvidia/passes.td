@@ -115,8 +115,9 @@ def PipelineLoads : KernelPass<"pipeline-loads"> {
     2. Gives them a ring of as many slots as stages were asked for, or as fit. Loops with products may do with one slot; where all others
        have fewer than two, all stays as it is. Slots are given up where they leave a multiprocessor one block of four warps, not two.
     3. Copies for the first iterations before the loop; in the loop, when an iteration begins, for the one that is slots - 1 ahead, if there
-       is one. A slot fewer is filled again behind its iteration, when all threads have read it, for the one that is as many ahead as there
-       are slots. Values that addresses are loaded from come one iteration before the copies.
+       is one. Where the iteration waits for its own products on wgmma, these begin first. A slot fewer is filled again behind its
+       iteration, when all threads have read it, for the one that is as many ahead as there are slots. Values that addresses are loaded from
+       come one iteration before the copies.
     4. Reads the slots where the loads were. A `tgpu.wgmma` whose operand was stored to a buffer of its own reads the slot itself.
     5. Where all products of a loop read slots and only add to what the loop carries, one iteration's are still under way while the next
        one's begin. Left operands that the loop computes are carried to the next iteration's begin, where their products start. Copies then

@@ -43,6 +43,7 @@
 # RUN:   --constexpr 'UP=0.0' | FileCheck %s --check-prefix=EIGHT
 # RUN: tandemc %s:gathered --emit=ptx --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, *i32:16, i32:16' \
 # RUN:   --constexpr 'UP=0.0' | FileCheck %s --check-prefix=FENCED
+# RUN: tandemc %s:scaled_sums --emit=gpu --signature '*bf16:16, *bf16:16, *i32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=DURING
 # RUN: tandemc %s:scaled --emit=gpu --num-stages 4 --signature '*bf16:16, *i8:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=SCALED
 # Of a tile that threads compute from a block no producer knows: all is copied ahead by the threads.
 # RUN: tandemc %s:widened --emit=gpu --num-warps 4 --num-stages 3 --signature '*bf16:16, *fp32:16, *fp32:16, i32, i32, i32:16' \
@@ -416,3 +417,24 @@ def scattered(a_ptr, b_ptr, c_ptr, rows_ptr, K):
         b = tl.load(b_ptr + (at + k)[:, None] * 128 + n[None, :])
         acc = tl.dot(a, b, acc)
     tl.atomic_add(c_ptr + rows[:, None] * 128 + n[None, :], acc)
+
+
+# An iteration's products begin before the copies for a later one, and are awaited behind these.
+# DURING: scf.for
+# DURING: tgpu.await
+# DURING-NOT: tgpu.copy_async
+# DURING: tgpu.wgmma
+# DURING-COUNT-2: tgpu.copy_async
+# DURING: tgpu.commit
+# DURING: tgpu.wgmma_wait {{.*}} pending 0
+# DURING: scf.yield
+@triton.jit
+def scaled_sums(a, b, rows, c, K):
+    m, n, k = tl.arange(0, 64), tl.arange(0, 128), tl.arange(0, 64)
+    row = tl.load(rows + m)
+    acc = tl.zeros((64, 128), tl.float32)
+    for start in range(0, K, 64):
+        x = tl.load(a + row[:, None] * K + (start + k)[None, :])
+        y = tl.load(b + n[None, :] * K + (start + k)[:, None])
+        acc += tl.dot(x, y) * start
+    tl.store(c + m[:, None] * 128 + n[None, :], acc)

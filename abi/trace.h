@@ -23,7 +23,8 @@ typedef struct tandem_trace_chunk {
       sites; /* device address of a 32-bit length and so many bytes of text: the kernel's name, then a line for each site, "wait
                       * k.py:12:5" */
   int32_t program[3];
-  uint16_t role; /* 0: the program's own threads, 1: they beside a producer, 2: the producer, 3: the signaller */
+  /* 0: the program's own threads, 1: they beside a producer, 2: the producer, 3: the signaller, 4: the preparer */
+  uint16_t role;
   uint16_t warp;
 } tandem_trace_chunk;
 

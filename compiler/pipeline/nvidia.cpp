@@ -40,7 +40,8 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   passes.addPass(createParkOperands({target}));   // Nor any ring.
   // When all products and the events of their rings are there.
   passes.addPass(createScheduleProducts());
-  passes.addPass(createLongestFirst());  // No later pass makes a `tile.program_id`.
+  passes.addPass(createPrepareOperands({target}));  // When products and waits have their places.
+  passes.addPass(createLongestFirst());             // No later pass makes a `tile.program_id`.
   if (!options.layouts) return;
   passes.addPass(createOrderOffsets());  // Of the addresses that are left.
   passes.addPass(createAssignLayouts({target}));

@@ -17,10 +17,12 @@ constexpr ProductShape kWgmma{4, 64, 8, 256, 256};
 
 // A producer is a warpgroup beside the consumers. Where their blocks' threads have `each` registers, it keeps
 // `producersOwn`, and leaves the consumers' threads the rest of the block's, in steps of 8 and up to 240.
-constexpr int kProducerWarps = 4, kProducerRegisters = 40;
-constexpr int consumerRegisters(int each, int consumers, int producersOwn = kProducerRegisters) {
-  int producers = kProducerWarps * kNvidiaWarp;
-  int left = (each * (consumers + producers) - producersOwn * producers) / consumers / 8 * 8;
+// So is a preparer, whose threads have `preparersOwn`.
+constexpr int kProducerWarps = 4, kProducerRegisters = 40, kPreparerWarps = 4, kPreparerRegisters = 128;
+constexpr int consumerRegisters(int each, int consumers, int producersOwn = kProducerRegisters, int preparersOwn = 0) {
+  int producers = kProducerWarps * kNvidiaWarp, preparers = preparersOwn ? kPreparerWarps * kNvidiaWarp : 0;
+  int threads = consumers + producers + preparers;
+  int left = (each * threads - producersOwn * producers - preparersOwn * preparers) / consumers / 8 * 8;
   return left < 240 ? left : 240;
 }
 

@@ -29,7 +29,7 @@ def Tgpu_RingOp : Tgpu_EffectOp<"ring", [MemoryEffects<[MemAlloc]>]> {
     Two other uses have no bytes. A `gate` is where the producer waits for the consumers: these do release, await, advance, it does
     acquire, commit. A `mailbox` goes the other way, from the consumers (acquire, commit) to the signaller (await, release, advance). It
     may come with a buffer: then consumers put a tile there (acquire, stage, commit), which the signaller stores (await, tma_store,
-    release, advance).
+    release, advance). Mailboxes with buffers go from the preparer to the consumers, too; at a gate the preparer only waits.
 
     A slot of a `cluster` ring is empty when the consumers of all the cluster's blocks have released it: producers of other blocks write
     to it too.
@@ -163,7 +163,10 @@ def Tgpu_WarpAnyOp : Tgpu_PureOp<"warp_any"> {
 //===- warp roles ----------------------------------------------------------------------------------------------===//
 def Tgpu_WarpSpecializeOp : Tgpu_Op<"warp_specialize", [RecursiveMemoryEffects, SingleBlock, NoRegionArguments, NoTerminator]> {
   let summary = "the block's `num_warps` warps run `consumer`; of an added warpgroup one thread or all run `producer`, one `signaller`";
-  let regions = (region SizedRegion<1>:$consumer, SizedRegion<1>:$producer, AnyRegion:$signaller);
-  let assemblyFormat = "attr-dict-with-keyword `consumer` $consumer `producer` $producer (`signaller` $signaller^)?";
+  let description = [{The four warps of a second added warpgroup run `preparer`: it reads slots that the producer has filled, and fills
+    others, which the consumers read.}];
+  let regions = (region SizedRegion<1>:$consumer, SizedRegion<1>:$producer, AnyRegion:$signaller, AnyRegion:$preparer);
+  let assemblyFormat =
+    "attr-dict-with-keyword `consumer` $consumer `producer` $producer (`signaller` $signaller^)? (`preparer` $preparer^)?";
 }
 #endif

@@ -28,8 +28,8 @@ using Regs = llvm::SmallVector<llvm::Value*, 4>;
 using layout::LinearLayout;
 
 // The threads that run the code being lowered: the whole block, the consumers among its warps, one thread that produces
-// or one that signals. The numbers are those of traces.
-enum class Role { Block, Consumers, Producer, Signaller };
+// or one that signals, or a warpgroup that prepares. The numbers are those of traces.
+enum class Role { Block, Consumers, Producer, Signaller, Preparer };
 
 // A use of the region of shared memory that short-lived uses share.
 struct ScratchUse {
@@ -56,6 +56,7 @@ class KernelContext {
   PeerLibrary* peers = nullptr;  // null: peers' memory is reached by addresses
   llvm::Function* function = nullptr;
   int numWarps = 4, blocks = 1;  // of the program; a block's warps, without added ones
+  int firstThread = 0;           // of those that run the code, whose own numbers begin at 0
   Role role = Role::Block;
   bool producesByGroup = false;  // all threads of a warpgroup are producers
   bool isOneThread() const { return role == Role::Producer || role == Role::Signaller; }
@@ -100,6 +101,8 @@ class KernelContext {
   llvm::Value* warpId();   // one value for the warp, made once, so that code that depends on it can leave loops
   llvm::Value* ownWarp();  // the same as a thread computes it
   llvm::Value* isFirstThread() { return b.CreateICmpEQ(threadId(), b.getInt32(0)); }
+  // `body` lowers code of so many other warps, from a thread of the block on.
+  void asThreads(int first, int warps, llvm::function_ref<void()> body);
   llvm::Value* isFirstBlock() { return b.CreateICmpEQ(emit.blockRank(), b.getInt32(0)); }
   // The row-major position of register `reg` of a tile in this thread.
   llvm::Value* position(const LinearLayout& layout, size_t reg);

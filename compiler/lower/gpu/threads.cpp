@@ -16,6 +16,13 @@ llvm::Value* KernelContext::warpId() {
   return warpId_ = emit.uniformWarpId();
 }
 
+void KernelContext::asThreads(int first, int warps, llvm::function_ref<void()> body) {
+  std::tuple own(firstThread, numWarps, warpId_);
+  std::tie(firstThread, numWarps, warpId_) = std::tuple(first, warps, nullptr);
+  body();
+  std::tie(firstThread, numWarps, warpId_) = own;
+}
+
 llvm::Value* KernelContext::threadPosition(const LinearLayout& layout) {
   llvm::Value* position = b.getInt32(0);
   auto addBases = [&](llvm::Value* id, llvm::ArrayRef<uint64_t> bases) {

@@ -58,7 +58,10 @@ void NvidiaEmitter::finish(llvm::Function& function) {
 llvm::GlobalVariable* NvidiaEmitter::sharedMemory(llvm::Module& module) { return codegen::dynamicShared(module); }
 
 //===- threads --------------------------------------------------------------------------------------------------===//
-llvm::Value* NvidiaEmitter::threadId() { return b_.CreateIntrinsic(b_.getInt32Ty(), I::nvvm_read_ptx_sreg_tid_x, {}); }
+llvm::Value* NvidiaEmitter::threadId() {
+  llvm::Value* inBlock = b_.CreateIntrinsic(b_.getInt32Ty(), I::nvvm_read_ptx_sreg_tid_x, {});
+  return cx_->firstThread ? b_.CreateSub(inBlock, b_.getInt32(cx_->firstThread)) : inBlock;
+}
 
 // It is read from lane 0, so that the hardware knows it is one value for the warp.
 llvm::Value* NvidiaEmitter::uniformWarpId() {
@@ -99,9 +102,10 @@ codegen::Values NvidiaEmitter::load(llvm::Type* element, unsigned count, llvm::V
 }
 
 //===- meeting --------------------------------------------------------------------------------------------------===//
-// Consumers have a barrier of their own, for the producer's warps never join.
+// Consumers have a barrier of their own, for the producer's warps never join; so has a preparer.
 void NvidiaEmitter::blockBarrier() {
-  ptx::barrierSync(b_, cx_->role == Role::Block ? 0 : 1, cx_->numThreads());
+  constexpr int kPreparers = 8;
+  ptx::barrierSync(b_, cx_->role == Role::Block ? 0 : cx_->role == Role::Preparer ? kPreparers : 1, cx_->numThreads());
   cx_->blockBarriers.insert(&b_.GetInsertBlock()->back());
 }
 void NvidiaEmitter::warpBarrier() { b_.CreateIntrinsic(b_.getVoidTy(), I::nvvm_bar_warp_sync, {b_.getInt32(-1)}); }

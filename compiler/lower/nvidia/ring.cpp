@@ -9,6 +9,7 @@
 #include "compiler/lower/nvidia/copies.h"
 #include "compiler/lower/nvidia/made_maps.h"
 #include "compiler/lower/nvidia/roles.h"
+#include "compiler/target/nvidia_units.h"
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <limits>
 #include <map>
@@ -201,7 +202,22 @@ void allocateBuffers(KernelContext& cx, func::FuncOp kernel) {
   cx.sharedBytes = end;
 }
 
-// One thread makes the barriers ready: a slot is full when its bytes have come, empty when every consumer warp has let
+// The warps whose first lanes arrive at a slot's barrier by ops of this kind; the signaller is one thread.
+template <class Op>
+static int arrivals(KernelContext& cx, mlir::Value ring) {
+  bool ofConsumers = false, ofPreparer = false, ofSignaller = false;
+  for (Operation* user : ring.getUsers()) {
+    auto roles = user->getParentOfType<tgpu::WarpSpecializeOp>();
+    if (!isa<Op>(user) || !roles) continue;
+    auto isIn = [&](mlir::Region& region) { return region.isAncestor(user->getParentRegion()); };
+    ofConsumers |= isIn(roles.getConsumer());
+    ofPreparer |= isIn(roles.getPreparer());
+    ofSignaller |= isIn(roles.getSignaller());
+  }
+  return ofConsumers * cx.numWarps + ofPreparer * target::kPreparerWarps + ofSignaller;
+}
+
+// One thread makes the barriers ready: a slot is full when its bytes have come, empty when every warp that reads it has let
 // it go.
 void initialiseBarriers(KernelContext& cx) {
   bool haveBarriers = llvm::any_of(cx.rings, [](const auto& entry) { return !entry.second.isCopied; });
@@ -214,10 +230,10 @@ void initialiseBarriers(KernelContext& cx) {
     for (auto& [value, ring] : cx.rings)
       for (int slot = 0; slot < ring.slots && !ring.isCopied; ++slot) {
         ptx::mbarrierInit(cx.b, cx.sharedAddress(ring.full + 8 * slot),
-                          cx.b.getInt32(ring.isMailbox      ? cx.numWarps
+                          cx.b.getInt32(ring.isMailbox      ? arrivals<tgpu::CommitOp>(cx, value)
                                         : isGathered(value) ? 1 + kProducers
                                                             : 1));
-        int releases = ring.isMailbox ? 1 : ring.isCluster ? cx.numWarps * cx.blocks : cx.numWarps;
+        int releases = std::max(1, arrivals<tgpu::ReleaseOp>(cx, value)) * (ring.isCluster ? cx.blocks : 1);
         ptx::mbarrierInit(cx.b, cx.sharedAddress(ring.empty + 8 * slot), cx.b.getInt32(releases));
       }
     if (cx.meeting >= 0) ptx::mbarrierInit(cx.b, cx.sharedAddress(cx.meeting), cx.b.getInt32(cx.numWarps * cx.blocks));
@@ -294,7 +310,7 @@ void registerRing(Lowerings& table) {
     if (ring.isGate && ring.isCluster) ptx::fence(cx.b, ptx::Scope::Cluster);
     if (ring.isGate) ptx::fenceProxyAsync(cx.b);
     if (cx.role == Role::Signaller) cx.emit.completeStores();
-    if (!ring.isMailbox)
+    if (!ring.isMailbox && cx.role != Role::Preparer)
       byOneProducer(cx, o, [&] {
         ptx::mbarrierArriveExpect(cx.b, barrierOf(cx, ring, ring.full, kFill), cx.b.getInt32(ring.bytes));
       });

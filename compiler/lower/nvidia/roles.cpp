@@ -1,5 +1,5 @@
 // Warp roles: the program's warps consume; of an added warpgroup the first thread produces, or all do where they copy by
-// cp.async, and one of the second warp signals.
+// cp.async, and one of the second warp signals; a further warpgroup prepares what the consumers multiply.
 #include "compiler/dialect/tgpu/products.h"
 #include "compiler/lower/nvidia/ring.h"
 #include "compiler/lower/nvidia/roles.h"
@@ -81,18 +81,21 @@ bool producesByGroup(tgpu::WarpSpecializeOp roles) {
 // and keeps as few as it can where consumers are short of them. Blocks beside it run their products while this one
 // computes or stores.
 void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op) {
-  bool ofGroup = cx.producesByGroup = producesByGroup(op);
+  bool ofGroup = cx.producesByGroup = producesByGroup(op), hasPreparer = !op.getPreparer().empty();
   constexpr int kGroupRegisters = 72;
-  const int producerRegisters = ofGroup                                             ? kGroupRegisters
-                                : cx.blocksPerMultiprocessor > 2 || cx.numWarps > 8 ? 24
-                                                                                    : target::kProducerRegisters;
-  int consumers = cx.warpSize() * cx.numWarps, threads = consumers + cx.warpSize() * target::kProducerWarps;
+  const int producerRegisters = ofGroup ? kGroupRegisters
+                                : cx.blocksPerMultiprocessor > 2 || cx.numWarps > 8 || hasPreparer
+                                    ? 24
+                                    : target::kProducerRegisters;
+  int consumers = cx.warpSize() * cx.numWarps, producersEnd = consumers + cx.warpSize() * target::kProducerWarps,
+      threads = producersEnd + (hasPreparer ? cx.warpSize() * target::kPreparerWarps : 0);
   cx.image.threads = threads;
   int most = cx.target.registersPerMultiprocessor() / threads / 8 * 8;  // of a thread, where a block is alone
   cx.maxRegisters = std::min(cx.maxRegisters, most);
   int even = cx.target.registersPerMultiprocessor() / cx.blocksPerMultiprocessor / threads / 8 * 8;
   if (cx.maxRegisters) even = cx.maxRegisters / 8 * 8;
-  int consumerRegisters = target::consumerRegisters(even, consumers, producerRegisters);
+  int consumerRegisters =
+      target::consumerRegisters(even, consumers, producerRegisters, hasPreparer ? target::kPreparerRegisters : 0);
   bool moves = cx.target.hasSetMaxRegister() && even < consumerRegisters && even >= producerRegisters;
 
   llvm::BasicBlock *consumer = cx.newBlock("consumer"), *producer = cx.newBlock("producer"),
@@ -100,6 +103,17 @@ void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op) {
   cx.b.CreateCondBr(cx.b.CreateICmpULT(cx.warpId(), cx.b.getInt32(cx.numWarps)), consumer, producer);
 
   cx.b.SetInsertPoint(producer);
+  if (hasPreparer) {
+    llvm::BasicBlock *preparer = cx.newBlock("preparer"), *other = cx.newBlock("producer");
+    cx.b.CreateCondBr(cx.b.CreateICmpULT(cx.warpId(), cx.b.getInt32(producersEnd / cx.warpSize())), other, preparer);
+    cx.b.SetInsertPoint(preparer);
+    if (moves) ptx::increaseRegisters(cx.b, target::kPreparerRegisters);
+    cx.role = Role::Preparer;
+    resetCounters(cx);
+    cx.asThreads(producersEnd, target::kPreparerWarps, [&] { cx.lowerBlock(op.getPreparer().front()); });
+    cx.b.CreateBr(after);
+    cx.b.SetInsertPoint(other);
+  }
   if (moves) ptx::decreaseRegisters(cx.b, producerRegisters);
   cx.role = Role::Producer;
   resetCounters(cx);

@@ -249,8 +249,11 @@ static void lowerStage(KernelContext& cx, tgpu::StageOp op) {
   RankedTensorType piece = tileOf(op.getBuffer());
   LinearLayout layout = cx.layoutOf(op.getValue());
   unsigned bits = piece.getElementTypeBitWidth();
+  llvm::Value* base = cx.sharedAddress(slotOffset(cx, op.getBuffer(), op.getRing(), kFill));
+  if (!cx.buffers.find(op.getBuffer())->second.swizzle)  // threads read it
+    return storePlaced(cx, base, layout::offsetsOf(layout, layout::plainOffsets(piece.getShape())),
+                       cx.use(op.getValue()), bits);
   LinearLayout offsets = layout::swizzledOffsets(piece.getShape(), bits, *analysis::panelSwizzle(piece));
-  llvm::Value* base = cx.sharedAddress(slotOffset(cx, op.getBuffer(), op.getRing(), 0));
   for (const Panel& panel : panelsOf(layout, piece.getShape(), layout.bases(Dim::Warp).size())) {
     if (panel.column != int64_t(op.getColumn())) continue;
     Regs regs;

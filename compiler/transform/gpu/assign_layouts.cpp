@@ -56,7 +56,7 @@ class LayoutAssignment {
   // Step 1. The queues hold the values whose layouts begin to spread.
   void placeAnchors() {
     kernel_.walk([&](Operation* op) {
-      if (std::optional<Units::Anchors> anchors = units_.anchorsOf(op, int(threads_.warps))) {
+      if (std::optional<Units::Anchors> anchors = units_.anchorsOf(op, int(threadsOf(op).warps))) {
         if (anchors->result) anchor(op->getResult(0), *anchors->result, products_[depthOf(op)]);
         for (auto& [operand, layout] : anchors->operands) require(*operand, layout);
       } else if (auto o = dyn_cast<tile::DotOp>(op)) {
@@ -113,9 +113,11 @@ class LayoutAssignment {
     return roles && roles.getProducer().isAncestor(op->getParentRegion());
   }
 
-  // A producer's tiles are of four warps.
+  // Tiles of added warps are of four.
   layout::ThreadCounts threadsOf(Operation* op) const {
-    return isProducers(op) ? layout::ThreadCounts{threads_.lanes, 4} : threads_;
+    auto roles = op->getParentOfType<tgpu::WarpSpecializeOp>();
+    bool isAdded = roles && !roles.getConsumer().isAncestor(op->getParentRegion());
+    return isAdded ? layout::ThreadCounts{threads_.lanes, 4} : threads_;
   }
 
   static int depthOf(Operation* op) {
@@ -363,7 +365,7 @@ class LayoutAssignment {
       for (OpOperand& operand : op->getOpOperands()) {
         if (!isTile(operand.get())) continue;
         auto layout = [&]() -> const LinearLayout& { return known_.find(homeOf(operand.get()))->second; };
-        if (auto wanted = units_.required(operand, layout, int(threads_.warps))) required_[&operand] = *wanted;
+        if (auto wanted = units_.required(operand, layout, int(threadsOf(op).warps))) required_[&operand] = *wanted;
       }
     });
   }

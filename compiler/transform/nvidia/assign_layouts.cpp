@@ -64,7 +64,7 @@ class NvidiaUnits : public gpu::Units {
   std::optional<LinearLayout> required(OpOperand& operand, llvm::function_ref<const LinearLayout&()> layout,
                                        int numWarps) const override {
     auto stage = dyn_cast<tgpu::StageOp>(operand.getOwner());
-    if (!stage) return std::nullopt;
+    if (!stage || cast<tile::SmemType>(stage.getBuffer().getType()).getShape().size() < 2) return std::nullopt;
     int64_t width = cast<tile::SmemType>(stage.getBuffer().getType()).getShape()[1];
     const LinearLayout& have = layout();
     auto isInside = [&](uint64_t basis) { return have.coordinates(basis)[1] < width; };

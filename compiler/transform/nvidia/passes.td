@@ -157,6 +157,18 @@ def ScheduleProducts : KernelPass<"schedule-products"> {
   }];
 }
 
+def PrepareOperands : KernelPass<"prepare-operands"> {
+  let summary = "let a warpgroup of its own compute what two others multiply";
+  let description = [{
+    Where two warpgroups have the same 64 rows of a loop's products, and multiply what they make of the first ones' results (attention of
+    few queries: P·V after Q·Kᵀ), each reads all of the first left operand, and both exchange maxima and weights in each iteration. Then a
+    third warpgroup, `preparer`, computes the first products and what follows from them alone, an iteration ahead of the others, which
+    read its tiles from shared memory.
+  }];
+  let options = [Target];
+  let dependentDialects = ["::tandem::simt::SimtDialect", "::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect"];
+}
+
 def AssignLayouts : KernelPass<"assign-layouts"> {
   let summary = "give every tile a layout over the threads";
   let description = [{

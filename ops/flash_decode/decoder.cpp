@@ -17,7 +17,8 @@ struct Tile {
 constexpr int64_t kDimStep = 16, kLeastDim = 32, kMostDim = 256;
 constexpr int64_t kMostRows = 64, kLeastRows = 16, kFewRows = 16;
 constexpr int64_t kLeastShared = 1, kMostShared = 8;  // rows that one who has a part puts together at once
-constexpr int64_t kLargePart = 64 << 10;  // bytes, from which on a part is put together with others by all who have one
+// Bytes: of a part, and of all parts of an item, from which on they are put together by all who have one.
+constexpr int64_t kLargePart = 32 << 10, kLargeParts = 64 << 10;
 constexpr int64_t kMostAtOnce = 1024;     // sequences whose lengths are looked at together
 constexpr uint64_t kBlockAlignment = 16;  // bytes, of what is copied as blocks
 constexpr int64_t kLeastPlaces = 2, kCost = 2;
@@ -71,7 +72,7 @@ std::vector<Operand> moreOperands(const std::string& kvHeads) {
 }
 
 Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSizes& sizes, const CachePages& cache,
-                 const DecodeConfig& config)
+                 DType dtype, const DecodeConfig& config)
     : table_(table), team_(team), sizes_(sizes), cache_(cache), config_(config) {
   auto fail = [&](const std::string& what) { throw Error("`" + table_.name + "`: " + what); };
   auto demand = [&](const char* name, int64_t value, std::initializer_list<int64_t> possible) {
@@ -99,7 +100,6 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
   int64_t queries = sizes.qLen * (sizes.heads / sizes.kvHeads);
   rows_ = std::clamp(padded(queries), kLeastRows, kMostRows);
   Tile tile = simulated ? kSimulated : tileFor(sizes.dim, config.fp8Cache);
-  together_ = rows_ * padded(sizes.dim) * 4 >= kLargePart;
   fill(config_.blockN, tile.keys);
   fill(config_.numWarps, tile.warps);
   fill(config_.numStages, tile.stages);
@@ -111,7 +111,7 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
 
   memory.share(config.shared);
   int64_t programs = config_.programs, results = config_.overRanks ? programs * 2 * rows_ * (sizes.dim + 2) : 1;
-  parts_ = memory.localScratch({programs * 2 * rows_ * padded(sizes.dim)}, DType::Float32, "parts");
+  parts_ = memory.localScratch({programs * 2 * rows_ * padded(sizes.dim)}, dtype, "parts");
   stats_ = memory.localScratch({programs * 4 * rows_}, DType::Float32, "sums of parts");
   results_ = memory.localScratch({results}, DType::Float32, "results");
   counts_ = memory.localZeros({2 * programs}, DType::Int32, "parts that are there");
@@ -128,8 +128,10 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
   int64_t together = std::min(padded(m), kMostAtOnce);
   // Rows of an item that are put together at once: with parts of many, so few that each who has one gets some.
   int64_t items = m * sizes_.kvHeads * cdiv(queries, rows_), parts = cdiv(config_.programs, items);
+  int64_t ofRow = padded(sizes_.dim) * byteSize(parts_.dtype);
+  bool isTogether = rows_ * ofRow >= kLargePart || parts * std::min(rows_, queries) * ofRow >= kLargeParts;
   int64_t few =
-      together_ ? std::clamp(padded(cdiv(rows_, parts)), kLeastShared, kMostShared) : std::min(rows_, kFewRows);
+      isTogether ? std::clamp(padded(cdiv(rows_, parts)), kLeastShared, kMostShared) : std::min(rows_, kFewRows);
   bool copies = sizes_.turned && !config_.fp8Cache && cache_.page >= config_.blockN;
   for (const Tensor* t : {&given.q, &given.qTurned, &given.keys}) copies &= t->address % kBlockAlignment == 0;
   const Tensor& none = given.lengths;
@@ -139,7 +141,7 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
                 .numWarps = config_.numWarps,
                 .stream = stream,
                 .numStages = config_.numStages,
-                .cooperative = together_ || ranks > 1,
+                .cooperative = isTogether || ranks > 1,
                 .dependent = true},
                {given.q,
                 given.qTurned,
@@ -185,7 +187,7 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
                 {"SINKS", more.sinks.address != 0},
                 {"SCALED", config_.fp8Cache},
                 {"TOLD", more.status.address != 0},
-                {"TOGETHER", together_},
+                {"TOGETHER", isTogether},
                 {"BLOCKS", copies},
                 {"RANKS", ranks},
                 {"POLLS", pollsOn(team_)}});

@@ -14,7 +14,7 @@ struct DecodeSizes {
 class Decoder {
  public:
   Decoder(const Table& table, Team& team, Memory& memory, const DecodeSizes& sizes, const CachePages& cache,
-          const DecodeConfig& config);
+          DType dtype, const DecodeConfig& config);
   struct Given {
     Tensor q, qTurned, keys, values, table, lengths, out;
   };
@@ -26,8 +26,7 @@ class Decoder {
   DecodeSizes sizes_;
   CachePages cache_;
   DecodeConfig config_;
-  int64_t rows_;   // queries of an item, padded
-  bool together_;  // parts are put together by all who have one
+  int64_t rows_;  // queries of an item, padded
   Tensor parts_, stats_, counts_, results_, slots_, epochs_;
 };
 

@@ -46,7 +46,7 @@ FlashDecode::FlashDecode(Team& team, int64_t maxM, int64_t qLen, int64_t heads, 
     : Operator(tables::flash_decode(), team,
                {maxM, qLen, heads, kvHeads, headDim, cache.pages, cache.page, cache.width}, dtype, &config) {
   DecodeSizes sizes{maxM, qLen, heads, kvHeads, headDim, 0};
-  decoder_ = std::make_unique<Decoder>(table_, team, memory_, sizes, cache, config);
+  decoder_ = std::make_unique<Decoder>(table_, team, memory_, sizes, cache, dtype, config);
 }
 
 FlashDecode::~FlashDecode() = default;

@@ -19,7 +19,7 @@ import tandem.dist as dl
 import tandem.language as tl
 from ops.device.calls import is_last_of
 from ops.device.packets import end_call
-from ops.flash_decode.parts import LOG2E, combine_ranks, finish, put_together, store_rows, within
+from ops.flash_decode.parts import LOG2E, combine_ranks, finish, keep_rows, put_together, within
 from tandem.simt import __syncthreads, ld
 
 BAD_PAGE = tl.constexpr(1)
@@ -120,15 +120,20 @@ def flash_decode(
     read as blocks, of which a page has some. TOLD: the status gets what was wrong with the table or a length, and with whose."""
     tl.extra.cuda.gdc_launch_dependents()
     tl.extra.cuda.gdc_wait()
-    pid = tl.program_id(0)
+    program = tl.program_id(0)
     GROUP: tl.constexpr = HEADS // KV_HEADS
     TILES: tl.constexpr = (Q_LEN * GROUP + ROWS - 1) // ROWS
-    ITEMS: tl.constexpr = KV_HEADS * TILES  # of a sequence
+    # Programs side by side have the same keys for other queries, which thus come from memory once; their numbers are far apart.
+    SIDE: tl.constexpr = TILES if PROGRAMS >= TILES else 1
+    RUNS: tl.constexpr = PROGRAMS // SIDE
+    ITEMS: tl.constexpr = KV_HEADS * TILES // SIDE  # of a sequence
+    side = program % SIDE
+    pid = side * RUNS + program // SIDE
     WIDTH: tl.constexpr = DIM + TURNED
     epoch = 0
     set_ptr = slots_ptr
     if RANKS > 1:
-        epoch = ld(epochs_ptr + pid, semantic="weak") + 1
+        epoch = ld(epochs_ptr + program, semantic="weak") + 1
         set_ptr = slots_ptr + (epoch % 2) * rank_stride * RANKS
     room = table_width * PAGE
 
@@ -140,13 +145,13 @@ def flash_decode(
             total += (
                 tl.sum(places_of(lengths_ptr, ends_ptr, some + tl.arange(0, SEQS), m, room, window, Q_LEN, BLOCK, COST, WINDOW)) * ITEMS
             )
-    each = tl.maximum(tl.cdiv(total, PROGRAMS), LEAST)
+    each = tl.maximum(tl.cdiv(total, RUNS), LEAST)
     cost = COST
     if not MANY:
-        each, cost = whole_runs(here, total, each, ITEMS, PROGRAMS, COST)
+        each, cost = whole_runs(here, total, each, ITEMS, RUNS, COST)
         here = tl.where(here > 0, here + (cost - COST) * ITEMS, 0)
         total = tl.sum(here)
-    at = pid * each
+    at = program // SIDE * each
     stop = tl.minimum(at + each, total)
     behind = tl.cumsum(here, 0)
     is_before = (behind <= at) & (here > 0)
@@ -185,8 +190,9 @@ def flash_decode(
         first, blocks = key_blocks(length, end, window, Q_LEN, BLOCK, WINDOW)
         nth = (at - begin) // (blocks + cost)
         item = begin + nth * (blocks + cost)
-        kv_head = nth // TILES
-        first_row = nth % TILES * ROWS
+        of_seq = nth * SIDE + side
+        kv_head = of_seq // TILES
+        first_row = of_seq % TILES * ROWS
         row = first_row + in_tile
         real = row < Q_LEN * GROUP
         at_seq = seq.to(tl.int64) * (Q_LEN * HEADS)
@@ -299,12 +305,12 @@ def flash_decode(
             tl.store(stats_ptr + part * (2 * ROWS) + in_tile, greatest, mask=real)
             tl.store(stats_ptr + part * (2 * ROWS) + ROWS + in_tile, sums, mask=real)
             part_ptr = parts_ptr + (part.to(tl.int64) * ROWS + in_tile[:, None]) * D
-            store_rows(part_ptr, (acc, acc_second), 1 / tl.where(sums > 0, sums, 1.0), real, D)
+            keep_rows(part_ptr, (acc, acc_second), 1 / tl.where(sums > 0, sums, 1.0), real)
             count = (item + blocks - 1) // each - item // each + 1
             if at == item:
-                last_seq, last_nth, last_count = seq, nth, count
+                last_seq, last_nth, last_count = seq, of_seq, count
             else:
-                first_seq, first_nth, first_count, first_of_first = seq, nth, count, item // each
+                first_seq, first_nth, first_count, first_of_first = seq, of_seq, count, side * RUNS + item // each
         at = item + blocks + cost
         if nth == ITEMS - 1:
             seq += 1

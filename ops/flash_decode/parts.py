@@ -87,6 +87,24 @@ def store_rows(rows_ptr, acc, by, real, DIM: tl.constexpr):
 
 
 @tandem.jit
+def dealt(x):
+    """x[M, N] of 16 bits with its columns in the order in which a thread has those of a product: 16 bytes of a row
+    stand together. The same again puts them in order."""
+    x = x.reshape(x.shape[0], x.shape[1] // 32, 4, 4, 2)
+    return x.permute(0, 1, 3, 2, 4).reshape(x.shape[0], x.numel // x.shape[0])
+
+
+@tandem.jit
+def keep_rows(rows_ptr, acc, by, real):
+    """The rows of `acc`, of one part or two, times `by`, for `some_parts`."""
+    d = tl.arange(0, acc[0].shape[1])
+    tl.store(rows_ptr + d[None, :], dealt((acc[0] * by[:, None]).to(rows_ptr.dtype.element_ty)), mask=real[:, None])
+    if acc[1] is not None:
+        second_ptr = rows_ptr + acc[0].shape[1] + d[None, :]
+        tl.store(second_ptr, dealt((acc[1] * by[:, None]).to(rows_ptr.dtype.element_ty)), mask=real[:, None])
+
+
+@tandem.jit
 def finish(
     acc,
     greatest,
@@ -136,39 +154,53 @@ def finish(
 
 
 @tandem.jit
-def some_parts(parts_ptr, stats_ptr, first_pid, first, count, rows, real, AT_ONCE: tl.constexpr, ROWS: tl.constexpr, D: tl.constexpr):
-    """The greatest, the sums and the results of these rows of AT_ONCE of an item's parts."""
+def some_parts(words_ptr, stats_ptr, first_pid, first, count, rows, real, AT_ONCE: tl.constexpr, ROWS: tl.constexpr, D: tl.constexpr):
+    """The greatest, the sums and the results, in words of two, of these rows of AT_ONCE of an item's parts."""
     nth = first + tl.arange(0, AT_ONCE)
     part = (first_pid + nth) * 2 + (nth == 0).to(tl.int32)
     here = (nth < count)[:, None] & real[None, :]
     stats_ptrs = stats_ptr + part[:, None] * (2 * ROWS) + rows[None, :]
     of_parts = tl.load(stats_ptrs, mask=here, other=-float("inf"))
     sums_of_parts = tl.load(stats_ptrs + ROWS, mask=here, other=0.0)
-    at = (part.to(tl.int64)[:, None] * ROWS + rows[None, :]) * D
-    some = tl.load(parts_ptr + at[:, :, None] + tl.arange(0, D)[None, None, :], mask=here[:, :, None], other=0.0)
+    at = (part.to(tl.int64)[:, None] * ROWS + rows[None, :]) * (D // 2)
+    some = tl.load(words_ptr + at[:, :, None] + tl.arange(0, D // 2)[None, None, :], mask=here[:, :, None], other=0)
     return of_parts, sums_of_parts, some
 
 
 @tandem.jit
+def numbers_of(words, IS_FIRST: tl.constexpr, DTYPE: tl.constexpr):
+    """The first or the second of the two numbers of 16 bits that each word holds."""
+    if DTYPE == tl.bfloat16:
+        return (words << 16 if IS_FIRST else words & -65536).to(tl.float32, bitcast=True)
+    return (words if IS_FIRST else words >> 16).to(tl.int16).to(DTYPE, bitcast=True).to(tl.float32)
+
+
+@tandem.jit
 def weigh_parts(parts_ptr, stats_ptr, first_pid, count, first_row, real, ROWS: tl.constexpr, FEW_ROWS: tl.constexpr, D: tl.constexpr):
-    """Puts FEW_ROWS rows of the `count` parts of an item together, as many parts at once as registers take beside the next ones."""
-    AT_ONCE: tl.constexpr = max(1, min(16, num_warps() * 2048 // (FEW_ROWS * D)))
+    """Puts FEW_ROWS rows of the `count` parts of an item together, as many parts at once as registers take beside the next ones. These are
+    words until they are added: to take them apart would wait for them."""
+    DTYPE: tl.constexpr = parts_ptr.dtype.element_ty
+    AT_ONCE: tl.constexpr = max(1, min(64, num_warps() * 2048 // (FEW_ROWS * D)))
+    words_ptr = parts_ptr.to(tl.pointer_type(tl.int32), bitcast=True)
     rows = first_row + tl.arange(0, FEW_ROWS)
     greatest = tl.full((FEW_ROWS,), -float("inf"), tl.float32)
     sums = tl.zeros((FEW_ROWS,), tl.float32)
-    acc = tl.zeros((FEW_ROWS, D), tl.float32)
-    of_parts, sums_of_parts, some = some_parts(parts_ptr, stats_ptr, first_pid, 0, count, rows, real, AT_ONCE, ROWS, D)
+    firsts = tl.zeros((FEW_ROWS, D // 2), tl.float32)
+    seconds = tl.zeros((FEW_ROWS, D // 2), tl.float32)
+    of_parts, sums_of_parts, some = some_parts(words_ptr, stats_ptr, first_pid, 0, count, rows, real, AT_ONCE, ROWS, D)
     for p in range(AT_ONCE, count + AT_ONCE, AT_ONCE):
-        next_of_parts, next_sums, next_some = some_parts(parts_ptr, stats_ptr, first_pid, p, count, rows, real, AT_ONCE, ROWS, D)
+        next_of_parts, next_sums, next_some = some_parts(words_ptr, stats_ptr, first_pid, p, count, rows, real, AT_ONCE, ROWS, D)
         highest = tl.maximum(greatest, tl.max(of_parts, 0))
         base = tl.where(highest == -float("inf"), 0.0, highest)
         weights = tl.exp2(of_parts - base[None, :])
         shrink = tl.exp2(greatest - base)
-        sums = sums * shrink + tl.sum(weights * sums_of_parts, 0)
-        acc = acc * shrink[:, None] + tl.sum((weights * sums_of_parts)[:, :, None] * some, 0)
+        weights *= sums_of_parts
+        sums = sums * shrink + tl.sum(weights, 0)
+        firsts = firsts * shrink[:, None] + tl.sum(weights[:, :, None] * numbers_of(some, True, DTYPE), 0)
+        seconds = seconds * shrink[:, None] + tl.sum(weights[:, :, None] * numbers_of(some, False, DTYPE), 0)
         greatest = highest
         of_parts, sums_of_parts, some = next_of_parts, next_sums, next_some
-    return acc, greatest, sums
+    return dealt(tl.join(firsts, seconds).reshape(FEW_ROWS, D)), greatest, sums
 
 
 @tandem.jit

@@ -45,7 +45,7 @@ MlaDecode::MlaDecode(Team& team, int64_t maxM, int64_t qLen, int64_t heads, int6
     : Operator(tables::mla_decode(), team, {maxM, qLen, heads, latent, turned, cache.pages, cache.page, cache.width},
                dtype, &config) {
   decoder_ = std::make_unique<Decoder>(table_, team, memory_, DecodeSizes{maxM, qLen, heads, 1, latent, turned}, cache,
-                                       config);
+                                       dtype, config);
 }
 
 MlaDecode::~MlaDecode() = default;

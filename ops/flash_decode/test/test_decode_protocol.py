@@ -20,7 +20,7 @@ CALLS, PACKETS, PARTS_FILE, DECODE = FILES
 PROGRAMS, ROWS = 3, 16
 
 ARRIVES = "            elif tl.sum(tl.where((nth_count == which) & (counted == expected), 1, 0)) > 0:\n"
-PARTS = "            store_rows(part_ptr, (acc, acc_second), 1 / tl.where(sums > 0, sums, 1.0), real, D)\n"
+PARTS = "            keep_rows(part_ptr, (acc, acc_second), 1 / tl.where(sums > 0, sums, 1.0), real)\n"
 COUNT = "            count = (item + blocks - 1) // each - item // each + 1\n"
 RESET = ARRIVES + "                tl.store(counts_ptr + 2 * first_pid, 0)\n"
 TELLS = 'sem="release" if TOGETHER else "acq_rel", scope="gpu"'
@@ -28,10 +28,10 @@ AWAITED = '"gpu", "acquire", waitValue=count, compare="ge")'
 LEFT = "                if is_last_of(counts_ptr + 2 * first_pid + 1, count):\n"
 SENT = '            st_vector(dl.symm_at(slot, (dl.rank() + step) % RANKS), packet, "sys", "relaxed")\n'
 SETS = "(epoch % 2) * rank_stride * RANKS"
-EPOCH = '        epoch = ld(epochs_ptr + pid, semantic="weak") + 1\n'
+EPOCH = '        epoch = ld(epochs_ptr + program, semantic="weak") + 1\n'
 SCRATCH = "        tl.store(result_ptr + in_tile * (DIM + 2) + DIM + 1, logs, mask=real)\n        __syncthreads()\n"
 
-BEFORE = "            tl.atomic_add(counts_ptr + 2 * (item // each), 1)\n"
+BEFORE = "            tl.atomic_add(counts_ptr + 2 * (side * RUNS + item // each), 1)\n"
 BEGINS = '    greatest = tl.full((FEW_ROWS,), -float("inf"), tl.float32)\n'
 MINE = "dl.rank().to(tl.int64) * rank_stride"
 BOTH = "part = pid * 2 + (at == item).to(tl.int32)"
@@ -90,8 +90,12 @@ class Launches:
         D, ranks = case.head_dim, team.size
         self.rank_stride = case.m * case.q_len * case.heads * (D // 2 + 1) * 2
         self.parts, self.stats, self.results = (
-            team.local_empty((PROGRAMS * n,), "float32", name=name)
-            for n, name in ((2 * ROWS * D, "parts"), (4 * ROWS, "sums of parts"), (2 * ROWS * (D + 2), "results"))
+            team.local_empty((PROGRAMS * n,), dtype, name=name)
+            for n, dtype, name in (
+                (2 * ROWS * D, "float16", "parts"),
+                (4 * ROWS, "float32", "sums of parts"),
+                (2 * ROWS * (D + 2), "float32", "results"),
+            )
         )
         self.counts = team.local_from_array(np.zeros(2 * PROGRAMS, np.int32), name="counts")
         self.epochs = team.local_from_array(np.full(PROGRAMS, made, np.int64), name="epochs")

@@ -215,7 +215,7 @@ def test_memory(heads, q_len, head_dim, over_ranks):
         return FlashDecode(team, 5, q_len, heads, 2, head_dim, 8, 16, 2, "fp16", programs=5, over_ranks=over_ranks).memory()
 
     rows = min(64, max(16, 1 << (q_len * heads // 2 - 1).bit_length()))
-    local = 4 * 5 * (2 * rows * head_dim + 4 * rows) + 16 * 5 + (5 * rows * (head_dim + 2) * 8 if over_ranks else 4)
+    local = 5 * (4 * rows * head_dim + 16 * rows) + 16 * 5 + (5 * rows * (head_dim + 2) * 8 if over_ranks else 4)
     symmetric = 2 * 3 * 5 * q_len * heads * (head_dim // 2 + 1) * 16 if over_ranks else 0
     for memory in tandem.launch(main, ranks=3).values:
         assert memory == {"symmetric": symmetric, "local": local}

@@ -3,12 +3,20 @@
 #include "ops/attention/shape.h"
 #include "ops/cdiv.h"
 #include "ops/kernel_text.h"
+#include <algorithm>
 
 namespace tandem::ops {
 namespace {
 
 constexpr const char* kFile = "ops/attention/attention.py";
 constexpr AttentionTile kTurn = {128, 64, 4, 2};
+
+// The places of a row of transposed values. Sequences begin with multiples of kGroup, for which there is room if they are few; a multiple
+// of kGroup, too, as rows that TMA copies are.
+constexpr int64_t kGroup = 16;
+int64_t turnedRows(int64_t maxRows, bool varlen) {
+  return cdiv(maxRows + std::max<int64_t>(maxRows / (varlen ? 2 : 8), kTurn.m), kGroup) * kGroup;
+}
 
 }  // namespace
 
@@ -52,10 +60,7 @@ Attention::Attention(Team& team, int64_t maxRows, int64_t hq, int64_t hkv, int64
     : Operator(tables::attention(), team, {maxRows, hq, hkv, d, dv}, dtype, &config), hq_(hq), hkv_(hkv), d_(d),
       dv_(dv), config_(config) {
   checkHeads(table_, hq, hkv, d, dv);
-  if (isFp8(dtype)) {
-    constexpr int64_t kAligned = 16;  // bytes, of a row that TMA copies
-    turned_ = memory_.localScratch({hkv, dv, cdiv(maxRows, kAligned) * kAligned}, dtype, "values");
-  }
+  if (isFp8(dtype)) turned_ = memory_.localScratch({hkv, dv, turnedRows(maxRows, config.varlen)}, dtype, "values");
 }
 
 void Attention::queue(const Call& call) {
@@ -72,18 +77,22 @@ void Attention::queue(const Call& call) {
     tile = small.tile;
   tile = chosen(config_, tile);
   a = attentionCall(config_, tile, call.numbers);
-  // The order of whole groups of keys may be the one that needs no exchange between threads.
-  constexpr int64_t kGroup = 16;
-  bool dealt = turned_.address && !config_.varlen && a.keys % kGroup == 0;
+  // Where sequences begin with whole groups of keys, their order is the one that needs no exchange between threads.
+  bool dealt = false;
   int64_t stride = 0;
   if (turned_.address) {
     stride = turned_.shape[2];
     AttentionTile turn = team_.target() == "sim" ? tile : kTurn;
-    LaunchConfig launch{.grid = {int(cdiv(a.n, turn.m)), int(cdiv(hkv_ * dv_, turn.n)), 1},
-                        .numWarps = turn.warps,
-                        .stream = call.stream};
-    team_.launch(kernelOf(kFile, "turn"), launch, {v, turned_, a.n, hkv_ * dv_, stride},
-                 {{"BLOCK_M", int64_t(turn.m)}, {"BLOCK_N", int64_t(turn.n)}, {"DEALT", dealt}});
+    int64_t places = config_.varlen ? a.n + a.batch * kGroup : a.batch * cdiv(a.keys, kGroup) * kGroup;
+    dealt = places + turn.m <= stride || (!config_.varlen && a.keys % turn.m == 0 && places <= stride);
+    bool varlen = dealt && config_.varlen;
+    int64_t each = dealt ? a.keys : a.n, sequences = dealt ? a.batch : 1;
+    int64_t blocks = varlen ? a.n / turn.m + a.batch : cdiv(each, turn.m) * sequences;
+    LaunchConfig launch{
+        .grid = {int(blocks), int(cdiv(hkv_ * dv_, turn.n)), 1}, .numWarps = turn.warps, .stream = call.stream};
+    team_.launch(kernelOf(kFile, "turn"), launch,
+                 {v, turned_, varlen ? t[4] : q, a.n, hkv_ * dv_, stride, each, sequences},
+                 {{"BLOCK_M", int64_t(turn.m)}, {"BLOCK_N", int64_t(turn.n)}, {"VARLEN", varlen}, {"DEALT", dealt}});
     v = turned_;
   }
   AttentionGrid grid =

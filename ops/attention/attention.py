@@ -3,19 +3,56 @@ goes once along the keys."""
 
 import tandem
 import tandem.language as tl
-from ops.device.attention import LOG2E, block_at, block_of, blocks_of, keys_of, load_parts, place_of, turns_of
+from ops.device.attention import LOG2E, block_at, block_of, blocks_of, keys_of, load_parts, place_of, rows_of, turns_of
 from ops.device.attention_forward import along_keys, dealt, lse_of, no_sums, store_means, with_sink
 
 
+GROUP = tl.constexpr(16)  # keys, with a multiple of which transposed values of a sequence begin
+
+
 @tandem.jit
-def turn(x_ptr, out_ptr, rows, columns, stride, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, DEALT: tl.constexpr):
-    """out[columns, stride]: the transpose of x[rows, columns], with DEALT in the order of `dealt`."""
-    row = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
-    column = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
-    inside = (row < rows)[:, None] & (column < columns)[None, :]
-    x = tl.load(x_ptr + row.to(tl.int64)[:, None] * columns + column[None, :], mask=inside)
-    x = dealt(x.T, BLOCK_N, BLOCK_M) if DEALT else x.T
-    tl.store(out_ptr + column.to(tl.int64)[:, None] * stride + row[None, :], x, mask=inside.T)
+def first_value(first, sequence, each, VARLEN: tl.constexpr):
+    """Where the transposed values of a sequence begin, whose first key this is of all."""
+    if VARLEN:
+        return (first // GROUP + sequence) * GROUP
+    return sequence * (tl.cdiv(each, GROUP) * GROUP)
+
+
+@tandem.jit
+def turn(
+    x_ptr,
+    out_ptr,
+    cu_ptr,
+    rows,
+    columns,
+    stride,
+    each,
+    sequences,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    VARLEN: tl.constexpr,
+    DEALT: tl.constexpr,
+):
+    """out[columns, stride]: the transpose of x[rows, columns], with DEALT in the order of `dealt`. Sequences begin where `first_value`
+    says; zeros are between them, and behind the last one, as far as a block goes."""
+    if VARLEN:
+        block, sequence = block_of(cu_ptr, tl.program_id(0), sequences, rows, BLOCK_M)
+        first, count = rows_of(cu_ptr, sequence, rows)
+    else:
+        blocks = tl.cdiv(each, BLOCK_M)
+        block, sequence = tl.program_id(0) % blocks, tl.program_id(0) // blocks
+        first, count = sequence * each, each
+    start = first_value(first, sequence, each, VARLEN)
+    is_last = sequence + 1 == sequences
+    room = tl.where(is_last, stride, first_value(first + count, sequence + 1, each, VARLEN)) - start
+    if block * BLOCK_M < tl.where(is_last, tl.maximum(count, 1), room):
+        row = block * BLOCK_M + tl.arange(0, BLOCK_M)
+        column = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+        inside = (row < count)[:, None] & (column < columns)[None, :]
+        x = tl.load(x_ptr + (first + row).to(tl.int64)[:, None] * columns + column[None, :], mask=inside, other=0.0)
+        x = dealt(x.T, BLOCK_N, BLOCK_M) if DEALT else x.T
+        places = out_ptr + column.to(tl.int64)[:, None] * stride + (start + row)[None, :]
+        tl.store(places, x, mask=(column < columns)[:, None] & (row < room)[None, :])
 
 
 @tandem.jit
@@ -91,8 +128,12 @@ def attention(
         k_blocks = blocks_of(k_ptr, at_kv, HKV * D, BLOCK_N, QK, VARLEN)
         lift, behind = 0.0, 0  # of the transposed values, which all sequences share
         if FP8:
-            lift, behind = 8.0, 0 if VARLEN else at_kv[0].to(tl.int32)
-            v_blocks = values_of(v_ptr, n, stride, HKV * V, BLOCK_N, OV)
+            lift = 8.0
+            if DEALT:
+                behind = first_value(at_kv[0].to(tl.int32), sequence, seq_kv, VARLEN) - at_kv[2]
+            else:
+                behind = 0 if VARLEN else at_kv[0].to(tl.int32)
+            v_blocks = values_of(v_ptr, stride if DEALT else n, stride, HKV * V, BLOCK_N, OV)
         else:
             v_blocks = blocks_of(v_ptr, at_kv, HKV * V, BLOCK_N, OV, VARLEN)
         offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q

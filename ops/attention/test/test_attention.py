@@ -41,6 +41,7 @@ CASES = [
     ((40,), (56,), 2, 1, 64, {"dtype": "fp8e4nv", "causal": True, "sinks": True}),
     ((48, 48), (64, 64), 2, 1, 64, {"dtype": "fp8e4nv", "causal": True, "window": 20}),
     ((3, 40), (17, 21), 1, 1, 96, {"dtype": "fp8e4nv"}),
+    ((3, 4, 40, 2), (17, 0, 21, 0), 1, 1, 64, {"dtype": "fp8e4nv"}),
     ((70, 70), (70, 70), 6, 1, 64, {"causal": True}),  # programs that share a block of keys, by heads
     ((150,), (150,), 1, 1, 64, {"causal": True}),  # by queries
     ((61, 140), (61, 140), 2, 1, 96, {"window": 50}),
@@ -156,7 +157,7 @@ def test_memory():
 
     parts = 4 * 64 * 16 * 2 * 228
     columns = 4 * 4 * 100 + 2 * 4 * 228 * 16 + parts
-    locals_ = [0, 2 * 64 * 112, columns, 4 * 4 * 100 + parts, columns + 4 * 4 * 228 * 64]
+    locals_ = [0, 2 * 64 * 240, columns, 4 * 4 * 100 + parts, columns + 4 * 4 * 228 * 64]
     assert tandem.launch(main, ranks=1).values[0] == [{"symmetric": 0, "local": local} for local in locals_]
 
 

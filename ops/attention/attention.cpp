@@ -73,8 +73,18 @@ void Attention::queue(const Call& call) {
   AttentionCall a = attentionCall(config_, tile, call.numbers);
   SmallTile small = smallAttentionTile(d_);
   int64_t all = blocksAlong(config_, a, a.m, a.queries, kSmallRows) * hq_ * (config_.varlen ? 1 : a.batch);
-  if (team_.target().starts_with("sm_90") && !isFp8(dtype_) && all <= small.resident * team_.residentPrograms())
-    tile = small.tile;
+  auto gridOf = [&](const AttentionTile& some) {
+    AttentionCall of = attentionCall(config_, some, call.numbers);
+    return attentionGrid(config_, programsAlone(team_, some), blocksAlong(config_, of, of.m, of.queries, some.m), hq_,
+                         of.batch, of.keys, of.n * hkv_ * (d_ + dv_) * byteSize(dtype_));
+  };
+  if (team_.target().starts_with("sm_90") && !isFp8(dtype_)) {
+    AttentionTile half = halfOf(tile);
+    if (all <= small.resident * team_.residentPrograms())
+      tile = small.tile;
+    else if (gridOf(half).time * half.m / kHalfSpeed < gridOf(tile).time * tile.m)
+      tile = half;
+  }
   tile = chosen(config_, tile);
   a = attentionCall(config_, tile, call.numbers);
   // Where sequences begin with whole groups of keys, their order is the one that needs no exchange between threads.
@@ -95,9 +105,7 @@ void Attention::queue(const Call& call) {
                  {{"BLOCK_M", int64_t(turn.m)}, {"BLOCK_N", int64_t(turn.n)}, {"VARLEN", varlen}, {"DEALT", dealt}});
     v = turned_;
   }
-  AttentionGrid grid =
-      attentionGrid(config_, programsAlone(team_, tile), blocksAlong(config_, a, a.m, a.queries, tile.m), hq_, a.batch,
-                    a.keys, a.n * hkv_ * (d_ + dv_) * byteSize(dtype_));
+  AttentionGrid grid = gridOf(tile);
   auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
   constants["SHARED"] = grid.shared;
   constants["SINKS"] = sinks.address != 0;

@@ -75,6 +75,8 @@ AttentionTile attentionTile(const std::string& target, int64_t d, int64_t keys, 
   return {128, 64, 8, 2};
 }
 
+AttentionTile halfOf(const AttentionTile& tile) { return tile.m == 256 ? AttentionTile{128, 128, 8, 2} : tile; }
+
 SmallTile smallAttentionTile(int64_t d) {
   if (d <= 128) return {{kSmallRows, 128, 4, 2}, d == 64 ? 2 : 1};
   return {{kSmallRows, 64, 4, 2}, 1};
@@ -93,20 +95,25 @@ AttentionGrid attentionGrid(const AttentionConfig& config, int64_t alone, int64_
   constexpr int64_t kKeptBytes = 24 << 20;         // of L2, from which blocks of all heads read their keys again
   AttentionGrid each{{int(blocks), int(heads), config.varlen ? 1 : int(batch)}, 0};
   int64_t all = blocks * heads * batch;
-  if (config.varlen || all <= alone || !alone) return each;
+  if (config.varlen || !alone) return each;
+  each.time = (config.window ? std::min<double>(double(along), config.window) : double(along)) + kEnds;
+  if (all <= alone) return each;
   bool grows = config.causal && !config.window;
   int64_t shared = grows ? 2 : 1, groups = cdiv(all, shared), rounds = cdiv(groups, alone);
   double rows = config.window ? std::min<double>(double(along), config.window) : double(along);
   double ofGroup = grows ? rows * double(blocks + 1) / double(blocks) : rows;
-  double apart = grows ? double(all) / double(alone) * (ofGroup / 2 + kEnds) : double(rounds) * (rows + kEnds);
+  double apart = grows ? std::max(double(all) / double(alone) * (ofGroup / 2 + kEnds), each.time)
+                       : double(rounds) * (rows + kEnds);
   double inTurn = double(rounds) * (ofGroup + double(shared) * kSharedEnds);
   if (grows && keyBytes && keyBytes <= kKeptBytes) {
     double share = double(all) / double(alone) * (ofGroup / 2 + kSharedEnds),
            last = rows / double(blocks) + kSharedEnds;
-    if (share + last < std::min(apart, inTurn)) return {{int(alone), 1, 1}, kAllLanes};
+    double together = std::max(share + last, rows + kSharedEnds);
+    if (together < std::min(apart, inTurn)) return {{int(alone), 1, 1}, kAllLanes, together};
   }
+  each.time = apart;
   if (inTurn >= apart) return each;
-  return {{int(cdiv(groups, rounds)), 1, 1}, shared};
+  return {{int(cdiv(groups, rounds)), 1, 1}, shared, inTurn};
 }
 
 int64_t programsAlone(const Team& team, const AttentionTile& tile) {

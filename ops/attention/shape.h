@@ -49,6 +49,9 @@ struct AttentionTile {
 
 // The tile of a forward kernel.
 AttentionTile attentionTile(const std::string& target, int64_t d, int64_t keys, bool causal, DType dtype);
+// A tile of half its rows, for blocks that are dealt out more evenly, at kHalfSpeed of its speed; of a smaller one itself.
+AttentionTile halfOf(const AttentionTile& tile);
+constexpr double kHalfSpeed = 0.93;
 // The same for few queries: of kSmallRows, of which a multiprocessor holds so many that each is through sooner than a larger one.
 constexpr int64_t kSmallRows = 64;
 struct SmallTile {
@@ -73,6 +76,7 @@ struct AttentionGrid {
   std::array<int, 3> programs;
   int64_t
       shared;  // 0: each block has a program; else programs share them and take so many at once (ops/device/attention.py)
+  double time = 0;  // until the last program ends, in rows of keys that a block goes along; 0: not known
 };
 // `shared` where programs share the blocks of all heads and sequences, those with most work first, in turns there and back.
 constexpr int64_t kAllLanes = 3;

@@ -51,6 +51,18 @@ TEST(AttentionGrid, LongBlocksThatWouldLeaveSomeWithoutWorkHaveAProgramEach) {
   EXPECT_EQ(gridOf(128, 16, 1, 128 * 128, false).shared, 1);
 }
 
+// The longest block of four heads is more than a fair share of all: with half the rows a block is not.
+TEST(AttentionGrid, TimesTellWhichTileEndsFirst) {
+  AttentionTile whole = attentionTile("sm_90a", 64, 10880, true, DType::BFloat16), half = halfOf(whole);
+  EXPECT_EQ(whole.m, 2 * half.m);
+  auto time = [&](const AttentionTile& tile, int64_t heads) {
+    return gridOf((10880 + tile.m - 1) / tile.m, heads, 1, 10880, true).time * tile.m;
+  };
+  EXPECT_LT(time(half, 4) / kHalfSpeed, time(whole, 4) * 0.8);
+  EXPECT_GT(time(half, 64) / kHalfSpeed, time(whole, 64));
+  EXPECT_EQ(gridOf(8, 16, 16, 1024, false, 0).time, 0);
+}
+
 TEST(AttentionGrid, SequencesOfAnyLengthsHaveAProgramForEachBlock) {
   AttentionConfig config;
   config.varlen = true;

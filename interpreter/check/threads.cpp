@@ -140,13 +140,14 @@ void Checker::threadFence(const Run& run, Semantic semantic, Scope scope) {
     }
   }
   if (semantic == Semantic::SeqCst) learnSequential(p, run, scope);
-  if (run.mask.all) {
+  bool releases = semantic != Semantic::Acquire;
+  if (releases && run.mask.all) {
     p.fences.add({p.common, Clock(), p.barrierTime, p.time, transfers_, scope, true, {}});
     // Knowledge of single threads is theirs to pass on.
     if (p.anyExtra)
       for (ThreadState& t : p.threads)
         t.fences.add({p.common, t.extra, p.barrierTime, p.time, transfers_, scope, true, {}});
-  } else {
+  } else if (releases) {
     for (uint32_t lane = 0; lane < run.lanes; ++lane)
       if (run.laneActive(lane)) {
         ThreadState& t = p.thread(lane, run.lanes);

@@ -111,3 +111,39 @@ def fence_before_the_warp_has_met(team, fixed):
     for signals in (False, True):
         flags = team.zeros(4, "int64", name="flag")
         warps_tell[(1,)](data(team, "x", 128), data(team, "y", 128), flags, signals, fixed)
+
+
+@tandem.jit
+def tell_and_look(x_ptr, y_ptr, flag_ptr, BEFORE: tl.constexpr):
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    if tid(0) == 0:
+        st(dl.symm_at(x_ptr, peer), 1, semantic="weak")  # <-- other_half_of_a_fence
+        fence(BEFORE, "sys")
+        st(dl.symm_at(flag_ptr, peer), 1, scope="sys", semantic="relaxed")
+        while ld(flag_ptr, scope="sys", semantic="relaxed") != 1:
+            pass
+        fence("acquire", "sys")
+        st(y_ptr, ld(x_ptr, semantic="weak"), semantic="weak")  # <-- other_half_of_a_fence
+
+
+@pair("race", "M4")
+def other_half_of_a_fence(team, fixed):
+    """A fence that acquires releases nothing."""
+    tell_and_look[(1,)](data(team, "x", 1), data(team, "y", 1), data(team, "flag", 1), "release" if fixed else "acquire")
+
+
+@tandem.jit
+def look_behind_a_release(x_ptr, y_ptr, flag_ptr, BEHIND: tl.constexpr):
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    if tid(0) == 0:
+        st(dl.symm_at(x_ptr, peer), 1, semantic="weak")  # <-- release_where_it_acquires
+        st(dl.symm_at(flag_ptr, peer), 1, scope="sys", semantic="release")
+        while ld(flag_ptr, scope="sys", semantic="relaxed") != 1:
+            pass
+        fence(BEHIND, "sys")
+        st(y_ptr, ld(x_ptr, semantic="weak"), semantic="weak")  # <-- release_where_it_acquires
+
+
+@pair("race", "M4")
+def release_where_it_acquires(team, fixed):
+    look_behind_a_release[(1,)](data(team, "x", 1), data(team, "y", 1), data(team, "flag", 1), "acquire" if fixed else "release")

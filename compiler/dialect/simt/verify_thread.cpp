@@ -24,8 +24,8 @@ LogicalResult NamedBarrierOp::verify() {
 }
 
 LogicalResult FenceOp::verify() {
-  if (getSem() == Semantic::AcqRel || getSem() == Semantic::SeqCst) return success();
-  return fault(*this) << "cannot have order `" << stringifySemantic(getSem()) << "`; it is `acq_rel` or `sc`";
+  if (getSem() != Semantic::Relaxed) return success();
+  return fault(*this) << "cannot have order `relaxed`; it is `acquire`, `release`, `acq_rel` or `sc`";
 }
 
 LogicalResult ShuffleOp::verify() {

@@ -36,12 +36,14 @@ static void fence(Context& c, tile::Semantic sem, tile::Scope scope) {
   simt::FenceOp::create(c.builder, c.loc(), sem, scope);
 }
 
+// AMD's word for the weakest order, which its fences have by default, stands for both halves.
 static Value fenceRow(Context& c, const Arguments& a) {
-  tile::Semantic sem = order(c, a["semantic"], "semantic", tile::Semantic::SeqCst);
+  bool isDefault = a["semantic"].is<std::string>() && a["semantic"].as<std::string>() == "monotonic";
+  tile::Semantic sem = isDefault ? tile::Semantic::AcqRel : order(c, a["semantic"], "semantic", tile::Semantic::SeqCst);
   if (sem == tile::Semantic::Relaxed)
     c.fail("argument-value",
            "`semantic` is " + repr(a["semantic"]) + ", which orders nothing; a fence is `acq_rel` or `sc`");
-  fence(c, sem == tile::Semantic::SeqCst ? sem : tile::Semantic::AcqRel, scope(c, a["scope"], "scope"));
+  fence(c, sem, scope(c, a["scope"], "scope"));
   return None{};
 }
 

@@ -42,8 +42,8 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{`simt.fence` cannot have order `acquire`; it is `acq_rel` or `sc`}}
-  simt.fence acquire gpu
+  // expected-error @+1 {{`simt.fence` cannot have order `relaxed`; it is `acquire`, `release`, `acq_rel` or `sc`}}
+  simt.fence relaxed gpu
   return
 }
 

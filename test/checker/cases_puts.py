@@ -354,3 +354,51 @@ def tell_of_another_warp(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
 @pair("race", None)
 def fence_for_another_warp(team, fixed):
     tell_of_another_warp[(1,)](words(team, count=128), words(team, "y", 256), team.zeros(4, "int64", name="flag"), fixed)
+
+
+@tandem.jit
+def lanes_tell(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
+    """A warp puts to all peers; of its threads each tells one."""
+    t = tid(0)
+    rank, ranks = dl.rank(), dl.num_ranks()
+    if t < 32:
+        for peer in range(ranks):
+            shmem.putmem_nbi_warp(x_ptr + rank * 32, y_ptr, 128, peer)  # <-- put_of_the_threads_warp
+        if FIXED:
+            shmem.fence()
+        if t < ranks:
+            shmem.signal_op(flag_ptr + rank, 1, shmem.NVSHMEM_SIGNAL_SET, t)
+            shmem.signal_wait_until(flag_ptr + t, shmem.NVSHMEM_CMP_EQ, 1)
+        __syncwarp()
+        for source in range(ranks):
+            st(y_ptr + 32 + t, ld(x_ptr + source * 32 + t, semantic="weak"), semantic="weak")  # <-- put_of_the_threads_warp
+    shmem.quiet()
+
+
+@pair("race", "M9")
+def put_of_the_threads_warp(team, fixed):
+    flags = team.zeros(team.size, "int64", name="flag")
+    lanes_tell[(1,)](words(team, count=32 * team.size), words(team, "y", 64), flags, fixed)
+
+
+@tandem.jit
+def fence_then_meet(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
+    """Half of the threads put and fence, each its own word; behind a barrier one tells of all without a fence."""
+    t = tid(0)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    if t < 64:
+        shmem.putmem_nbi(x_ptr + t, y_ptr + t, 4, peer)  # <-- fenced_before_the_barrier
+        if FIXED:
+            shmem.fence()
+    __syncthreads()
+    if t == 0:
+        shmem.signal_op(flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, peer)
+        shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 1)
+    __syncthreads()
+    st(y_ptr + 128 + t, ld(x_ptr + (t ^ 1), semantic="weak"), semantic="weak")  # <-- fenced_before_the_barrier
+    shmem.quiet()
+
+
+@pair("race", "M9")
+def fenced_before_the_barrier(team, fixed):
+    fence_then_meet[(1,)](words(team, count=128), words(team, "y", 256), flag(team), fixed)

@@ -11,12 +11,18 @@ def is_of_shard(token, rank, shard_rows):
 
 
 @tandem.jit
-def arrived(source, words_ptr, rank, ranks, known, turn):
-    """`source`, once the shards of the `turn` ranks before this one are there. Those of the first `known` are, by earlier waits."""
+def both_arrived(source, beside, words_ptr, rank, ranks, known, turn):
+    """Both, once the shards of the `turn` ranks before this one are there. Those of the first `known` are, by earlier waits."""
     last = tl.minimum(turn, rank)
     token = dl.wait(words_ptr + rank - last, last - tl.minimum(known, rank), "sys", "acquire", waitValue=1, compare="ge")
     source = dl.consume_token(source, token)
+    beside = dl.consume_token(beside, token)
     behind = tl.maximum(turn - rank, 0)
     missing = behind - tl.maximum(known - rank, 0)
     token = dl.wait(words_ptr + ranks - behind, missing, "sys", "acquire", waitValue=1, compare="ge")
-    return dl.consume_token(source, token)
+    return dl.consume_token(source, token), dl.consume_token(beside, token)
+
+
+@tandem.jit
+def arrived(source, words_ptr, rank, ranks, known, turn):
+    return both_arrived(source, source, words_ptr, rank, ranks, known, turn)[0]

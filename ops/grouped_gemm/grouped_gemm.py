@@ -22,7 +22,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.tilelink as link
-from ops.device.gathering import arrived, is_of_shard
+from ops.device.gathering import arrived, both_arrived, is_of_shard
 from ops.device.product import add_product, packed, packed_width
 from ops.device.routes import BLOCK_WORDS, BLOCKS, FIRST_TURN, ROWS, blocks_of, is_of_call, order_of, over, place_of, weights_of
 from tandem.libdevice import fast_dividef
@@ -306,7 +306,7 @@ def grouped_gemm(
                 if AWAITED:
                     a_scale_row += tl.where(is_of_shard(slot // TOP_K, rank, shard_rows), apart_scales, 0)
             if AWAITED:
-                scales = arrived(scales, ready_ptr, rank, ranks, known, turn)
+                source, scales = both_arrived(source, scales, ready_ptr, rank, ranks, known, turn)
             a_scale_ptrs = scales + a_scale_row
             scaled_rows = WIDE * tl.cdiv(b_rows // WIDE, SCALED_ELEMENTS)
             b_scale_row = expert * scaled_rows + (first_column + column) // SCALED_ELEMENTS

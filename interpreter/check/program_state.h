@@ -3,6 +3,7 @@
 #include "interpreter/check/actors.h"
 #include "interpreter/program.h"
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <vector>
 
@@ -25,12 +26,14 @@ struct FencePoint {
   uint32_t transfers = 0;              // the last transfer before it: to a peer that it orders
   Scope scope = Scope::Sys;
   bool byAll = false;
-  std::vector<ThreadPut> puts;  // beyond `transfers`, among others that the thread knows nothing of
+  std::vector<ThreadPut> puts;  // by number, beyond `transfers`, among others that the thread knows nothing of
 
   void include(const FencePoint& other) {
     transfers = std::max(transfers, other.transfers);
-    puts.insert(puts.end(), other.puts.begin(), other.puts.end());
-    std::erase_if(puts, [&](const ThreadPut& put) { return put.number <= transfers; });
+    std::vector<ThreadPut> both;
+    std::ranges::set_union(puts, other.puts, std::back_inserter(both), {}, &ThreadPut::number, &ThreadPut::number);
+    std::erase_if(both, [&](const ThreadPut& put) { return put.number <= transfers; });
+    puts = std::move(both);
   }
 };
 

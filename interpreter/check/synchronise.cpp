@@ -107,7 +107,7 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
     }
     if (orders.time) addFence(own, orders);
   }
-  if (orders.time && peer >= 0) {
+  if (peer >= 0) {  // others may have fenced transfers before a barrier
     own.putPart = Part(kFirstPut + peer);
     for (const FencePoint* point : {ordersAll, ordersOwn}) {
       if (!point) continue;

@@ -17,11 +17,16 @@ void Checker::warpBarrier(const Run& run) {
   for (uint32_t warp = 0; warp < run.lanes; warp += 32) {
     if (!run.laneActive(warp)) continue;
     Clock all;
+    OrderPoints fenced;
     for (uint32_t lane = warp; lane < warp + 32; ++lane) {
       if (const Clock* extra = p.extraOf(Part(lane))) all.join(*extra);
       all.raise(keyOf(p.actor, Part(lane)), p.time);
+      if (!p.threadPuts.empty()) fenced.include(p.thread(lane, run.lanes).orders);
     }
-    for (uint32_t lane = warp; lane < warp + 32; ++lane) p.addExtra(lane, run.lanes, all);
+    for (uint32_t lane = warp; lane < warp + 32; ++lane) {
+      p.addExtra(lane, run.lanes, all);
+      if (!p.threadPuts.empty()) p.thread(lane, run.lanes).orders.include(fenced);
+    }
   }
   ++p.time;
 }

@@ -382,16 +382,19 @@ def put_of_the_threads_warp(team, fixed):
 
 
 @tandem.jit
-def fence_then_meet(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
-    """Half of the threads put and fence, each its own word; behind a barrier one tells of all without a fence."""
+def fence_then_meet(x_ptr, y_ptr, flag_ptr, WARP: tl.constexpr, TELLER: tl.constexpr, FIXED: tl.constexpr):
+    """Some threads put and fence, each its own word; behind a barrier one tells of all without a fence of its own."""
     t = tid(0)
     peer = (dl.rank() + 1) % dl.num_ranks()
-    if t < 64:
+    if t < (30 if WARP else 64):
         shmem.putmem_nbi(x_ptr + t, y_ptr + t, 4, peer)  # <-- fenced_before_the_barrier
         if FIXED:
             shmem.fence()
-    __syncthreads()
-    if t == 0:
+    if WARP:
+        __syncwarp()
+    else:
+        __syncthreads()
+    if t == TELLER:
         shmem.signal_op(flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, peer)
         shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 1)
     __syncthreads()
@@ -401,4 +404,5 @@ def fence_then_meet(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
 
 @pair("race", "M9")
 def fenced_before_the_barrier(team, fixed):
-    fence_then_meet[(1,)](words(team, count=128), words(team, "y", 256), flag(team), fixed)
+    for warp, teller in ((False, 0), (False, 100), (True, 0), (True, 31)):
+        fence_then_meet[(1,)](words(team, count=128), words(team, "y", 256), flag(team), warp, teller, fixed)

@@ -19,6 +19,7 @@ using ClockKey = uint64_t;
 constexpr ClockKey keyOf(uint32_t actor, Part part) { return ClockKey(actor) << 16 | part; }
 // One transfer by its number, apart from those before it.
 constexpr ClockKey keyOfTransfer(uint32_t number) { return ClockKey(1) << 63 | number; }
+constexpr bool isOneTransfer(ClockKey key) { return key >> 62 == 2; }
 // The updates of one signal up to a number, and the waits of a thread up to a time: relaxed updates still order these
 // (M11).
 constexpr ClockKey kSignalOrder = ClockKey(3) << 62;

@@ -129,6 +129,8 @@ struct ProgramState {
   std::map<int, uint32_t> lastPut;    // number, by peer
   std::vector<ThreadPut> threadPuts;  // since the last barrier
   Group caller{};                     // of the transfers that the current instruction starts
+  // The last transfers that each thread has completed, or fenced, for itself: behind a barrier all threads have.
+  uint32_t completed = 0, fenced = 0;
   struct NamedBarrier {
     Clock gathering, done;
     uint32_t key = 0, rounds = 0;  // of the rounds that have ended, in clocks
@@ -218,7 +220,18 @@ struct ProgramState {
     c.raise(keyOf(actor, kEveryThread), time);
     return c;
   }
+  // What all threads have done for themselves needs no entry for each transfer.
+  void meetTransfers() {
+    for (ThreadState& t : threads)
+      if (completed)
+        t.extra.prune([&](const Clock::Entry& e) { return isOneTransfer(e.key) && uint32_t(e.key) <= completed; });
+    common.raise(keyOf(actor, kAllTransfers), completed);
+    orders.all.transfers = std::max(orders.all.transfers, fenced);
+    for (auto& [peer, point] : orders.single) point.transfers = std::max(point.transfers, fenced);
+    completed = fenced = 0;
+  }
   void barrier() {
+    meetTransfers();
     if (anyExtra)
       for (ThreadState& t : threads) {
         common.join(t.extra);

@@ -104,6 +104,7 @@ void Checker::orderLater(const Run& run, bool transfers, int peer) {
       order(t.orders, t.extra, known, p.putsKnownBeyond(Part(lane), known));
     }
     if (run.mask.all) order(p.orders, Clock(), knownToAll, {});
+    if (run.mask.all && transfers && peer < 0) p.fenced = transfers_;
   }
   ++p.time;
 }
@@ -123,6 +124,7 @@ void Checker::quiet(const Run& run, int peer) {
   };
   bool isTogether = run.mask.all && p.threadPuts.empty();
   if (isTogether) p.learn(completed(transfers_));
+  if (run.mask.all && !isTogether && peer < 0) p.completed = transfers_;
   for (uint32_t lane = 0; lane < run.lanes && !isTogether; ++lane) {
     if (!run.laneActive(lane)) continue;
     uint32_t known = p.transfersKnown(Part(lane), transfers_);

@@ -254,3 +254,9 @@ def test_compile_error_traceback_is_short(tmp_path):
     package = pathlib.Path(tandem.__file__).parent
     ours = [entry for entry in failure.traceback if package in pathlib.Path(str(entry.path)).parents]
     assert len(ours) == 1
+
+
+def test_an_assertion_of_constants_is_a_warning_without_debug(capfd):
+    path = HERE / "wrong" / "control.py"
+    imported(path).of_configuration[(1,)](np.zeros(1, np.float32))
+    assert f"{path}:" in (errors := capfd.readouterr().err) and "warning: assertion fails: B is 3" in errors

@@ -128,6 +128,11 @@ def checked(n):
 
 
 @tandem.jit
+def constant(B: tl.constexpr):
+    assert B == 4, f"B is {B}"  # <-- constant assert
+
+
+@tandem.jit
 def signal(s_ptr):
     shmem.signal_op(s_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, 0)  # <-- signal
 
@@ -218,6 +223,7 @@ CASES = [  # name of the mark, ranks, run, kind, words
     ("get", 2, lambda t: get[(1,)](t.zeros(64), t.zeros(8, name="s"), 256, 1), OOB, "read of 256 bytes|`s` on rank 1"),
     ("get", 2, lambda t: get[(1,)](t.zeros(8), t.zeros(8), 16, -3), "bad-rank", "peer -3"),
     ("device_assert", 1, lambda t: checked[(1,)](5, debug=True), "assertion", "n must be four"),
+    ("constant assert", 1, lambda t: constant[(1,)](3, debug=True), "assertion", "B is 3"),
     ("barrier of one thread", 2, lambda t: barrier_in_thread[(1,)](t.zeros(1)), "divergent-block-operation", "all 128 threads"),
     ("wait", 2, lambda t: await_one[(1,)](flag(t)), "deadlock", "`flag` + 0 of rank 1 == 1, sees 0; never written"),
     ("cyclic wait", 1, overshot, "deadlock", "== 1, sees 2"),

@@ -273,8 +273,9 @@ def return_value(x_ptr):
 
 
 @tandem.jit
-def host_assert(x_ptr, B: tl.constexpr = 3):
-    assert B == 4, f"B is {B}"  # <-- B == 4: B is 3
+def of_configuration(x_ptr, B: tl.constexpr = 3):
+    assert B == 4, f"B is {B}"
+    tl.store(x_ptr, B)
 
 
 @tandem.jit

@@ -97,11 +97,17 @@ class LayoutAssignment {
     });
   }
 
+  // What an iteration loads for a later one has the load's layout.
+  static bool isLoaded(scf::ForOp loop, unsigned index) {
+    return loop.getYieldedValues()[index].getDefiningOp<tile::LoadOp>() != nullptr;
+  }
+
   void carry(Value value, const LinearLayout& layout, int depth = 0) {
     constexpr int kMostSteps = 16;
     Value home = homeOf(value);
     Operation* op = home.getDefiningOp();
     if (!op || depth > kMostSteps) return;
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && isLoaded(loop, cast<OpResult>(home).getResultNumber())) return;
     if (isLoop(op)) return anchor(home, layout, loads_);
     for (OpOperand& operand : op->getOpOperands())
       if (isTile(operand.get()))

@@ -2,6 +2,8 @@
 # RUN: tandemc %s:first_and_others --emit=layouts --target sm_90a --signature '*fp16:16, *fp16:16, *fp32:16, i32' | FileCheck %s
 # RUN: tandemc %s:rows_of_a_tile --emit=layouts --target sm_90a --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32' \
 # RUN:   | FileCheck %s --check-prefix=ROWS
+# RUN: tandemc %s:pages --emit=layouts --target sm_90a --signature '*fp16:16, *fp16:16, *i32:16, *fp32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=PAGES
 import triton
 import triton.language as tl
 
@@ -48,3 +50,20 @@ def rows_of_a_tile(a, b, c, K, N, tiles):
             at = tile * 64 + tl.arange(0, 64)
             tl.store(c + at[:, None] * N + columns[None, :], acc)
             acc = tl.zeros((64, 64), tl.float32)
+
+
+# Rows that an iteration loads for a later one stay as they are loaded, each by one thread of a warp.
+# PAGES: scf.for
+# PAGES: tile.load {{.*}}#tgpu.layout<[64], registers = [], lanes = [1, 2, 4, 8, 16], warps = [32, 0]>{{.*}} -> tensor<64xi32>
+# PAGES: scf.yield
+@triton.jit
+def pages(q, k, table, o, n):
+    m, row, d = tl.arange(0, 16), tl.arange(0, 64), tl.arange(0, 128)
+    x = tl.load(q + m[:, None] * 128 + d[None, :])
+    acc = tl.zeros((16, 128), tl.float32)
+    for start in range(0, n, 64):
+        at = tl.load(table + start + row)
+        keys = tl.load(k + at[None, :] * 128 + d[:, None])
+        values = tl.load(k + at[:, None] * 128 + d[None, :])
+        acc += tl.dot(tl.dot(x, keys).to(tl.float16), values)
+    tl.store(o + m[:, None] * 128 + d[None, :], acc)

@@ -93,6 +93,8 @@ void Attention::queue(const Call& call) {
   if (turned_.address) {
     stride = turned_.shape[2];
     AttentionTile turn = team_.target() == "sim" ? tile : kTurn;
+    // What a block of keys reads behind the last ones is multiplied by 0, and so has to be a number.
+    turn.m = std::max(turn.m, tile.n);
     int64_t places = config_.varlen ? a.n + a.batch * kGroup : a.batch * cdiv(a.keys, kGroup) * kGroup;
     dealt = places + turn.m <= stride || (!config_.varlen && a.keys % turn.m == 0 && places <= stride);
     bool varlen = dealt && config_.varlen;

@@ -137,6 +137,25 @@ def test_lengths_beyond_the_tensors_are_not_there():
     assert result.reports == [] and np.array_equal(*result.values[0])
 
 
+@pytest.mark.parametrize("varlen", [False, True])
+def test_what_an_earlier_call_has_left_does_not_count(varlen):
+    """Blocks of keys that are longer than those of queries."""
+    lengths, options = (5, 5), {"varlen": varlen, "block_m": 16, "block_n": 64}
+
+    def main(team):
+        given, ones = tokens((200, 1, 64), "fp8e4nv", 1), np.ones(3, np.float32)
+        with Attention(team, 200, 1, 1, 64, 64, "fp8e4nv", **options) as op:
+            outs = []
+            for v, each in ((np.full_like(given, np.nan), (200,)), (given, lengths)):
+                n = sum(each)
+                cu = {"cu_q": begins(each), "cu_kv": begins(each)} if varlen else {}
+                outs.append(np.array(op(given[:n], given[:n], v[:n], n, n, len(each), max(each), scales=ones, **cu)))
+            return [np.isfinite(out.astype(np.float32)) for out in outs]
+
+    before, now = tandem.launch(main, ranks=1).values[0]
+    assert not before.any() and now.all()
+
+
 def test_what_the_gradients_need():
     def main(team):
         q, lse = tokens((16, 1, 64), "fp16", 1), np.zeros((1, 16), np.float32)

@@ -33,6 +33,14 @@ Tile tileFor(int64_t dim, bool isFp8) {
   return isFp8 ? Tile{128, 4, 3, 2} : Tile{64, 4, 4, 2};
 }
 
+// Returns true if a multiprocessor's shared memory has room for one program alone. Full tiles of queries read fp8 there that
+// has become fp16.
+bool isAlone(const Tile& tile, const DecodeSizes& sizes, const DecodeConfig& config, int64_t rows) {
+  if (config.blockN > tile.keys || config.numWarps > tile.warps || config.numStages > tile.stages) return true;
+  bool isWide = sizes.turned ? sizes.turned > 64 : config.fp8Cache && sizes.dim > 64 && sizes.dim <= 128;
+  return rows == kMostRows && isWide;
+}
+
 int64_t padded(int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); }
 
 void fill(int& value, int64_t chosen) {
@@ -100,6 +108,7 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
   int64_t queries = sizes.qLen * (sizes.heads / sizes.kvHeads);
   rows_ = std::clamp(padded(queries), kLeastRows, kMostRows);
   Tile tile = simulated ? kSimulated : tileFor(sizes.dim, config.fp8Cache);
+  if (isAlone(tile, sizes, config, rows_)) tile.resident = 1;
   fill(config_.blockN, tile.keys);
   fill(config_.numWarps, tile.warps);
   fill(config_.numStages, tile.stages);

@@ -16,6 +16,7 @@ SHAPES = [
     {},
     {"q_len": 4, "heads": 16, "head_dim": 128, "window": 300, "dtype": "bf16"},
     {"fp8": True, "sinks": True, "page": 1, "width": 700},
+    {"fp8": True, "q_len": 8, "kv_heads": 1, "head_dim": 128},  # one program a multiprocessor, all at once
 ]
 
 

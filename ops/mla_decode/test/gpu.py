@@ -20,6 +20,7 @@ SHAPES = [
     {"m": 3, "heads": 128, "width": 8, "alike": 500},
     {"m": 160, "heads": 64, "width": 3},
     {"m": 4, "heads": 24, "width": 9, "q_len": 2},
+    {"m": 5, "heads": 64, "width": 30, "head_dim": 256, "turned": 128},  # one program a multiprocessor, all at once
 ]
 
 
@@ -30,7 +31,7 @@ def placed(team, x, first):
 
 
 def calls(ranks, times=3):
-    cases = [(Case(seed=i, **LATENT, **shape), None) for i, shape in enumerate(SHAPES)]
+    cases = [(Case(seed=i, **{**LATENT, **shape}), None) for i, shape in enumerate(SHAPES)]
     cases += [(cases[0][0], unaligned) for unaligned in range(3)]
 
     def main(team):

@@ -183,7 +183,7 @@ void Checker::learn(ProgramState* p, Serial* s, const MemoryAccess& a, const Rel
 // Adds without order come in any: a wait may have ended before one of them if the others are enough for it.
 Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place, uint64_t last,
                                   const std::function<bool(uint64_t)>& ends) {
-  constexpr uint64_t kFewest = 64, kMostPairs = 16384;
+  constexpr uint64_t kFewest = 64, kMostPairs = 1 << 16;
   View v = viewOf(a);
   Stamp now = stampOf(a, v);
   auto look = place.looks.find({now.actor, now.part});

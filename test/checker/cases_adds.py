@@ -54,20 +54,20 @@ def too_few_of_adds_that_acquire(team, fixed):
 
 @tandem.jit
 def one_of_many(x_ptr, y_ptr, count_ptr, all_ptr, P: tl.constexpr, N: tl.constexpr, ENOUGH: tl.constexpr):
-    """A hundred programs add, one after the other or not; the reader of the first one's tile waits for all but one."""
+    """Many programs add, one after the other or not; the reader of the first one's tile waits for all but one."""
     o = tl.arange(0, N)
     p = tl.program_id(0)
     if p < P:
-        tl.store(x_ptr + p * N + o, p)  # <-- first_of_a_hundred_adds
+        tl.store(x_ptr + p * N + o, p)  # <-- first_of_many_adds
         dl.notify(count_ptr, dl.rank(), signal=1, sig_op="add", comm_scope="gpu")
         tl.atomic_add(all_ptr, 1, sem="relaxed", scope="gpu")
     else:
         dl.wait(all_ptr, 1, "gpu", "relaxed", waitValue=P)
         dl.wait(count_ptr, 1, "gpu", "acquire", waitValue=ENOUGH, compare="ge")
-        tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- first_of_a_hundred_adds
+        tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- first_of_many_adds
 
 
 @pair("race", "M15", ranks=(1,))
-def first_of_a_hundred_adds(team, fixed):
+def first_of_many_adds(team, fixed):
     words = [team.zeros(1, "int64", name=name) for name in ("count", "all")]
-    one_of_many[(101,)](data(team, "x", 100 * N), data(team, "y"), *words, 100, N, 100 if fixed else 99)
+    one_of_many[(201,)](data(team, "x", 200 * N), data(team, "y"), *words, 200, N, 200 if fixed else 199)

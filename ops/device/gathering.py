@@ -12,7 +12,8 @@ def is_of_shard(token, rank, shard_rows):
 
 @tandem.jit
 def both_arrived(source, beside, words_ptr, rank, ranks, known, turn):
-    """Both, once the shards of the `turn` ranks before this one are there. Those of the first `known` are, by earlier waits."""
+    """`source` and `beside`, once the shards of the `turn` ranks before this one are there. Those of the first `known` are, by
+    earlier waits."""
     last = tl.minimum(turn, rank)
     token = dl.wait(words_ptr + rank - last, last - tl.minimum(known, rank), "sys", "acquire", waitValue=1, compare="ge")
     source = dl.consume_token(source, token)
@@ -25,4 +26,5 @@ def both_arrived(source, beside, words_ptr, rank, ranks, known, turn):
 
 @tandem.jit
 def arrived(source, words_ptr, rank, ranks, known, turn):
+    """`source` alone, as of both."""
     return both_arrived(source, source, words_ptr, rank, ranks, known, turn)[0]

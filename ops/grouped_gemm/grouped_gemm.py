@@ -291,7 +291,7 @@ def grouped_gemm(
             words_ahead = words_of(at, left, blocks_ptr, blocks, order, at < blocks, AWAITED)
         elif GATHER or SCATTER or WEIGH:
             slot = tl.load(order_ptr + real_row)
-        if AWAITED:
+        if AWAITED and not SCALED:
             source = arrived(source, ready_ptr, rank, ranks, known, turn)
         acc = tl.zeros((PRODUCT_N, BLOCK_M) if FEW else (BLOCK_M, PRODUCT_N), dtype=tl.float32)
         if PAIR:

@@ -155,7 +155,9 @@ class LayoutAssignment {
   // Returns true if a branch loads the tile with fewer neighbours at once than the other branch does.
   bool isNarrowBranch(Value tile) const {
     auto branch = dyn_cast<scf::IfOp>(tile.getDefiningOp()->getParentOp());
-    if (!branch || !tile.hasOneUse() || !isa<scf::YieldOp>(*tile.user_begin())) return false;
+    if (!branch || !tile.hasOneUse()) return false;
+    Operation* user = *tile.user_begin();
+    if (!isa<scf::YieldOp>(user) || user->getParentOp() != branch) return false;
     unsigned result = tile.use_begin()->getOperandNumber();
     bool isThen = branch.getThenRegion().isAncestor(tile.getParentRegion());
     auto other = (isThen ? branch.elseYield() : branch.thenYield())->getOperand(result).getDefiningOp<tile::LoadOp>();

@@ -4,6 +4,8 @@
 # RUN:   | FileCheck %s --check-prefix=ROWS
 # RUN: tandemc %s:pages --emit=layouts --target sm_90a --signature '*fp16:16, *fp16:16, *i32:16, *fp32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=PAGES
+# RUN: tandemc %s:loaded_in_a_branch --emit=layouts --target sm_90a --signature '*fp32:16, *fp32:16, i32, i32' \
+# RUN:   | FileCheck %s --check-prefix=BRANCH
 import triton
 import triton.language as tl
 
@@ -67,3 +69,19 @@ def pages(q, k, table, o, n):
         values = tl.load(k + at[:, None] * 128 + d[None, :])
         acc += tl.dot(tl.dot(x, keys).to(tl.float16), values)
     tl.store(o + m[:, None] * 128 + d[None, :], acc)
+
+
+# A loop in a branch carries the tile that the branch loads; the branch itself has no result, and no other side.
+# BRANCH: scf.if
+# BRANCH: tile.load {{.*}}tgpu.vector = array<i32: 4, 0>
+# BRANCH: scf.for
+# BRANCH: scf.yield
+@triton.jit
+def loaded_in_a_branch(x, o, n, flag):
+    i = tl.arange(0, 512)
+    if flag:
+        loaded = tl.load(x + i)
+        acc = tl.zeros([512], tl.float32)
+        for j in range(n):
+            tl.store(o + i + j * 512, acc)
+            acc = loaded

@@ -192,3 +192,26 @@ func.func @short(%x: !tile.ptr<f32>, %y: !tile.ptr<f32>) attributes {tile.num_wa
   tile.store %to, %v : tensor<32768x!tile.ptr<f32>>, tensor<32768xf32>
   return
 }
+
+// A column is divided along the result's second dimension, and whole where it is repeated along it.
+// CHECK-LABEL: func.func @divided_and_whole
+// CHECK: scf.for
+// CHECK-DAG: tile.broadcast %{{.*}} : tensor<32x1xi32> -> tensor<32x8xi32>
+// CHECK-DAG: tile.expand_dims %{{.*}} at 0 : tensor<8x1xi32> -> tensor<1x8x1xi32>
+// CHECK: tile.store {{.*}} tensor<32x8x32xi32>
+func.func @divided_and_whole(%y: !tile.ptr<i32>, %whole: tensor<32x1x1xi32>) attributes {tile.num_warps = 4 : i32, tile.overlapping = array<i32>} {
+  %r = tile.make_range 0 to 32 : tensor<32xi32>
+  %s = tile.expand_dims %r at 1 : tensor<32xi32> -> tensor<32x1xi32>
+  %s3 = tile.expand_dims %s at 0 : tensor<32x1xi32> -> tensor<1x32x1xi32>
+  %b = tile.broadcast %s : tensor<32x1xi32> -> tensor<32x32xi32>
+  %b3 = tile.expand_dims %b at 2 : tensor<32x32xi32> -> tensor<32x32x1xi32>
+  %rows = tile.broadcast %b3 : tensor<32x32x1xi32> -> tensor<32x32x32xi32>
+  %columns = tile.broadcast %s3 : tensor<1x32x1xi32> -> tensor<32x32x32xi32>
+  %wholes = tile.broadcast %whole : tensor<32x1x1xi32> -> tensor<32x32x32xi32>
+  %sum = arith.addi %rows, %columns : tensor<32x32x32xi32>
+  %at = arith.addi %sum, %wholes : tensor<32x32x32xi32>
+  %ys = tile.splat %y : !tile.ptr<i32> -> tensor<32x32x32x!tile.ptr<i32>>
+  %to = tile.addptr %ys, %at : tensor<32x32x32x!tile.ptr<i32>>, tensor<32x32x32xi32>
+  tile.store %to, %at : tensor<32x32x32x!tile.ptr<i32>>, tensor<32x32x32xi32>
+  return
+}

@@ -1,10 +1,12 @@
 // Looks for quotients of positions in the addresses of loads, and loads one element for each quotient.
 #include "compiler/analysis/axis_info.h"
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/transform/gpu/part_of_tile.h"
 #include "compiler/transform/gpu/passes.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/IR/Matchers.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
+#include <numeric>
 
 namespace tandem::transform::gpu {
 using namespace mlir;
@@ -46,6 +48,9 @@ class Repetition {
     shape[dim_] /= times_;
     Operation* once = builder.clone(*load_, made);
     once->getResult(0).setType(type.clone(shape));
+    limitPromises(once, dim_);
+    for (auto& [op, dim] : part_.ops())
+      if (Value part = made.lookupOrNull(op->getResult(0))) limitPromises(part.getDefiningOp(), dim);
     repeat(once->getResult(0), type, builder);
     return true;
   }
@@ -61,9 +66,11 @@ class Repetition {
       from = higher.getSource().getDefiningOp();
     }
     auto range = dyn_cast_or_null<tile::MakeRangeOp>(from);
-    if (!range || int64_t(range.getStart()) % times_) return nullptr;
+    // Quotients of negative positions depend on how they are rounded.
+    int64_t begin = range ? int32_t(range.getStart()) : -1;
+    if (begin < 0 || begin % times_) return nullptr;
     auto whole = cast<RankedTensorType>(range.getType());
-    int64_t size = whole.getDimSize(0) / times_, start = range.getStart() / times_;
+    int64_t size = whole.getDimSize(0) / times_, start = begin / times_;
     Value out = tile::MakeRangeOp::create(builder, op->getLoc(), whole.clone({size}), start, start + size);
     for (tile::ExpandDimsOp higher : llvm::reverse(forms)) {
       SmallVector<int64_t> shape(cast<RankedTensorType>(higher.getType()).getShape());
@@ -85,6 +92,20 @@ class Repetition {
     return arith::AddIOp::create(builder, loc, scaled, number(range.getStart()));
   }
 
+  // Promises are about neighbours, and the part's were `times` apart.
+  void limitPromises(Operation* op, unsigned dim) const {
+    for (tile::Promise what : tile::kPromises) {
+      DenseI32ArrayAttr promised = tile::promiseOf(op, what);
+      if (!promised || promised.size() <= int64_t(dim)) continue;
+      SmallVector<int32_t> left(promised.asArrayRef());
+      int64_t number = left[dim];
+      left[dim] = what == tile::Promise::Divisibility ? std::gcd(number, times_)
+                  : what == tile::Promise::Constancy  ? std::max<int64_t>(1, number / times_)
+                                                      : 1;
+      tile::setPromise(op, what, left);
+    }
+  }
+
   void repeat(Value once, RankedTensorType type, OpBuilder& builder) {
     Location loc = load_.getLoc();
     SmallVector<int64_t> shape(cast<RankedTensorType>(once.getType()).getShape());
@@ -92,7 +113,10 @@ class Repetition {
     Value higher = tile::ExpandDimsOp::create(builder, loc, type.clone(shape), once, dim_ + 1);
     shape[dim_ + 1] = times_;
     Value wider = tile::BroadcastOp::create(builder, loc, type.clone(shape), higher);
-    load_.replaceAllUsesWith(tile::ReshapeOp::create(builder, loc, type, wider, false).getResult());
+    auto all = tile::ReshapeOp::create(builder, loc, type, wider, false);
+    for (tile::Promise what : tile::kPromises)
+      if (DenseI32ArrayAttr promised = tile::promiseOf(load_, what)) tile::setPromise(all, what, promised);
+    load_.replaceAllUsesWith(all.getResult());
     load_.erase();
   }
 
@@ -115,7 +139,8 @@ struct LoadOnce : impl::LoadOnceBase<LoadOnce> {
       if (!known) known.emplace(getOperation());
       for (unsigned dim = 0; dim < cast<RankedTensorType>(load.getType()).getRank(); ++dim) {
         int64_t times = known->of(load.getPointer()).constancy(dim);
-        if (load.getMask()) times = std::min(times, known->of(load.getMask()).constancy(dim));
+        for (Value value : {load.getMask(), load.getOther()})
+          if (value) times = std::min(times, known->of(value).constancy(dim));
         if (times == 1 || times == cast<RankedTensorType>(load.getType()).getDimSize(dim)) continue;
         if (!Repetition(load, dim, times).apply()) continue;
         changed = true;

@@ -61,3 +61,50 @@ func.func @any_mask(%w: !tile.ptr<i32>, %n: i32) -> tensor<128xi32> attributes {
   %v = tile.load %at mask %mask : tensor<128xi1> : tensor<128x!tile.ptr<i32>> -> tensor<128xi32>
   return %v : tensor<128xi32>
 }
+
+// Neighbours have values of their own where the mask is false: the load stays.
+// CHECK-LABEL: func.func @any_other
+// CHECK: tile.load {{.*}} -> tensor<128xi32>
+func.func @any_other(%w: !tile.ptr<i32>, %n: i32) -> tensor<128xi32> attributes {tile.num_warps = 4 : i32} {
+  %three = arith.constant dense<3> : tensor<128xi32>
+  %k = tile.make_range 0 to 128 : tensor<128xi32>
+  %eighth = arith.shrui %k, %three : tensor<128xi32>
+  %limit = tile.splat %n : i32 -> tensor<128xi32>
+  %mask = arith.cmpi slt, %eighth, %limit : tensor<128xi32>
+  %base = tile.splat %w : !tile.ptr<i32> -> tensor<128x!tile.ptr<i32>>
+  %at = tile.addptr %base, %eighth : tensor<128x!tile.ptr<i32>>, tensor<128xi32>
+  %v = tile.load %at mask %mask : tensor<128xi1> other %k : tensor<128xi32> : tensor<128x!tile.ptr<i32>> -> tensor<128xi32>
+  return %v : tensor<128xi32>
+}
+
+// Positions begin below zero, where quotients depend on how they are rounded: the load stays.
+// CHECK-LABEL: func.func @negative
+// CHECK: tile.load {{.*}} -> tensor<128xi32>
+func.func @negative(%w: !tile.ptr<i32>) -> tensor<128xi32> attributes {tile.num_warps = 4 : i32} {
+  %three = arith.constant dense<3> : tensor<128xi32>
+  %k = tile.make_range -64 to 64 : tensor<128xi32>
+  %eighth = arith.shrsi %k, %three : tensor<128xi32>
+  %base = tile.splat %w : !tile.ptr<i32> -> tensor<128x!tile.ptr<i32>>
+  %at = tile.addptr %base, %eighth : tensor<128x!tile.ptr<i32>>, tensor<128xi32>
+  %v = tile.load %at : tensor<128x!tile.ptr<i32>> -> tensor<128xi32>
+  return %v : tensor<128xi32>
+}
+
+// What the author promises of neighbours holds of positions that lie eight apart as far as such runs reach; of what is loaded it holds when
+// that is repeated.
+// CHECK-LABEL: func.func @promised
+// CHECK: arith.andi {{.*}} {tile.constancy = array<i32: 2>, tile.contiguity = array<i32: 1>, tile.divisibility = array<i32: 8>} : tensor<16xi32>
+// CHECK: tile.load {{.*}} {tile.constancy = array<i32: 1>, tile.divisibility = array<i32: 4>} {{.*}} -> tensor<16xi32>
+// CHECK: tile.reshape {{.*}} {tile.constancy = array<i32: 8>, tile.divisibility = array<i32: 4>}
+func.func @promised(%w: !tile.ptr<i32>) -> tensor<128xi32> attributes {tile.num_warps = 4 : i32} {
+  %three = arith.constant dense<3> : tensor<128xi32>
+  %high = arith.constant dense<240> : tensor<128xi32>
+  %k = tile.make_range 0 to 128 : tensor<128xi32>
+  %eighth = arith.shrui %k, %three : tensor<128xi32>
+  %block = arith.andi %k, %high {tile.constancy = array<i32: 16>, tile.contiguity = array<i32: 4>, tile.divisibility = array<i32: 16>} : tensor<128xi32>
+  %sum = arith.addi %eighth, %block : tensor<128xi32>
+  %base = tile.splat %w : !tile.ptr<i32> -> tensor<128x!tile.ptr<i32>>
+  %at = tile.addptr %base, %sum : tensor<128x!tile.ptr<i32>>, tensor<128xi32>
+  %v = tile.load %at {tile.constancy = array<i32: 8>, tile.divisibility = array<i32: 4>} : tensor<128x!tile.ptr<i32>> -> tensor<128xi32>
+  return %v : tensor<128xi32>
+}

@@ -3,6 +3,7 @@
 #include "compiler/dialect/tile/discardable.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
+#include <numeric>
 
 namespace tandem::tile {
 using namespace mlir;
@@ -186,7 +187,7 @@ void limitPromises(Operation* op, unsigned dim, int64_t size) {
     DenseI32ArrayAttr promised = promiseOf(op, what);
     if (!promised || promised.size() <= int64_t(dim)) continue;
     SmallVector<int32_t> limited(promised.asArrayRef());
-    limited[dim] = std::min<int64_t>(limited[dim], size);
+    limited[dim] = std::gcd<int64_t>(limited[dim], size);
     setPromise(op, what, limited);
   }
 }

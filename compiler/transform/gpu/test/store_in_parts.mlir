@@ -215,3 +215,19 @@ func.func @divided_and_whole(%y: !tile.ptr<i32>, %whole: tensor<32x1x1xi32>) att
   tile.store %to, %at : tensor<32x32x32x!tile.ptr<i32>>, tensor<32x32x32xi32>
   return
 }
+
+// Parts begin at multiples of their size: of a promise about runs of 12288 positions, runs of 4096 are left.
+// CHECK-LABEL: func.func @promised
+// CHECK: arith.remui {{.*}} {tile.contiguity = array<i32: 4096>, tile.divisibility = array<i32: 4096>} : tensor<8192xi32>
+func.func @promised(%x: !tile.ptr<f32>, %y: !tile.ptr<f32>, %n: i32) attributes {tile.num_warps = 4 : i32, tile.overlapping = array<i32>} {
+  %r = tile.make_range 0 to 32768 : tensor<32768xi32>
+  %period = tile.splat %n : i32 -> tensor<32768xi32>
+  %again = arith.remui %r, %period {tile.contiguity = array<i32: 12288>, tile.divisibility = array<i32: 12288>} : tensor<32768xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<32768x!tile.ptr<f32>>
+  %ys = tile.splat %y : !tile.ptr<f32> -> tensor<32768x!tile.ptr<f32>>
+  %from = tile.addptr %xs, %again : tensor<32768x!tile.ptr<f32>>, tensor<32768xi32>
+  %to = tile.addptr %ys, %r : tensor<32768x!tile.ptr<f32>>, tensor<32768xi32>
+  %v = tile.load %from : tensor<32768x!tile.ptr<f32>> -> tensor<32768xf32>
+  tile.store %to, %v : tensor<32768x!tile.ptr<f32>>, tensor<32768xf32>
+  return
+}

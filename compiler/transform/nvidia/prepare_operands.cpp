@@ -203,7 +203,7 @@ class Preparation {
     for (Operation& op : consumer_) {
       if (end_->isBeforeInBlock(&op)) break;
       op.walk([&](Operation* inner) {
-        if (isOnce(inner)) may &= inner->use_empty() && !loop_->isAncestor(inner);
+        if (isOnce(inner)) may &= inner->use_empty() && !loop_->isAncestor(inner) && !gpu::isWait(inner);
       });
     }
     return may;

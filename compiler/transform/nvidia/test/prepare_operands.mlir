@@ -128,3 +128,35 @@ func.func @stores(%k: !tile.ptr<f16>, %out: !tile.ptr<i32>, %n: i32) attributes 
   }
   return
 }
+
+// The preparer would not wait for the signal behind which the consumers read.
+// CHECK-LABEL: func.func @waits
+// CHECK-NOT: preparer
+func.func @waits(%k: !tile.ptr<f16>, %signal: !tile.ptr<i32>, %n: i32) attributes {tile.num_warps = 8 : i32} {
+  %kring = tgpu.ring 2 bytes 65536
+  %kbuffer = tgpu.alloc 2 x !tile.smem<64x64xf16> swizzle 128
+  %vring = tgpu.ring 2 bytes 65536
+  %vbuffer = tgpu.alloc 2 x !tile.smem<64x64xf16> swizzle 128
+  tgpu.warp_specialize consumer {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %token = dist.wait acquire gpu %signal[%c1] eq %c1 : !tile.ptr<i32>, i32
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) : i32 {
+      tgpu.await %kring
+      %s = tgpu.wgmma %kbuffer of %kring, %kbuffer of %kring, %zero {rhsTransposed} : !tile.smem<64x64xf16>, !tile.smem<64x64xf16> -> tensor<64x64xf32>
+      %sw = tgpu.wgmma_wait %s pending 0 : tensor<64x64xf32>
+      tgpu.advance %kring
+      tgpu.release %kring
+      %p = tile.fp_to_fp %sw : tensor<64x64xf32> -> tensor<64x64xf16>
+      tgpu.await %vring
+      %t = tgpu.wgmma %p, %vbuffer of %vring, %acc : tensor<64x64xf16>, !tile.smem<64x64xf16> -> tensor<64x64xf32>
+      tgpu.advance %vring
+      %tw = tgpu.wgmma_wait %t pending 0 : tensor<64x64xf32>
+      tgpu.release %vring
+      scf.yield %tw : tensor<64x64xf32>
+    }
+  } producer {
+  }
+  return
+}

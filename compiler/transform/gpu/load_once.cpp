@@ -144,6 +144,7 @@ struct LoadOnce : impl::LoadOnceBase<LoadOnce> {
         if (times == 1 || times == cast<RankedTensorType>(load.getType()).getDimSize(dim)) continue;
         if (!Repetition(load, dim, times).apply()) continue;
         changed = true;
+        known.reset();  // It knows the load by its address, which another op may get.
         break;
       }
     }

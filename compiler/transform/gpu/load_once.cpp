@@ -14,7 +14,7 @@ using namespace mlir;
 #include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
-// What a division divides all elements by; 0: it is none by a constant.
+// Returns the constant by which `op` divides all elements; 0 where it does not.
 int64_t divisorOf(Operation* op) {
   if (!isa<arith::DivSIOp, arith::DivUIOp, arith::ShRSIOp, arith::ShRUIOp>(op)) return 0;
   Value divisor = op->getOperand(1);
@@ -56,7 +56,7 @@ class Repetition {
   }
 
  private:
-  // The quotients themselves, where `op` divides positions by the number of times.
+  // Returns the quotients themselves where `op` divides positions by the number of times, else null.
   Value quotientOf(Operation* op, OpBuilder& builder) const {
     if (divisorOf(op) != times_) return nullptr;
     SmallVector<tile::ExpandDimsOp> forms;
@@ -80,7 +80,7 @@ class Repetition {
     return out;
   }
 
-  // The first of each `times` positions.
+  // Returns the first of each `times` positions.
   Value each(tile::MakeRangeOp range, RankedTensorType type, OpBuilder& builder) const {
     Location loc = range.getLoc();
     auto number = [&](int64_t n) {

@@ -43,9 +43,11 @@ def LoadOnce : KernelPass<"load-once"> {
   let summary = "load elements once that lie at quotients of positions";
   let description = [{
     Weights of 4 bits are loaded at `positions // 2`, so that two neighbours load one byte and none lie one behind the other. Where
-    addresses, and the mask, are the same for runs of elements because positions are divided by the length of these runs, one element of
-    each run is loaded, and repeated. Such loads are of elements one behind the other, which a thread loads together and which are copied
-    ahead.
+    addresses, the mask and the values that stand in for masked elements are the same for runs of elements because positions are divided by
+    the length of these runs, one element of each run is loaded, and repeated. Such loads are of elements one behind the other, which a
+    thread loads together and which are copied ahead.
+
+    Promises about neighbours hold of the elements left as far as these have been neighbours.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

@@ -104,8 +104,10 @@ codegen::Values NvidiaEmitter::load(llvm::Type* element, unsigned count, llvm::V
 //===- meeting --------------------------------------------------------------------------------------------------===//
 // Consumers have a barrier of their own, for the producer's warps never join; so has a preparer.
 void NvidiaEmitter::blockBarrier() {
-  constexpr int kPreparers = 8;
-  ptx::barrierSync(b_, cx_->role == Role::Block ? 0 : cx_->role == Role::Preparer ? kPreparers : 1, cx_->numThreads());
+  int id = cx_->role == Role::Block      ? KernelContext::kBlockBarrier
+           : cx_->role == Role::Preparer ? KernelContext::kPreparersBarrier
+                                         : KernelContext::kConsumersBarrier;
+  ptx::barrierSync(b_, id, cx_->numThreads());
   cx_->blockBarriers.insert(&b_.GetInsertBlock()->back());
 }
 void NvidiaEmitter::warpBarrier() { b_.CreateIntrinsic(b_.getVoidTy(), I::nvvm_bar_warp_sync, {b_.getInt32(-1)}); }

@@ -49,8 +49,11 @@ class KernelContext : public gpu::KernelContext {
   Ring& ringOf(mlir::Value ring) { return rings.find(ring)->second; }
   llvm::DenseMap<mlir::Value, Buffer> buffers;
   bool stagesInRings = false;  // panels of TMA stores lie where the rings of loops do
-  // Panels of TMA stores for each group of four warps, where they are, and the first of the groups' barriers.
-  static constexpr int kGroupBarrier = 2;
+  // The block's named barriers: behind its own and the consumers', one for each group of four warps that stores by TMA, then
+  // those of the warps beside the consumers. Groups that take turns have the last ones.
+  static constexpr int kBlockBarrier = 0, kConsumersBarrier = 1, kGroupBarrier = 2, kProducersBarrier = 6,
+                       kPreparersBarrier = 7;
+  // Panels of TMA stores for each group, and where they are.
   int64_t stagingPanels = 0, staging = 0, stagingBytes = 0;
   bool signallerStores = false;
   llvm::DenseMap<mlir::Operation*, unsigned> tensorMaps;  // index into KernelImage::tensorMaps

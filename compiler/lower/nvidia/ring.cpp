@@ -35,7 +35,7 @@ bool releasesAtOnce(Value ring, func::FuncOp kernel) {
 
 }  // namespace
 
-constexpr int kProducers = 128, kProducersBarrier = 2;
+constexpr int kProducers = 128;
 
 // True if the producer's threads copy to the ring by cp.async beside TMA.
 static bool isGathered(mlir::Value ring) {
@@ -306,7 +306,7 @@ void registerRing(Lowerings& table) {
     Ring& ring = cx.ringOf(o.getRing());
     ptx::mbarrierWait(cx.b, barrierOf(cx, ring, ring.empty, kFill),
                       cx.b.CreateLoad(cx.b.getInt32Ty(), ring.parity[kFill]));
-    if (ring.isGate && isRunByGroup(o)) ptx::barrierSync(cx.b, kProducersBarrier, kProducers);
+    if (ring.isGate && isRunByGroup(o)) ptx::barrierSync(cx.b, KernelContext::kProducersBarrier, kProducers);
     if (ring.isGate && ring.isCluster) ptx::fence(cx.b, ptx::Scope::Cluster);
     if (ring.isGate) ptx::fenceProxyAsync(cx.b);
     if (cx.role == Role::Signaller) cx.emit.completeStores();

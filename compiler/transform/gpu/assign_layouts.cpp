@@ -92,8 +92,10 @@ class LayoutAssignment {
   // want it.
   void placeCarried() {
     kernel_.walk([&](tgpu::CopyAsyncOp copy) {
+      llvm::DenseSet<Value> seen;
       for (OpOperand& operand : copy->getOpOperands())
-        if (auto wanted = required_.find(&operand); wanted != required_.end()) carry(operand.get(), wanted->second);
+        if (auto wanted = required_.find(&operand); wanted != required_.end())
+          carry(operand.get(), wanted->second, seen);
     });
   }
 
@@ -102,16 +104,15 @@ class LayoutAssignment {
     return loop.getYieldedValues()[index].getDefiningOp<tile::LoadOp>() != nullptr;
   }
 
-  void carry(Value value, const LinearLayout& layout, int depth = 0) {
-    constexpr int kMostSteps = 16;
+  void carry(Value value, const LinearLayout& layout, llvm::DenseSet<Value>& seen) {
     Value home = homeOf(value);
     Operation* op = home.getDefiningOp();
-    if (!op || depth > kMostSteps) return;
+    if (!op || !seen.insert(home).second) return;
     if (auto loop = dyn_cast<scf::ForOp>(op); loop && isLoaded(loop, cast<OpResult>(home).getResultNumber())) return;
     if (isLoop(op)) return anchor(home, layout, loads_);
     for (OpOperand& operand : op->getOpOperands())
       if (isTile(operand.get()))
-        if (auto wanted = backward(operand, layout)) carry(operand.get(), *wanted, depth + 1);
+        if (auto wanted = backward(operand, layout)) carry(operand.get(), *wanted, seen);
   }
 
   static bool isProducers(Operation* op) {

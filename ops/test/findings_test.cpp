@@ -46,7 +46,8 @@ TEST(Findings, AreLookedAtByWhoWaitsForTheStreams) {
       }
       team.synchronize();
     }
-    words.host[0] = others.host[0] = 2;
+    words.host[0] = 2;
+    others.host[0] = 2;
     try {
       team.synchronize();
       FAIL() << "rank " << team.rank() << " is not told";

@@ -88,8 +88,8 @@ class LayoutAssignment {
     });
   }
 
-  // What loops carry and branches choose cannot be computed again in another layout: addresses of copies have it as these
-  // want it.
+  // Lays out what loops carry and branches choose as the addresses of copies want it, for it cannot be computed again in
+  // another layout.
   void placeCarried() {
     kernel_.walk([&](tgpu::CopyAsyncOp copy) {
       llvm::DenseSet<Value> seen;
@@ -99,7 +99,7 @@ class LayoutAssignment {
     });
   }
 
-  // What an iteration loads for a later one has the load's layout.
+  // Returns true if an iteration loads the value for a later one: such a value keeps the load's layout.
   static bool isLoaded(scf::ForOp loop, unsigned index) {
     return loop.getYieldedValues()[index].getDefiningOp<tile::LoadOp>() != nullptr;
   }
@@ -138,7 +138,7 @@ class LayoutAssignment {
     auto offered = std::move(offered_);
     offered_.clear();
     LoadsTogether together(kernel_, axes_, threads_);
-    // Where two branches load one tile, the result lies as with the wider accesses.
+    // A tile that either of two branches loads has the layout of the branch with the wider accesses.
     for (bool isNarrow : {false, true})
       for (auto& [result, layout] : offered)
         if (isNarrowBranch(result) == isNarrow)

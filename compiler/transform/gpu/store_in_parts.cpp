@@ -17,8 +17,8 @@ using namespace mlir;
 #include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
-// What a thread loads or stores of a tile in each part: enough for the copies under way at once to fill a multiprocessor's
-// share of the memory's rate.
+// A thread loads or stores so many bytes of a tile in each part: enough loads are under way then to fill a
+// multiprocessor's share of the memory's rate.
 constexpr int64_t kPartBytes = 256;
 constexpr int64_t kMostElements = 128;
 constexpr int64_t kFewestParts = 4;  // of fewer parts a thread holds all

@@ -74,8 +74,8 @@ class CopiesAhead {
   }
 
  private:
-  // Where the iteration waits for its first products: copies that start there leave them the first turn. Without products
-  // of that kind at `top`.
+  // Returns the place where the iteration waits for its first products, so that these start before the copies do; `top`
+  // where it waits for none.
   OpBuilder duringProducts(OpBuilder top) {
     auto waits = loop_.getBody()->getOps<tgpu::WgmmaWaitOp>();
     return waits.empty() ? top : OpBuilder(*waits.begin());

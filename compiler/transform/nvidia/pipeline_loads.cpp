@@ -80,7 +80,7 @@ int64_t slotsOfTwoBlocks(scf::ForOp loop, int64_t slots, int64_t bytes, int64_t 
   if (tile::numWarps(loop->getParentOfType<func::FuncOp>()) > kFewWarps) return slots;
   int64_t used = roomOf(target.maxSharedBytes()) - room;
   int64_t half = target.sharedBytesPerMultiprocessor() / 2 - target.sharedBytesReserved();
-  // What else the kernel keeps may share places: several slots are given up only where they alone leave no second block.
+  // Other buffers may share places later, so several slots are given up only where the slots alone leave no second block.
   int64_t fit = (roomOf(half) - used) / bytes, least = slots * bytes > half ? 1 : slots - 1;
   return fit < std::max<int64_t>(1, least) ? slots : std::min(slots, fit);
 }

@@ -328,9 +328,9 @@ class Schedule {
   Operation* last_ = nullptr;  // of what has been moved to the body's begin
 };
 
-// Where a loop looks at products, which are sums of their own of what a producer brings, one after the other, nothing is
-// under way in a warpgroup that looks: two of these start their products in turn, so that one looks while the other one's
-// are computed. One product of an iteration takes no longer than a turn costs.
+// A loop may wait for each of its products and use the result before it starts the next one; its warpgroup's tensor cores
+// are idle meanwhile. Two such warpgroups start their products in turn, so that one uses its results while the other one's
+// products are computed. A loop with one product an iteration does not: that takes no longer than a turn costs.
 void takeTurns(scf::ForOp loop) {
   auto products = loop.getBody()->getOps<tgpu::WgmmaOp>();
   auto isOwn = [](tgpu::WgmmaOp op) {

@@ -90,8 +90,8 @@ func.func @negative(%w: !tile.ptr<i32>) -> tensor<128xi32> attributes {tile.num_
   return %v : tensor<128xi32>
 }
 
-// What the author promises of neighbours holds of positions that lie eight apart as far as such runs reach; of what is loaded it holds when
-// that is repeated.
+// A promise about neighbours is limited where only every eighth position is computed; a promise about the loaded values goes to the
+// repeated tile.
 // CHECK-LABEL: func.func @promised
 // CHECK: arith.andi {{.*}} {tile.constancy = array<i32: 2>, tile.contiguity = array<i32: 1>, tile.divisibility = array<i32: 8>} : tensor<16xi32>
 // CHECK: tile.load {{.*}} {tile.constancy = array<i32: 1>, tile.divisibility = array<i32: 4>} {{.*}} -> tensor<16xi32>

@@ -142,7 +142,7 @@ func.func @may_overlap(%x: !tile.ptr<f32>, %y: !tile.ptr<f32>) attributes {tile.
   return
 }
 
-// What is loaded is summed as well.
+// The loaded tile is summed as well.
 // CHECK-LABEL: func.func @summed
 // CHECK-NOT: scf.for
 // CHECK: return

@@ -106,7 +106,7 @@ import triton.language as tl
 # PAIR: tgpu.wgmma_wait {{.*}} pending 0
 # PAIR: tgpu.release
 # PAIR: producer
-# Where another product's ring is filled beside, threads that multiply copy the rows.
+# Threads that multiply copy the rows where the producer fills another product's ring.
 # BESIDE: tgpu.copy_ring 4 ahead 3 of_groups
 # BESIDE: tgpu.await %[[COPIES:.*]]
 # BESIDE: tgpu.copy_async

@@ -45,7 +45,7 @@
 # RUN:   --constexpr 'UP=0.0' | FileCheck %s --check-prefix=FENCED
 # RUN: tandemc %s:scaled_sums --emit=gpu --signature '*bf16:16, *bf16:16, *i32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=DURING
 # RUN: tandemc %s:scaled --emit=gpu --num-stages 4 --signature '*bf16:16, *i8:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=SCALED
-# Of a tile that threads compute from a block no producer knows: all is copied ahead by the threads.
+# No producer brings a block from which threads compute an operand: the threads copy all ahead.
 # RUN: tandemc %s:widened --emit=gpu --num-warps 4 --num-stages 3 --signature '*bf16:16, *fp32:16, *fp32:16, i32, i32, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=WIDENED
 # Stages leave room for what is counted behind the loop:

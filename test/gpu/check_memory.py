@@ -299,6 +299,14 @@ def halves(packed, o, K, PAIR: tl.constexpr, BK: tl.constexpr, BN: tl.constexpr)
     tl.store(o + k[:, None] * BN + n[None, :], total)
 
 
+@triton.jit
+def nibbles(packed, o, n, B: tl.constexpr):
+    """The same of a row, by programs and under a mask: positions have a first one."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(packed + i // 2, mask=i < n, other=0)
+    tl.store(o + i, ((v >> ((i % 2) * 4)) & 15).to(tl.int32), mask=i < n)
+
+
 def _halves(packed, o, K, pair, rows):
     numbers = (packed.astype(np.int64)[:, :, None] >> (4 * np.arange(pair))) & 15
     columns = numbers.reshape(packed.shape[0], K // rows, rows)
@@ -332,3 +340,7 @@ for dtype, pair in (("uint8", 2), ("int32", 8), ("uint8", 1)):
         ]
         reference = lambda p, o, K, pair=pair, rows=rows: _halves(p, o, K, pair, rows)
         check(halves, make, reference, f"{dtype}.{pair}.{rows}x{columns}.w{warps}", PAIR=pair, BK=rows, BN=columns, num_warps=warps)
+for n in (4096, 5008, 4999):  # of which the first two are promised to be multiples of 16
+    make = lambda rng, n=n: [rng.integers(0, 256, n // 2 + 1).astype(np.uint8), poisoned(n, "int32"), n]
+    each = lambda p, o, n: np.stack([p & 15, p >> 4], 1).reshape(-1)[:n].astype(np.int32)
+    check(nibbles, make, each, f"{n}", (3,), B=2048, num_warps=4)

@@ -27,8 +27,9 @@ int64_t divisorOf(Operation* op) {
 
 class Repetition {
  public:
-  Repetition(tile::LoadOp load, unsigned dim, int64_t times)
-      : load_(load), dim_(dim), times_(times), part_([](Operation* op) { return isMemoryEffectFree(op); }) {}
+  Repetition(tile::LoadOp load, unsigned dim, int64_t times, const analysis::AxisInfoAnalysis& known)
+      : load_(load), dim_(dim), times_(times), known_(known),
+        part_([](Operation* op) { return isMemoryEffectFree(op); }) {}
 
   // Loads one of each `times` elements if these have a quotient of their positions in common.
   bool apply() {
@@ -43,6 +44,7 @@ class Repetition {
           part_.make(operand, times_, builder, [&](auto range, auto type) { return each(range, type, builder); }, made);
       made.map(operand, part);
     }
+    if (load_.getMask()) keepRuns(load_.getMask(), made);
     auto type = cast<RankedTensorType>(load_.getType());
     SmallVector<int64_t> shape(type.getShape());
     shape[dim_] /= times_;
@@ -58,26 +60,47 @@ class Repetition {
  private:
   // Returns the quotients themselves where `op` divides positions by the number of times, else null.
   Value quotientOf(Operation* op, OpBuilder& builder) const {
-    if (divisorOf(op) != times_) return nullptr;
-    SmallVector<tile::ExpandDimsOp> forms;
-    Operation* from = op->getOperand(0).getDefiningOp();
-    while (auto higher = dyn_cast_or_null<tile::ExpandDimsOp>(from)) {
-      forms.push_back(higher);
-      from = higher.getSource().getDefiningOp();
-    }
-    auto range = dyn_cast_or_null<tile::MakeRangeOp>(from);
+    if (divisorOf(op) != times_ || !isMultiple(op->getOperand(0))) return nullptr;
+    return divided(op->getOperand(0), isa<arith::DivUIOp, arith::ShRUIOp>(op), builder);
+  }
+
+  // Returns true if the first of each `times` elements is a multiple of that number, as a sum of positions and numbers.
+  bool isMultiple(Value v) const {
+    Operation* op = v.getDefiningOp();
+    if (!op || !part_.ops().contains(op)) return false;
+    if (auto splat = dyn_cast<tile::SplatOp>(op))
+      return known_.of(splat.getSource()).divisibility(0) % times_ == 0 && splat.getSource().getType().isInteger();
     // Quotients of negative positions depend on how they are rounded.
-    int64_t begin = range ? int32_t(range.getStart()) : -1;
-    if (begin < 0 || begin % times_) return nullptr;
-    auto whole = cast<RankedTensorType>(range.getType());
-    int64_t size = whole.getDimSize(0) / times_, start = begin / times_;
-    Value out = tile::MakeRangeOp::create(builder, op->getLoc(), whole.clone({size}), start, start + size);
-    for (tile::ExpandDimsOp higher : llvm::reverse(forms)) {
-      SmallVector<int64_t> shape(cast<RankedTensorType>(higher.getType()).getShape());
-      shape[part_.ops().lookup(higher)] = size;
-      out = tile::ExpandDimsOp::create(builder, op->getLoc(), whole.clone(shape), out, higher.getAxis());
+    if (auto range = dyn_cast<tile::MakeRangeOp>(op))
+      return int32_t(range.getStart()) >= 0 && range.getStart() % times_ == 0;
+    return isa<tile::ExpandDimsOp, arith::ExtSIOp, arith::AddIOp>(op) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return isMultiple(operand); });
+  }
+
+  // Divides such a sum, term by term: each quotient is exact.
+  Value divided(Value v, bool isUnsigned, OpBuilder& builder) const {
+    Operation* op = v.getDefiningOp();
+    Location loc = op->getLoc();
+    auto whole = cast<RankedTensorType>(v.getType());
+    SmallVector<int64_t> shape(whole.getShape());
+    shape[part_.ops().lookup(op)] /= times_;
+    auto type = whole.clone(shape);
+    if (auto range = dyn_cast<tile::MakeRangeOp>(op)) {
+      int64_t start = range.getStart() / times_;
+      return tile::MakeRangeOp::create(builder, loc, type, start, start + shape[0]);
     }
-    return out;
+    if (auto splat = dyn_cast<tile::SplatOp>(op)) {
+      Value number = splat.getSource(), by = arith::ConstantIntOp::create(builder, loc, number.getType(), times_);
+      Value exact = isUnsigned ? arith::DivUIOp::create(builder, loc, number, by).getResult()
+                               : arith::DivSIOp::create(builder, loc, number, by).getResult();
+      return tile::SplatOp::create(builder, loc, type, exact);
+    }
+    SmallVector<Value> terms =
+        llvm::map_to_vector(op->getOperands(), [&](Value term) { return divided(term, isUnsigned, builder); });
+    if (auto higher = dyn_cast<tile::ExpandDimsOp>(op))
+      return tile::ExpandDimsOp::create(builder, loc, type, terms.front(), higher.getAxis());
+    if (isa<arith::ExtSIOp>(op)) return arith::ExtSIOp::create(builder, loc, type, terms.front());
+    return arith::AddIOp::create(builder, loc, terms.front(), terms.back());
   }
 
   // Returns the first of each `times` positions.
@@ -90,6 +113,17 @@ class Repetition {
     Value first = tile::MakeRangeOp::create(builder, loc, type, 0, type.getDimSize(0));
     Value scaled = arith::MulIOp::create(builder, loc, first, number(times_));
     return arith::AddIOp::create(builder, loc, scaled, number(range.getStart()));
+  }
+
+  // Notes at the mask's part how many neighbours are equal, which is not to be seen of positions that lie apart.
+  void keepRuns(Value mask, const IRMapping& made) const {
+    Operation* part = made.lookup(mask).getDefiningOp();
+    if (!part || tile::promiseOf(part, tile::Promise::Constancy)) return;
+    auto type = cast<RankedTensorType>(mask.getType());
+    SmallVector<int32_t> runs;
+    for (unsigned d = 0; d < type.getRank(); ++d)
+      runs.push_back(std::min(known_.of(mask).constancy(d), type.getDimSize(d)));
+    tile::setPromise(part, tile::Promise::Constancy, runs);
   }
 
   // Promises are about neighbours, and the part's were `times` apart.
@@ -123,6 +157,7 @@ class Repetition {
   tile::LoadOp load_;
   unsigned dim_;
   int64_t times_;
+  const analysis::AxisInfoAnalysis& known_;
   PartOfTile part_;
 };
 
@@ -142,7 +177,7 @@ struct LoadOnce : impl::LoadOnceBase<LoadOnce> {
         for (Value value : {load.getMask(), load.getOther()})
           if (value) times = std::min(times, known->of(value).constancy(dim));
         if (times == 1 || times == cast<RankedTensorType>(load.getType()).getDimSize(dim)) continue;
-        if (!Repetition(load, dim, times).apply()) continue;
+        if (!Repetition(load, dim, times, *known).apply()) continue;
         changed = true;
         known.reset();  // It knows the load by its address, which another op may get.
         break;

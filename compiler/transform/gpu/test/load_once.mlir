@@ -108,3 +108,44 @@ func.func @promised(%w: !tile.ptr<i32>) -> tensor<128xi32> attributes {tile.num_
   %v = tile.load %at {tile.constancy = array<i32: 8>, tile.divisibility = array<i32: 4>} : tensor<128x!tile.ptr<i32>> -> tensor<128xi32>
   return %v : tensor<128xi32>
 }
+
+// A loop's position and a program's first one may be added before the division: each term is divided. The mask keeps the runs that
+// it had, so that a thread loads eight bytes at once.
+// CHECK-LABEL: func.func @from
+// CHECK: %[[EXACT:.*]] = arith.divsi %{{.*}}, %{{.*}} : i32
+// CHECK: %[[BEGIN:.*]] = tile.splat %[[EXACT]]
+// CHECK: %[[POSITIONS:.*]] = tile.make_range 0 to 64 : tensor<64xi32>
+// CHECK: %[[AT:.*]] = arith.addi %[[BEGIN]], %[[POSITIONS]]
+// CHECK: arith.cmpi slt, {{.*}} {tile.constancy = array<i32: 8>} : tensor<64xi32>
+// CHECK: tile.load {{.*}} : tensor<64x!tile.ptr<i8>> -> tensor<64xi8>
+func.func @from(%w: !tile.ptr<i8>, %n: i32 {tile.multiple_of = 16 : i32}) -> tensor<128xi8> attributes {tile.num_warps = 4 : i32} {
+  %size = arith.constant 128 : i32
+  %two = arith.constant dense<2> : tensor<128xi32>
+  %id = tile.program_id 0
+  %begin = arith.muli %id, %size : i32
+  %first = tile.splat %begin : i32 -> tensor<128xi32>
+  %r = tile.make_range 0 to 128 : tensor<128xi32>
+  %i = arith.addi %first, %r : tensor<128xi32>
+  %half = arith.divsi %i, %two : tensor<128xi32>
+  %limit = tile.splat %n : i32 -> tensor<128xi32>
+  %mask = arith.cmpi slt, %i, %limit : tensor<128xi32>
+  %base = tile.splat %w : !tile.ptr<i8> -> tensor<128x!tile.ptr<i8>>
+  %at = tile.addptr %base, %half : tensor<128x!tile.ptr<i8>>, tensor<128xi32>
+  %v = tile.load %at mask %mask : tensor<128xi1> : tensor<128x!tile.ptr<i8>> -> tensor<128xi8>
+  return %v : tensor<128xi8>
+}
+
+// What begins at a number of which nothing is known is not divided term by term.
+// CHECK-LABEL: func.func @from_anywhere
+// CHECK: tile.load {{.*}} -> tensor<128xi8>
+func.func @from_anywhere(%w: !tile.ptr<i8>, %begin: i32) -> tensor<128xi8> attributes {tile.num_warps = 4 : i32} {
+  %two = arith.constant dense<2> : tensor<128xi32>
+  %first = tile.splat %begin : i32 -> tensor<128xi32>
+  %r = tile.make_range 0 to 128 : tensor<128xi32>
+  %i = arith.addi %first, %r : tensor<128xi32>
+  %half = arith.divsi %i, %two : tensor<128xi32>
+  %base = tile.splat %w : !tile.ptr<i8> -> tensor<128x!tile.ptr<i8>>
+  %at = tile.addptr %base, %half : tensor<128x!tile.ptr<i8>>, tensor<128xi32>
+  %v = tile.load %at : tensor<128x!tile.ptr<i8>> -> tensor<128xi8>
+  return %v : tensor<128xi8>
+}

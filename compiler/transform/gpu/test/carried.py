@@ -1,7 +1,5 @@
 # What a loop carries changes threads before it, not in each turn, whatever product is the first in the kernel.
 # RUN: tandemc %s:first_and_others --emit=layouts --target sm_90a --signature '*fp16:16, *fp16:16, *fp32:16, i32' | FileCheck %s
-# RUN: tandemc %s:rows_of_a_tile --emit=layouts --target sm_90a --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32' \
-# RUN:   | FileCheck %s --check-prefix=ROWS
 # RUN: tandemc %s:pages --emit=layouts --target sm_90a --signature '*fp16:16, *fp16:16, *i32:16, *fp32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=PAGES
 # RUN: tandemc %s:loaded_in_a_branch --emit=layouts --target sm_90a --signature '*fp32:16, *fp32:16, i32, i32' \
@@ -27,31 +25,6 @@ def first_and_others(a, b, o, n):
         y = tl.load(b + i * 16384 + m[:, None, None] * 1024 + k[None, :, None] * 64 + d[None, None, :])
         acc += tl.sum(tl.dot(batches, y), 1)
     tl.store(o + m[:, None] * 64 + d[None, :], acc)
-
-
-# Rows that a branch chooses and the loop carries lie in the threads as the copies' addresses want them.
-# ROWS: scf.for
-# ROWS-NOT: tgpu.convert_layout {{.*}}xi32>
-# ROWS: tgpu.copy_async
-# ROWS-NOT: tgpu.convert_layout {{.*}}xi32>
-# ROWS: scf.yield {{.*}}tensor<64xi32>
-@triton.jit
-def rows_of_a_tile(a, b, c, K, N, tiles):
-    rows, columns, k = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)
-    step, tile = -1, -1
-    acc = tl.zeros((64, 64), tl.float32)
-    for _ in range(tiles * (K // 32)):
-        step = tl.where(step == K // 32 - 1, 0, step + 1)
-        if step == 0:
-            tile += 1
-            rows = tile * 64 + tl.arange(0, 64)
-        x = tl.load(a + rows[:, None] * K + (step * 32 + k)[None, :])
-        y = tl.load(b + (step * 32 + k)[:, None] + columns[None, :] * K)
-        acc = tl.dot(x, y, acc)
-        if step == K // 32 - 1:
-            at = tile * 64 + tl.arange(0, 64)
-            tl.store(c + at[:, None] * N + columns[None, :], acc)
-            acc = tl.zeros((64, 64), tl.float32)
 
 
 # Rows that an iteration loads for a later one stay as they are loaded, each by one thread of a warp.

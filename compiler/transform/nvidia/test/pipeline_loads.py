@@ -12,6 +12,8 @@
 # RUN:   | FileCheck %s --check-prefix=NONE
 # RUN: tandemc %s:tiles_in_one_loop --emit=gpu --target sm_80 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32' \
 # RUN:   | FileCheck %s --check-prefix=FLAT
+# RUN: tandemc %s:tiles_in_one_loop --emit=layouts --target sm_90a --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32' \
+# RUN:   | FileCheck %s --check-prefix=LAID
 # RUN: tandemc %s:rows --emit=gpu --target sm_80 --signature '*fp16:16, *i32:16, *fp16:16, i32, i32' | FileCheck %s --check-prefix=ROWS
 # RUN: tandemc %s:rows_in_place --emit=gpu --target sm_80 --signature '*i32:16, i32' | FileCheck %s --check-prefix=PLACE
 # RUN: tandemc %s:blocks --emit=gpu --target sm_80 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16' \
@@ -98,6 +100,12 @@ def product(a, b, c, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
 # FLAT: tgpu.copy_async {{.*}} {tgpu.vector = array<i32: 8, 1>} : tensor<64x32x!tile.ptr<f16>>
 # FLAT: tgpu.copy_async {{.*}} {tgpu.vector = array<i32: 8, 0>} : tensor<32x64x!tile.ptr<f16>>
 # FLAT: tile.dot
+# The rows that the branch chooses and the loop carries lie in the threads as the copies' addresses want them.
+# LAID: scf.for
+# LAID-NOT: tgpu.convert_layout {{.*}}xi32>
+# LAID: tgpu.copy_async
+# LAID-NOT: tgpu.convert_layout {{.*}}xi32>
+# LAID: tgpu.copy_async
 @triton.jit
 def tiles_in_one_loop(a, b, c, K, N, tiles):
     rows, columns, k = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)

@@ -1,6 +1,7 @@
 """Autotuning, timing and the compatibility modules on the fake driver."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -161,6 +162,47 @@ def test_default_timing(gpu):
 
     kernel[lambda meta: (meta["BLOCK2"],)](FakeTensor(16), 16)  # a grid that only the launch knows
     assert len(gpu.requests) == 3 and kernel.best_config in CONFIGS
+
+
+def glanced(monkeypatch, glances, times, **options):
+    """The kernel, whose configurations a glance and a longer look time by made-up numbers, and the blocks that had the longer look."""
+    state, looked = {}, []
+
+    def block_of(call):
+        call()
+        return state["block"]
+
+    def bench(call, **_):
+        looked.append(block_of(call))
+        return [times[looked[-1]]] * 3
+
+    monkeypatch.setattr(testing, "times_at_a_glance", lambda calls: [glances[block_of(call)] for call in calls])
+    monkeypatch.setattr(testing, "do_bench", bench)
+    kernel = tandem.autotune(CONFIGS, key=["n"], cache_results=False, **options)(tandem.jit(scale))
+    run = kernel.fn.run
+    kernel.fn.run = lambda *args, **kwargs: (state.update(block=kwargs["BLOCK"]), run(*args, **kwargs))[1]
+    return kernel, looked
+
+
+def test_configurations_far_behind_are_timed_no_further(gpu, monkeypatch):
+    kernel, looked = glanced(monkeypatch, {32: 1.2, 64: 1.0, 128: 1.5}, {32: 1.1, 64: 1.4})
+    kernel[(1,)](FakeTensor(16), FakeTensor(16), 16)
+    assert looked == [32, 64] and kernel.best_config is CONFIGS[0]
+    assert kernel.configs_timings[CONFIGS[2]] == pytest.approx([1.1 * 1.5 / 1.2] * 3), "never less than the quickest"
+
+
+def test_a_glance_passes_over_what_does_not_fit(gpu, monkeypatch):
+    gpu.shared = lambda request: 300000 if request["options"]["num_warps"] == 8 else 0
+    kernel, looked = glanced(monkeypatch, {32: 1.0, 128: 2.0}, {32: 1.0})
+    kernel[(1,)](FakeTensor(16), FakeTensor(16), 16)
+    assert looked == [32] and kernel.best_config is CONFIGS[0] and kernel.configs_timings[CONFIGS[1]] == [math.inf] * 3
+
+
+def test_times_at_a_glance(gpu, monkeypatch):
+    made = []
+    calls = [lambda i=i: made.append(i) for i in range(3)]
+    assert testing.times_at_a_glance(calls) == [2.0] * 3
+    assert made == [0, 1, 2] + [0, 1, 2, 2, 1, 0]
 
 
 def test_configurations_of_one_program_are_timed_once(gpu):

@@ -26,6 +26,9 @@ from ..jit import JITFunction, KernelInterface
 from .rank_tuning import choose_together
 from .tuning_cache import TuningCache
 
+# A configuration that takes longer than the quickest by this factor in two launches is not timed further.
+FAR_BEHIND = 1.25
+
 
 class Config:
     """One choice of constants and launch options. `pre_hook` gets all arguments by name before each launch, and
@@ -251,15 +254,36 @@ class Autotuner(_Wrapper):
         return best
 
     def _times_of(self, candidates, args, kwargs):
-        """{configuration: what `_bench` gives}; configurations that launch the same program in the same grid have one timing."""
+        """{configuration: what `_bench` gives}; configurations that launch the same program in the same grid have one timing. Those that
+        a glance shows to be far behind have the time of the quickest, as many times as they took longer."""
         self._compile_ahead(candidates[0], args, kwargs)
-        timings, of_program = {}, {}
-        for config in candidates:
-            program = self._program_of(config, args, kwargs)
-            timings[config] = of_program.get(program) or self._bench(*args, config=config, **kwargs)
-            if program:
-                of_program[program] = timings[config]
-        return timings
+        first_of = {}
+        of_program = {c: first_of.setdefault(self._program_of(c, args, kwargs) or c, c) for c in candidates}
+        distinct = list(first_of.values())
+        glances = self._glance_at(distinct, args, kwargs)
+        limit = FAR_BEHIND * min(glances.values(), default=math.inf)
+        timings = {c: self._bench(*args, config=c, **kwargs) for c in distinct if glances.get(c, 0) <= limit}
+        if len(timings) < len(distinct):
+            quickest = min(timings, key=lambda c: milliseconds(timings[c]))
+            scale = milliseconds(timings[quickest]) / glances[quickest]
+            timings.update({c: [glances[c] * scale] * 3 for c in distinct if c not in timings})
+        return {c: timings[of_program[c]] for c in candidates}
+
+    def _glance_at(self, candidates, args, kwargs):
+        """{configuration: milliseconds of two launches} of those that can be launched; nothing where all are timed in a way of the
+        user's, or are too few for a glance to pay."""
+        if self._do_bench or self.use_cuda_graph or type(self)._bench is not Autotuner._bench or len(candidates) <= 2:
+            return {}
+        launchable = [c for c in candidates if self._can_launch(c, args, kwargs)]
+        calls = [functools.partial(self.launch_once, c, args, kwargs) for c in launchable]
+        return dict(zip(launchable, testing.times_at_a_glance(calls)))
+
+    def _can_launch(self, config, args, kwargs):
+        try:
+            self.launch_once(config, args, kwargs)
+        except (OutOfResources, CompileError):
+            return False
+        return True
 
     def _program_of(self, config, args, kwargs):
         """What a launch with the configuration runs; None where hooks may change the arguments, or where this cannot be told."""

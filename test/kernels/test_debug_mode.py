@@ -94,6 +94,12 @@ def test_what_may_wrap():
     assert o[0] == -(2**31) and o[64] == 0 and o[65] == 64
 
 
+def test_all_may_wrap():
+    assert run("add", 2**31 - 1, 1, np.int32, debug=True, sanitize_overflow=False) == -(2**31)
+    with pytest.raises(tandem.SimulationError, match="positive"):
+        tandem.launch(lambda team: always[(1,)](np.zeros(1, np.float32), sanitize_overflow=False))
+
+
 @triton.jit(debug=True)
 def always(x):
     tl.device_assert(tl.load(x) > 0, "positive")

@@ -246,6 +246,7 @@ CompileOptions options(const json& request, const Function& kernel) {
   o.maxRegisters = launchOption(*it, "maxnreg", o.maxRegisters, kernel);
   o.target = it->value("target", o.target);
   o.debug = it->value("debug", o.debug);
+  o.assertsNoOverflow = it->value("sanitize_overflow", o.assertsNoOverflow);
   if (o.numWarps > 32 || (o.numWarps & (o.numWarps - 1)))
     failKernel(kernel, "`num_warps` must be a power of two between 1 and 32, but is " + std::to_string(o.numWarps));
   bool isCluster = o.numCtas <= 8 && !(o.numCtas & (o.numCtas - 1));

@@ -32,7 +32,8 @@ std::pair<Int, Int> rangeOf(DType dtype) {
 // Debug mode asserts that the result fits, as Triton does. Integers of 64 bits wrap there too.
 template <class Op> Tensor onIntegers(Context& context, const Tensor& a, const Tensor& b, const char* name) {
   DType dtype = a.type.dtype;
-  if (context.options.debug && !context.mayOverflow && dtype.isInt() && dtype.bitWidth() < 64) {
+  const CompileOptions& options = context.options;
+  if (options.debug && options.assertsNoOverflow && !context.mayOverflow && dtype.isInt() && dtype.bitWidth() < 64) {
     Tensor exact = elementwise<Op>(context, cast(context, a, int64), cast(context, b, int64));
     auto [least, most] = rangeOf(dtype);
     Value fits = binary(context, BinaryOp::And, compare(context, ast::CompareOp::Ge, exact, least),

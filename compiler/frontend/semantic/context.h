@@ -10,7 +10,9 @@ struct CompileOptions {
   int numWarps = 4, numStages = 3, numCtas = 1;
   int maxRegisters = 0;        // 0: the target's choice
   std::string target = "sim";  // "sim", "sm_90a", ...
-  bool debug = false;          // device_assert is kept, integer overflow is asserted not to be
+  bool debug = false;          // device_assert is kept
+  // In debug mode integers of less than 64 bits are asserted not to overflow.
+  bool assertsNoOverflow = true;
   std::string defaultDotPrecision = "tf32";
 };
 

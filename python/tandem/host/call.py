@@ -9,7 +9,7 @@ from ..kernel.mock_tensor import MockTensor
 from ..kernel.names import constexpr
 from .variables import is_on
 
-_OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "debug": None}
+_OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "debug": None, "sanitize_overflow": None}
 _COOPERATIVE, _DEPENDENT = 1, 2  # TD_COOPERATIVE, TD_DEPENDENT, and TD_GPU_COOPERATIVE, TD_GPU_DEPENDENT
 _IGNORED = {
     "grid",
@@ -21,7 +21,6 @@ _IGNORED = {
     "waves_per_eu",
     "matrix_instr_nonkdim",
     "kpack",
-    "sanitize_overflow",
 }
 _UNSET = {"ir_override", "arch", "ptx_version", "ptx_options", "instrumentation_mode"}  # options of Triton that callers may pass unset
 _LIBRARIES = {"libdevice"}  # of device functions that are at hand; calls of them need no file

@@ -24,6 +24,7 @@ from .kernel.parameter import KernelParameter, is_constexpr
 from .kernel.request import RequestBuilder, specialized
 from .kernel.source import Source
 
+_OF_FUNCTION = ("target", "__wrapped__", "fn", "__globals__")
 _CALLERS_MISTAKES = (CompileError, RunError, TypeError, ValueError, OverflowError)
 
 
@@ -103,9 +104,23 @@ class JITFunction(Source, KernelInterface[_Kernel]):
         self.constexprs = [p.num for p in self.params if p.is_constexpr]
         self.number_names = {p.name for p in self.params if not p.is_constexpr}  # of arguments that are no constants
         self.debug, self.noinline, self.launch_metadata, self.repr = debug, noinline, launch_metadata, repr or (lambda _: self.__name__)
+        self.used_global_vals = {}  # Triton's name; PyTorch's compiler empties it before it takes a function to another process
+        self._forget_compiled()
+
+    def _forget_compiled(self):
         self._specializations, self.gpu_kernels = {}, {}  # see `specialized`
         self.counted = {}  # launches, see `check_signals`
         self.compiling = threading.Lock()  # ranks on GPUs run at once; one of them compiles
+
+    def __getstate__(self):
+        """What goes to another process: not what is compiled, nor, where PyTorch's compiler has taken `fn` away, the Python function."""
+        self._load()
+        dropped = {"_specializations", "gpu_kernels", "counted", "compiling", "gpu_launcher", *_OF_FUNCTION[: 0 if self.fn else None]}
+        return {name: value for name, value in self.__dict__.items() if name not in dropped}
+
+    def __setstate__(self, state):
+        self.__dict__.update({**dict.fromkeys(_OF_FUNCTION), **state})
+        self._forget_compiled()
 
     def __getitem__(self, grid: typing.Any) -> typing.Callable[..., typing.Any]:
         straight = rank_team() is None and type(self).run is JITFunction.run

@@ -2,12 +2,13 @@
 
 import importlib.machinery
 import importlib.util
+import pathlib
 import sys
 import types
 
 from .. import dist, language, testing
 from ..errors import AutotunerError, CompileError, KernelError, OutOfResources
-from ..gpu.compiled import CompiledKernel, disassembly
+from ..gpu.compiled import disassembly
 from ..jit import ConstexprFunction, JITFunction, KernelInterface, constexpr_function, jit
 from ..kernel.descriptor import TensorDescriptor
 from ..kernel.mock_tensor import MockTensor
@@ -18,6 +19,9 @@ from ..kernel.source import Source
 from ..kernel.tensor_wrapper import TensorWrapper, reinterpret
 from ..tune.autotune import Autotuner, Config, Heuristics, autotune, heuristics
 from . import backends, cache, compilation, gluon, knobs, libtriton, mxfp, ragged, target_info, triton_driver
+
+
+_PROCESSES = str(pathlib.Path(__file__).parent / "processes")
 
 
 class InterpreterError(KernelError):
@@ -123,7 +127,7 @@ def _compiler():
     """`triton.compiler` and `triton.backends` with the modules in them."""
     compiler = {
         **_names(compilation, "ASTSource compile get_cache_key"),
-        "CompiledKernel": CompiledKernel,
+        "CompiledKernel": compilation.Compiled,
         "make_backend": backends.make_backend,
     }
     yield _module("triton.compiler", **compiler, CompilationError=CompileError)
@@ -182,8 +186,11 @@ def _modules():
 
 
 def install():
-    """Registers the modules. A real Triton that is already imported stays what it is and is an error here."""
+    """Registers the modules, in this process and in those that it will start with its `sys.path`. A real Triton that is already imported
+    stays what it is and is an error here."""
     _register(_modules())
+    if _PROCESSES not in sys.path:
+        sys.path.insert(min(1, len(sys.path)), _PROCESSES)
 
 
 def hint(error):

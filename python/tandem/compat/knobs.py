@@ -126,6 +126,9 @@ class HookChain:
     def remove(self, func):
         pass
 
+    def __bool__(self):
+        return False  # callers then make nothing for it to be called with
+
     def __call__(self, *args, **kwargs):
         pass
 

@@ -15,6 +15,7 @@ from ..kernel.source import Source
 from .device import is_available
 
 _INTEGER_PACKS = {"i1": "o", "i8": "B", "u8": "B", "i16": "H", "u16": "H", "i32": "W", "u32": "W", "i64": "Q", "u64": "Q"}
+NUMBER_PACKS = {**_INTEGER_PACKS, "fp32": "f", "fp64": "d"}  # by types of scalars; see python/bindings/gpu_launcher.h
 
 
 def letter_of(value):
@@ -162,8 +163,7 @@ class Arguments:
         spec = {"name": name, "type": word}
         if type(value) is int and word[0] in "iu":
             spec = self._aligned(spec, value, parameter)
-        floats = {"fp32": "f", "fp64": "d"}
-        return spec, (_INTEGER_PACKS | floats).get(word, "?") if wanted else "c"
+        return spec, NUMBER_PACKS.get(word, "?") if wanted else "c"
 
     def _descriptor(self, name, d):
         if not self.takes(d.base):

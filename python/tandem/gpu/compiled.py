@@ -14,7 +14,7 @@ from ..errors import CompileError, OutOfResources
 from ..host.call import grid_sizes
 from ..host.current import rank_team
 from .ahead import capsule_of
-from .arguments import Arguments, words_of
+from .arguments import NUMBER_PACKS, Arguments, words_of
 from .streams import stream_handle
 
 
@@ -161,22 +161,28 @@ class CompiledKernel:
             self._keep(key, bound.arguments)
 
     def _keep(self, key, values):
-        """Calls like the one with these values are the launcher's from now on, where they are of the types compiled for."""
+        """Calls like the one with these values are the launcher's from now on: arrays of the types compiled for, and numbers, which each
+        launch makes ones of those types."""
         arguments = Arguments(self.function)
         for parameter in self.function.parameters:
             arguments.add(parameter, values[parameter.name])
-        same = [_passed(own) == _passed(spec) for own, spec in zip(arguments.specs, self.specs)]
-        if all(same) and "?" not in arguments.packs:
-            packs = arguments.packs.encode()
-            self.function.gpu_launcher.add(key, self.handle, packs, self.flags, self.options, (), self.pairs, self)
+        packs = "".join(map(_pack, arguments.specs, self.specs))
+        if "?" not in packs:
+            self.function.gpu_launcher.add(key, self.handle, packs.encode(), self.flags, self.options, (), self.pairs, self)
 
     def __repr__(self):
         return f"<{self.name} for {self.info['target']}: {self.info['threads']} threads, {self.shared} bytes of shared memory>"
 
 
-def _passed(spec):
-    """What of an ARGUMENT says how a launch passes it."""
-    return spec.get("type"), spec.get("descriptor"), "constexpr" in spec
+def _pack(given, wanted):
+    """The launcher's letter for an argument like `given`, an ARGUMENT, of a kernel compiled for `wanted`."""
+    if "constexpr" in wanted:
+        return "s"
+    if "tuple" in wanted:
+        return "?"
+    if wanted.get("type", "*")[0] != "*":
+        return NUMBER_PACKS.get(wanted["type"], "?")
+    return "c" if (given.get("type"), given.get("descriptor")) == (wanted.get("type"), wanted.get("descriptor")) else "?"
 
 
 def _part(values, name):

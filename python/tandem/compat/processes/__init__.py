@@ -1,0 +1,1 @@
+"""On the path of processes that one under `tandem.compat` starts: there `import triton` means Tandem, too."""

@@ -87,6 +87,7 @@ ROOMS = {
         "abi",
     ],
     "compiler/driver": [
+        "compiler/analysis",
         "compiler/frontend",
         "compiler/lower",
         "compiler/pipeline",

@@ -1,5 +1,6 @@
 // The order of the stages for the simulator: request, ops, verifier, canonicalisation, the simulator's program.
 #include "compiler/driver/compile.h"
+#include "compiler/analysis/written_parameters.h"
 #include "compiler/dialect/dist/attributes.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/compile_image.h"
@@ -17,6 +18,12 @@ static std::string signalsText(Compilation& c) {
   for (mlir::BlockArgument argument : c.kernel().getArguments())
     if (dist::decidesSignals(argument)) deciding.push_back(argument.getArgNumber());
   return nlohmann::json(deciding).dump();
+}
+
+// The numbers of the arguments through which the kernel may write, as JSON; null where it may write elsewhere.
+static std::string writesText(Compilation& c) {
+  auto written = analysis::writtenParameters(c.kernel());
+  return written ? nlohmann::json(std::vector<unsigned>(written->begin(), written->end())).dump() : "null";
 }
 
 Compiled compileToProgram(const std::string& requestJson) {
@@ -38,15 +45,21 @@ Emitted emit(const std::string& requestJson, const std::string& stage, bool loca
       out.text = c.syntaxText();
       return;
     }
-    static constexpr const char* kStages[] = {"tile", "tile-opt", "signals", "sim", "gpu", "layouts", "llvm", "ptx"};
+    static constexpr const char* kStages[] = {"tile", "tile-opt", "signals", "writes", "sim",
+                                              "gpu",  "layouts",  "llvm",    "ptx"};
     if (std::find(std::begin(kStages), std::end(kStages), stage) == std::end(kStages))
       throw CompileError(plainError(
           "bad-request",
           "unknown stage `" + stage +
-              "`; the stages are `ast`, `tile`, `tile-opt`, `signals`, `sim`, `gpu`, `layouts`, `llvm` and `ptx`"));
+              "`; the stages are `ast`, `tile`, `tile-opt`, `signals`, `writes`, `sim`, `gpu`, `layouts`, `llvm` "
+              "and `ptx`"));
     c.emit();
     if (stage == "signals") {
       out.text = signalsText(c);
+      return;
+    }
+    if (stage == "writes") {
+      out.text = writesText(c);
       return;
     }
     if (stage == "gpu" || stage == "layouts" || stage == "llvm" || stage == "ptx") {

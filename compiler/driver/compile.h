@@ -52,6 +52,7 @@ using PassPrinter = std::function<void(const std::string& pass, const std::strin
 void setPassPrinter(PassPrinter print);
 
 // The stages' texts for tools: "ast", "tile" (verified IR), "tile-opt" (after canonicalisation), "sim".
+// "writes": the numbers of the arguments through which the kernel may write.
 // "signals": the request's launch is checked (check-signals), and the text has the arguments that decide its signals.
 struct Emitted {
   std::string text;

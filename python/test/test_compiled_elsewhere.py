@@ -20,14 +20,16 @@ def scale(x, o, n, factor, BLOCK: tl.constexpr, ACT: tl.constexpr = None):
 COMPILE = """
 import sys
 
-def compile_it(options={"debug": True, "sanitize_overflow": False}):
-    import triton
-    from triton.backends.compiler import GPUTarget
+def source():
     from triton.compiler import ASTSource
     from kernels import scale
     types = {"x": "*fp32", "o": "*fp32", "n": "i64", "factor": "fp32", "BLOCK": "constexpr", "ACT": "constexpr"}
-    source = ASTSource(scale, types, {"BLOCK": 128}, {(0,): [["tt.divisibility", 16]]})
-    return triton.compile(source, GPUTarget("cuda", 90, 32), options)
+    return ASTSource(scale, types, {"BLOCK": 128}, {(0,): [["tt.divisibility", 16]]})
+
+def compile_it(options={"debug": True, "sanitize_overflow": False}):
+    import triton
+    from triton.backends.compiler import GPUTarget
+    return triton.compile(source(), GPUTarget("cuda", 90, 32), options)
 
 def compile_there():
     kernel = compile_it()
@@ -63,6 +65,31 @@ except AttributeError:
 asserts = [compile_it({"debug": debug, "sanitize_overflow": checks}).asm["ptx"].count("assertfail") for debug, checks in
            [(False, True), (True, False), (True, True)]]
 assert asserts[0] == 0 < asserts[1] < asserts[2], asserts
+print("passed")
+""",
+    "what it writes": """
+from triton import _utils
+from triton._C.libtriton import ir
+from triton.backends.compiler import GPUTarget
+from triton.compiler.compiler import make_backend
+from triton.runtime.jit import mangle_type, native_specialize_impl
+target, context, seen = GPUTarget("cuda", 90, 32), ir.context(), []
+backend = make_backend(target)
+ir.load_dialects(context), backend.load_dialects(context)
+options = backend.parse_options({})
+module = source().make_ir(target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
+module.walk(seen.append)
+store, end, function = seen
+block = store.get_block()
+assert module.verify() and [op.get_name() for op in seen] == ["tt.store", "tt.return", "tt.func"] and block.get_num_arguments() == 4
+assert store.get_operand(0).id() == block.get_argument(1).id() and store.get_num_results() == 0 == end.get_num_operands()
+assert function.get_region(0).id() == block.get_parent().id() and function.get_str_attr("sym_name") == "scale"
+assert [mangle_type(x) for x in (2, 2**40, 0.5, True, None)] == ["i32", "i64", "fp32", "u1", "constexpr"]
+assert [native_specialize_impl(None, x, False, True, True) for x in (1, 2, 32)] == [("constexpr", 1), ("i32", ""), ("i32", "D")]
+values = [1, ["D", ("", 2)]]
+places = _utils.find_paths_if(values, lambda path, x: isinstance(x, str))
+known = [backend.parse_attr(_utils.get_iterable_path(values, path)) for path in places]
+assert known == [[["tt.divisibility", 16]], []] and places == [(1, 0), (1, 1, 0)]
 print("passed")
 """,
     "launches": """

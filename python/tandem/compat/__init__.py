@@ -18,7 +18,7 @@ from ..kernel.sizes import cdiv, next_power_of_2
 from ..kernel.source import Source
 from ..kernel.tensor_wrapper import TensorWrapper, reinterpret
 from ..tune.autotune import Autotuner, Config, Heuristics, autotune, heuristics
-from . import backends, cache, compilation, gluon, knobs, libtriton, mxfp, ragged, target_info, triton_driver
+from . import backends, cache, compilation, gluon, knobs, libtriton, mxfp, ragged, target_info, triton_driver, ttir
 
 
 _PROCESSES = str(pathlib.Path(__file__).parent / "processes")
@@ -102,6 +102,7 @@ def _runtime():
         JITCallable=Source,
         ConstexprFunction=ConstexprFunction,
         JitFunctionInfo=knobs.JitFunctionInfo,
+        **_names(ttir, "mangle_type native_specialize_impl"),
     )
     yield _module("triton.runtime.errors", **_ERRORS, PTXASError=PTXASError, AutotunerError=AutotunerError, TritonError=KernelError)
     yield _module(
@@ -165,7 +166,9 @@ def _tools():
     )
     yield _module("triton.tools.disasm", get_sass=disassembly)
     yield _module("triton._C")
-    yield _module("triton._C.libtriton", nvidia=libtriton.nvidia, get_cache_invalidating_env_vars=libtriton.get_cache_invalidating_env_vars)
+    yield _module("triton._utils", **_names(ttir, "find_paths_if get_iterable_path"))
+    libraries = _names(libtriton, "ir nvidia")
+    yield _module("triton._C.libtriton", **libraries, get_cache_invalidating_env_vars=libtriton.get_cache_invalidating_env_vars)
 
 
 def _modules():

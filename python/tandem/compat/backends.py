@@ -10,7 +10,7 @@ import types
 
 from .. import _tandem
 from ..gpu.device import is_available
-from . import knobs
+from . import knobs, ttir
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +73,17 @@ class CUDABackend(BaseBackend):
         parsed = types.SimpleNamespace(**{**defaults, **options})
         parsed.hash = lambda: hashlib.sha256(repr(sorted((k, str(v)) for k, v in vars(parsed).items() if k != "hash")).encode()).hexdigest()
         return parsed
+
+    parse_attr = staticmethod(ttir.parse_attr)
+
+    def load_dialects(self, context):
+        ttir.load_dialects(context)
+
+    def get_codegen_implementation(self, options):
+        return {}
+
+    def get_module_map(self):
+        return {}
 
 
 class DriverBase(abc.ABC):

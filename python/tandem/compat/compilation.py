@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import re
 import types
 
 from ..gpu.compiled import CompiledKernel, compile_request
 from ..host.call import launch_flags
 from ..kernel.request import RequestBuilder
+from . import ttir
 from .backends import Language, make_backend
 from .cache import triton_key
 from .triton_driver import driver
@@ -37,10 +39,27 @@ class ASTSource:
         for place, name in enumerate(self.fn.arg_names):
             if (place,) in self.constants or self.signature.get(name, "constexpr") == "constexpr":
                 yield {"name": name, "constexpr": builder.value(self.constants.get((place,)))}
+            elif found := re.fullmatch(r"tensordesc<(\w+)\[([\d, ]+)\]>", self.signature[name]):
+                yield {"name": name, "descriptor": {"dtype": found[1], "block_shape": list(map(int, found[2].split(",")))}}
             else:
                 known = dict(self.attrs.get((place,), ()))
                 divisor = {"divisibility": known["tt.divisibility"]} if "tt.divisibility" in known else {}
                 yield {"name": name, "type": self.signature[name]} | divisor
+
+    def make_ir(self, target, options, codegen_fns, module_map, context):
+        """The kernel's IR, as far as it is told (see ttir.py)."""
+        return ttir.module_of(json.loads(self.request(target, options)[0]))
+
+    def request(self, target, options):
+        """(the request to the compiler, the ARGUMENTs in it) for a GPUTarget."""
+        builder = RequestBuilder()
+        arguments = list(self.arguments(builder))
+        word = f"sm_{target.arch}a" if target.arch == 90 else f"sm_{target.arch}"
+        return self.fn.request(arguments, {**_given(options), "target": word}, builder), arguments
+
+
+def _given(options):
+    return {name: value for name in _OPTIONS if (value := getattr(options, name, None)) is not None}
 
 
 class _OfAnyOrigin(type):
@@ -133,13 +152,8 @@ def compile(src, target=None, options=None):
     if not isinstance(src, ASTSource):
         raise TypeError(f"`compile` takes an `ASTSource`, not a `{type(src).__name__}`: Tandem reads no texts of Triton's stages")
     target = target or driver.active.get_current_target()
-    parsed = vars(make_backend(target).parse_options(options or {}))
-    given = {name: parsed[name] for name in _OPTIONS if parsed.get(name) is not None}
-    builder = RequestBuilder()
-    arguments = list(src.arguments(builder))
-    word = f"sm_{target.arch}a" if target.arch == 90 else f"sm_{target.arch}"
-    request = src.fn.request(arguments, {**given, "target": word}, builder)
-    return Compiled(src, request, arguments, given, launch_flags(parsed))
+    parsed = make_backend(target).parse_options(options or {})
+    return Compiled(src, *src.request(target, parsed), _given(parsed), launch_flags(vars(parsed)))
 
 
 def get_cache_key(src, backend, backend_options, env_vars):

@@ -2,6 +2,8 @@
 
 import types
 
+from . import ttir
+
 
 class CublasLt:
     """cuBLAS' product; PyTorch has its own workspace."""
@@ -20,6 +22,7 @@ class CublasLt:
             torch._scaled_mm(a, b.t(), one, one, out_dtype=c.dtype, out=c)
 
 
+ir = types.SimpleNamespace(context=ttir.Context, load_dialects=ttir.load_dialects)
 nvidia = types.SimpleNamespace(cublas=types.SimpleNamespace(CublasLt=CublasLt))
 
 

@@ -42,6 +42,17 @@ def add_up(sum_ptr, x_ptr, n, BLOCK: tl.constexpr):
     tl.atomic_add(sum_ptr, tl.sum(tl.load(x_ptr + i)))
 
 
+def test_arrays_in_a_key_count_by_their_form():
+    tuned = tandem.autotune(configs=[tandem.Config({"BLOCK": 32}), tandem.Config({"BLOCK": 64})], key=["x_ptr", "n"])(scale.fn.fn)
+
+    def key(array):
+        return tuned.key_of({"x_ptr": array, "n": 64, "factor": 1.0})
+
+    x = np.ones((8, 64), np.float32)
+    assert key(x) == key(np.zeros((8, 64), np.float32))
+    assert len({key(x), key(x.reshape(64, 8)), key(x[:, ::2]), key(x[:, :32]), key(x.astype(np.float64))}) == 5
+
+
 def _add_up_twice(team):
     for n, block in ((96, 16), (80, 16)):
         x, total = np.ones(n, np.float32), team.zeros(1, "float32")

@@ -90,7 +90,7 @@ def jit_function(kernel):
 
 class Autotuner(_Wrapper):
     """A kernel with configurations. `configs_timings` holds the milliseconds of the last search, `best_config` the last choice, `cache` the
-    choices by key: the values of the arguments named in `keys`, then the element types.
+    choices by key: the values of the arguments named in `keys`, of arrays their shapes and strides, then the element types.
 
     Subclasses may replace `run`, `_bench` (milliseconds of a configuration) and `prune_configs`. While one of them runs, `nargs` are the
     call's positional arguments by name.
@@ -216,7 +216,7 @@ class Autotuner(_Wrapper):
 
     def key_of(self, named):
         types = [str(value.dtype) for value in named.values() if hasattr(value, "dtype")]
-        return (*[named[name] for name in self.keys if name in named], *types)
+        return (*[_form_of(named[name]) for name in self.keys if name in named], *types)
 
     def saved_for(self, device, key):
         """Returns the configuration that an earlier process found."""
@@ -356,6 +356,14 @@ class Autotuner(_Wrapper):
             self.post_hook(full, exception=failure)
 
 
+def _form_of(value):
+    """An array in a key stands for its shape and strides: as an object it would be new in each call, and its text waits for the GPU."""
+    if not hasattr(value, "shape"):
+        return value
+    strides = value.stride() if callable(getattr(value, "stride", None)) else getattr(value, "strides", ())
+    return (*value.shape, "strides", *strides)
+
+
 def _zero(array):
     """PyTorch's arrays have their own way; NumPy's and those of teams are assigned to."""
     array.zero_() if hasattr(array, "zero_") else _overwrite(array, 0)
@@ -427,7 +435,8 @@ def autotune(
     do_bench=None,
     cache_results=True,
 ):
-    """Chooses among `configs` once for each device, each value of the arguments named in `key` and each set of element types.
+    """Chooses among `configs` once for each device, each value of the arguments named in `key`, of arrays each shape with strides, and each
+    set of element types.
 
     `prune_configs_by`: {"early_config_prune": f(configs, arguments, **kwargs), "perf_model": f(**arguments), "top_k": count or share}.
     Arguments in `reset_to_zero` are zeroed before each timed launch and before the first one that counts, those in `restore_value` keep

@@ -24,9 +24,10 @@ Scope scopeOf(Operation* op) {
 bool releases(tile::Semantic sem) { return sem != tile::Semantic::Relaxed && sem != tile::Semantic::Acquire; }
 bool acquires(tile::Semantic sem) { return sem != tile::Semantic::Relaxed && sem != tile::Semantic::Release; }
 
-// A release that nobody waits for the result of is not an acquire.
-Order orderOf(tile::Semantic sem, bool wanted) {
+// A release that nobody waits for the result of is not an acquire. A loop that repeats an update has released before.
+Order orderOf(KernelContext& cx, tile::Semantic sem, bool wanted) {
   using O = Order;
+  if (cx.spins) return acquires(sem) ? O::Acquire : O::Relaxed;
   if (releases(sem)) return acquires(sem) && wanted ? O::AcquireRelease : O::Release;
   return acquires(sem) && wanted ? O::Acquire : O::Relaxed;
 }
@@ -99,7 +100,7 @@ void lowerAtomicTile(KernelContext& cx, Operation* op) {
   size_t vector = rmw ? updatedAtOnce(cx, rmw.getRmw(), element, accessLength(op, layout, cx.bitsOf(element))) : 1;
   bool wanted = !op->getResult(0).use_empty(), isSequential = sem == tile::Semantic::SeqCst;
   bool several = layout.numRegisters() > int64_t(vector);
-  Order order = several ? Order::Relaxed : orderOf(sem, wanted);
+  Order order = several ? Order::Relaxed : orderOf(cx, sem, wanted);
   if (releases(sem)) {
     cx.emit.completeStores();
     cx.emit.programBarrier();
@@ -134,12 +135,12 @@ void lowerAtomicScalar(KernelContext& cx, Operation* op) {
   tile::Semantic sem = semanticOf(op);
   bool wanted = !op->getResult(0).use_empty(), each = cx.threadValues(op).actsEach(op);
   bool together = !each && !cx.isOneThread();
-  if (!each && releases(sem)) cx.emit.completeStores();
+  if (!each && !cx.spins && releases(sem)) cx.emit.completeStores();
   if (together && releases(sem)) cx.emit.programBarrier();
   if (sem == tile::Semantic::SeqCst) cx.emit.fence(scopeOf(op), true);
   llvm::Value* predicate = each || cx.isOneThread() ? nullptr : cx.isFirstThread();
   if (tgpu::isWhole(op)) predicate = both(cx.b, predicate, cx.isFirstBlock());
-  llvm::Value* old = updateElement(cx, op, 0, predicate, wanted, orderOf(sem, wanted));
+  llvm::Value* old = updateElement(cx, op, 0, predicate, wanted, orderOf(cx, sem, wanted));
   if (!old) old = llvm::Constant::getNullValue(cx.typeOf(op->getResult(0).getType()));
   cx.define(op->getResult(0), {together && wanted ? shareFirst(cx, old, op->getLoc()) : old});
 }

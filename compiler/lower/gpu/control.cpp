@@ -1,5 +1,6 @@
 // Loops and branches: basic blocks with a phi for each register.
 #include "compiler/lower/gpu/control.h"
+#include "compiler/lower/gpu/spin.h"
 #include "compiler/lower/gpu/trace.h"
 
 namespace tandem::lower::gpu {
@@ -99,7 +100,9 @@ static void lowerExecuteRegion(KernelContext& cx, scf::ExecuteRegionOp op) {
 
 void registerControl(Lowerings& table) {
   table.on<scf::ForOp>([](KernelContext& cx, auto o) { lowerFor(cx, o); });
-  table.on<scf::WhileOp>([](KernelContext& cx, auto o) { lowerWhile(cx, o); });
+  table.on<scf::WhileOp>([](KernelContext& cx, auto o) {
+    isSpin(cx, o) ? lowerSpin(cx, o, [&] { lowerWhile(cx, o); }) : lowerWhile(cx, o);
+  });
   table.on<scf::IfOp>([](KernelContext& cx, auto o) { lowerIf(cx, o); });
   table.on<scf::ExecuteRegionOp>([](KernelContext& cx, auto o) { lowerExecuteRegion(cx, o); });
 }

@@ -59,7 +59,8 @@ class KernelContext {
   int firstThread = 0;           // of those that run the code, whose own numbers begin at 0
   Role role = Role::Block;
   bool producesByGroup = false;  // all threads of a warpgroup are producers
-  bool isOneThread() const { return role == Role::Producer || role == Role::Signaller; }
+  bool spins = false;            // the first thread alone repeats an update of memory (spin.h)
+  bool isOneThread() const { return spins || role == Role::Producer || role == Role::Signaller; }
 
   // Lowers the whole kernel to a function of the module.
   void lower(mlir::func::FuncOp kernel);

@@ -8,6 +8,8 @@
 # RUN: tandemc %s:unused --emit=ptx --target sm_90a --signature '*i64' | FileCheck %s --check-prefix=UNUSED
 # RUN: tandemc %s:largest --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=LARGEST
 # RUN: tandemc %s:swap --emit=ptx --target sm_90a --signature '*i64, *i64' | FileCheck %s --check-prefix=CAS
+# RUN: tandemc %s:lock --emit=ptx --target sm_90a --signature '*i32, *fp32' | FileCheck %s --check-prefix=LOCK
+# RUN: tandemc %s:ticket --emit=ptx --target sm_90a --signature '*i32, *i32' | FileCheck %s --check-prefix=TICKET
 # RUN: tandemc %s:neighbours --emit=ptx --target sm_90a --signature '*bf16:16, *bf16:16, i32:16' | FileCheck %s --check-prefix=EIGHT
 # RUN: tandemc %s:neighbours --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=FOUR
 # RUN: tandemc %s:neighbours --emit=ptx --target sm_90a --signature '*fp16:16, *fp16:16, i32' | FileCheck %s --check-prefix=ODD
@@ -106,6 +108,42 @@ def largest(p, x):
 def swap(p, o):
     # CAS: atom.acq_rel.gpu.global.cas.b64
     tl.store(o, tl.atomic_cas(p, 0, 1))
+
+
+# The first thread takes a lock for the program. What the swap releases, a fence in front of the loop does once.
+@triton.jit
+def lock(p, x):
+    # LOCK: bar.sync
+    # LOCK: fence.acq_rel.gpu
+    # LOCK: [[AGAIN:[$]L__BB[0-9_]+]]:
+    # LOCK-NOT: bar.sync
+    # LOCK-NOT: fence
+    # LOCK: atom.acquire.gpu.global.cas.b32
+    # LOCK-NOT: bar.sync
+    # LOCK: bra [[AGAIN]]
+    # LOCK: bar.sync
+    # LOCK: ld.global
+    while tl.atomic_cas(p, 0, 1) == 1:
+        pass
+    i = tl.arange(0, 128)
+    tl.store(x + i, tl.load(x + i) + 1)
+    tl.debug_barrier()
+    # LOCK: atom.{{.*}}exch
+    tl.atomic_xchg(p, 0)
+
+
+# What the last update gave is used behind the loop: all threads go around.
+@triton.jit
+def ticket(p, o):
+    # TICKET: bar.sync
+    # TICKET: atom.acq_rel.gpu.global.cas.b32
+    # TICKET: st.shared
+    # TICKET: bar.sync
+    # TICKET: ld.shared
+    old = tl.atomic_cas(p, 0, 1)
+    while old == 1:
+        old = tl.atomic_cas(p, 0, 1)
+    tl.store(o, old)
 
 
 # Under a thread's condition each thread that comes acts, whichever it is, and has an old value of its own.

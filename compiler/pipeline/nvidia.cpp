@@ -41,6 +41,7 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   // When all products and the events of their rings are there.
   passes.addPass(createScheduleProducts());
   passes.addPass(createPrepareOperands({target}));  // When products and waits have their places.
+  passes.addPass(createLoadBeforeBranch());         // Of the loads that are not copied ahead of loops.
   passes.addPass(createLongestFirst());             // No later pass makes a `tile.program_id`.
   if (!options.layouts) return;
   passes.addPass(createOrderOffsets());  // Of the addresses that are left.

@@ -149,6 +149,16 @@ def GroupPrograms : KernelPass<"group-programs"> {
   let dependentDialects = ["::tandem::dist::DistDialect", "::mlir::arith::ArithDialect"];
 }
 
+def LoadBeforeBranch : KernelPass<"load-before-branch"> {
+  let summary = "start a branch's loads while its condition is being loaded";
+  let description = [{
+    1. Finds branches whose condition depends on a load of the same block, which is not volatile.
+    2. Moves before them the loads that a branch begins with, if an access beside the branch touches the same memory whichever way it goes:
+       through the same pointers, under the same mask or none. Threads keep at most 256 bytes for what they may have loaded in vain.
+
+    A critical section often reads whether there are sums yet, adds to them in a branch, and stores the new ones behind it.
+  }];
+}
 def LongestFirst : KernelPass<"longest-first"> {
   let summary = "choose which programs start first";
   let description = [{

@@ -29,8 +29,8 @@ struct Reads {
 };
 
 class Schedule {
-  // A thread has these for results of products and tiles that wait beside them.
-  static constexpr int64_t kMostRegisters = 160;
+  // A thread has these for results of products and tiles that wait beside them: beside a producer, or in more warps than four, and else.
+  static constexpr int64_t kMostRegisters = 160, kMostAlone = 200;
 
  public:
   explicit Schedule(scf::ForOp loop) : loop_(loop), body_(loop.getBody()) {}
@@ -53,7 +53,7 @@ class Schedule {
   // Returns false unless each product is awaited where it stands, and each ring has one event of each kind.
   bool collect() {
     for (auto product : body_->getOps<tgpu::WgmmaOp>()) {
-      auto wait = dyn_cast<tgpu::WgmmaWaitOp>(product->getNextNode());
+      auto wait = dyn_cast<tgpu::WgmmaWaitOp>(behindCopies(product));
       bool isOwn =
           wait && wait.getAcc() == product.getResult() && product.getResult().hasOneUse() && wait.getPending() == 0;
       if (!isOwn || product.getTakesTurn() || product.getJoinsPrevious()) return false;
@@ -65,10 +65,18 @@ class Schedule {
     return waits_.size() > 1 && waits == int(waits_.size());
   }
 
+  // Returns the op behind `product` and the copies that begin while it runs.
+  static Operation* behindCopies(tgpu::WgmmaOp product) {
+    Operation* op = product->getNextNode();
+    while (isa<tgpu::CopyAsyncOp, tgpu::CommitOp>(op)) op = op->getNextNode();
+    return op;
+  }
+
   bool addRing(Value ring) {
     auto [at, isNew] = rings_.insert({ring, {}});
     if (!isNew) return true;
     Reads& reads = at->second;
+    bool isRing = !ring.getDefiningOp<tgpu::CopyRingOp>();
     for (Operation* user : ring.getUsers()) {
       if (user->getBlock() != body_) continue;
       if (auto op = dyn_cast<tgpu::AwaitOp>(user)) {
@@ -80,11 +88,10 @@ class Schedule {
       } else if (auto op = dyn_cast<tgpu::ReleaseOp>(user)) {
         if (reads.release) return false;
         reads.release = op;
-      } else if (isa<tgpu::LocalLoadOp>(user)) {
+      } else if (isa<tgpu::LocalLoadOp>(user) && isRing) {
         return false;
       }
     }
-    bool isRing = !ring.getDefiningOp<tgpu::CopyRingOp>();
     bool isHere = reads.await || reads.advance || reads.release;  // a slot of another block's is there all the time
     if (isHere && (!reads.await || !reads.advance != !isRing || !reads.release != !isRing)) return false;
     if (!isHere) rings_.erase(ring);
@@ -147,7 +154,13 @@ class Schedule {
   }
 
   // Early products' results are all there at once, beside the sums.
-  bool haveRegisters() const { return registersOfResults() + registersOfOthers() <= kMostRegisters; }
+  bool haveRegisters() const {
+    scf::ForOp loop = loop_;
+    constexpr int kFewWarps = 4;
+    bool isAlone = tile::numWarps(loop->getParentOfType<func::FuncOp>()) <= kFewWarps &&
+                   !loop->getParentOfType<tgpu::WarpSpecializeOp>();
+    return registersOfResults() + registersOfOthers() <= (isAlone ? kMostAlone : kMostRegisters);
+  }
 
   // Loads of other tiles begin before the first product: what comes behind a wait would be held up by it. Large tiles
   // do if a thread has registers for them beside the products' results.

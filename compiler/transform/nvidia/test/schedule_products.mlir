@@ -168,3 +168,48 @@ func.func @full(%a: tensor<128x64xf16>, %v: tensor<128x64x!tile.ptr<f16>>, %rows
   }
   return %r : tensor<128x64xf32>
 }
+
+// Copies of threads begin behind the first product, and threads read a row of the slot: the second product starts beside the first all the
+// same. Alone, four warps have registers for 192 of results.
+// CHECK-LABEL: func.func @copied
+// CHECK: scf.for
+// CHECK: %[[S:.*]] = tgpu.wgmma
+// CHECK: %[[T:.*]] = tgpu.wgmma
+// CHECK: tgpu.copy_async
+// CHECK: tgpu.wgmma_wait %[[S]] pending 1
+// CHECK: %[[U:.*]] = tgpu.wgmma
+// CHECK: tgpu.wgmma_wait %[[T]] pending 1
+// CHECK: %[[V:.*]] = tgpu.wgmma
+// CHECK: tgpu.wgmma_wait %[[U]] pending 1
+// CHECK: tgpu.wgmma_wait %[[V]] pending 0
+func.func @copied(%a: !tile.smem<128x64xf16>, %p: tensor<32x64x!tile.ptr<f16>>, %m: tensor<128x32xf32>, %n: i32, %valid: i1) -> (tensor<128x64xf32>, tensor<128x64xf32>) attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<128x32xf32>
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %ring = tgpu.copy_ring 3 ahead 2
+  %k = tgpu.alloc 3 x !tile.smem<32x64xf16> swizzle 128
+  %row = tgpu.alloc 3 x !tile.smem<32xf32> swizzle 0
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero, %y = %zero) -> (tensor<128x64xf32>, tensor<128x64xf32>) : i32 {
+    tgpu.await %ring
+    %l = tgpu.local_load %row of %ring : !tile.smem<32xf32> -> tensor<32xf32>
+    %s = tgpu.wgmma %a, %k of %ring, %none {rhsTransposed} : !tile.smem<128x64xf16>, !tile.smem<32x64xf16> -> tensor<128x32xf32>
+    tgpu.copy_async %p if %valid into %k of %ring {tgpu.vector = array<i32: 8, 1>} : tensor<32x64x!tile.ptr<f16>>, !tile.smem<32x64xf16>
+    tgpu.commit %ring
+    %sw = tgpu.wgmma_wait %s pending 0 : tensor<128x32xf32>
+    %l1 = tile.expand_dims %l at 0 : tensor<32xf32> -> tensor<1x32xf32>
+    %l2 = tile.broadcast %l1 : tensor<1x32xf32> -> tensor<128x32xf32>
+    %e = arith.subf %sw, %l2 : tensor<128x32xf32>
+    %e16 = tile.fp_to_fp %e : tensor<128x32xf32> -> tensor<128x32xf16>
+    %u = tgpu.wgmma %e16, %k of %ring, %x : tensor<128x32xf16>, !tile.smem<32x64xf16> -> tensor<128x64xf32>
+    %uw = tgpu.wgmma_wait %u pending 0 : tensor<128x64xf32>
+    %t = tgpu.wgmma %a, %k of %ring, %none {rhsTransposed} : !tile.smem<128x64xf16>, !tile.smem<32x64xf16> -> tensor<128x32xf32>
+    %tw = tgpu.wgmma_wait %t pending 0 : tensor<128x32xf32>
+    %d = arith.mulf %e, %tw : tensor<128x32xf32>
+    %d16 = tile.fp_to_fp %d : tensor<128x32xf32> -> tensor<128x32xf16>
+    %v = tgpu.wgmma %d16, %k of %ring, %y : tensor<128x32xf16>, !tile.smem<32x64xf16> -> tensor<128x64xf32>
+    %vw = tgpu.wgmma_wait %v pending 0 : tensor<128x64xf32>
+    scf.yield %uw, %vw : tensor<128x64xf32>, tensor<128x64xf32>
+  }
+  return %r#0, %r#1 : tensor<128x64xf32>, tensor<128x64xf32>
+}

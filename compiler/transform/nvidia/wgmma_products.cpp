@@ -5,6 +5,7 @@
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/transform/gpu/anchor_layouts.h"
 #include "compiler/transform/gpu/layout_rules.h"
+#include "compiler/transform/nvidia/loop_registers.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/ring_copies.h"
 
@@ -17,9 +18,42 @@ struct Operand {
   bool transposed = false;
 };
 
+// A left operand of 64 rows takes longer to be read from shared memory than the product of so few columns does.
+bool isNarrow(tile::DotOp dot) {
+  constexpr int64_t kColumns = 64;
+  return cast<RankedTensorType>(dot.getType()).getDimSize(1) < kColumns &&
+         getElementTypeOrSelf(dot.getLhs().getType()).getIntOrFloatBitWidth() == 16;
+}
+
+// Returns the products of `loop` that read the same left operands in all iterations from registers, as narrow ones do if there is room
+// for all: a thread of four warps alone has 255 registers.
+SmallVector<tile::DotOp> productsOfHeld(scf::ForOp loop, int numWarps) {
+  constexpr int64_t kRoom = 208;
+  constexpr int kFewWarps = 4;
+  if (numWarps > kFewWarps) return {};
+  SmallVector<tile::DotOp> products;
+  llvm::SmallDenseSet<Value> held;
+  int64_t registers = registersOfLoop(loop, numWarps);
+  for (auto dot : loop.getBody()->getOps<tile::DotOp>()) {
+    Value lhs = dot.getLhs();
+    if (!isNarrow(dot) || throughTranspose(lhs).transposed || loop->isAncestor(lhs.getParentBlock()->getParentOp()))
+      continue;
+    products.push_back(dot);
+    if (held.insert(lhs).second) registers += registersOf(lhs, numWarps);
+  }
+  return registers <= kRoom ? products : SmallVector<tile::DotOp>();
+}
+
 class Multiplication {
  public:
-  Multiplication(func::FuncOp kernel, ArrayRef<RingPlan> rings) : kernel_(kernel), rings_(rings), axes_(kernel) {}
+  Multiplication(func::FuncOp kernel, ArrayRef<tile::DotOp> dots, ArrayRef<RingPlan> rings)
+      : kernel_(kernel), rings_(rings), axes_(kernel) {
+    if (!rings.empty()) return;  // a producer's registers are planned
+    kernel.walk([&](scf::ForOp loop) {
+      for (tile::DotOp dot : productsOfHeld(loop, tile::numWarps(kernel)))
+        if (llvm::is_contained(dots, dot)) held_.insert(dot);
+    });
+  }
 
   void replace(tile::DotOp dot, const ProductTiming& timing) {
     OpBuilder builder(dot);
@@ -45,7 +79,7 @@ class Multiplication {
       for (auto [copied, buffer] : llvm::zip(p.gathered, p.gatheredBuffers))
         if (tile::LoadOp(copied.load).getOperation() == source.source.getDefiningOp())
           return {buffer, p.ring, source.transposed};
-    if (isLhs && staysInRegisters(dot)) return {value, nullptr, false};
+    if (isLhs && (held_.contains(dot) || staysInRegisters(dot))) return {value, nullptr, false};
     if (!readsFromShared(dot, isLhs, source)) source = {kMajorCopy(dot, isLhs, builder), !isLhs};
     if (OperandSource columns{turned(source.source), !source.transposed}; columns.source) source = columns;
     return {stage(source.source), nullptr, source.transposed};
@@ -111,6 +145,7 @@ class Multiplication {
   ArrayRef<RingPlan> rings_;
   analysis::AxisInfoAnalysis axes_;
   llvm::DenseMap<Value, Value> staged_, turned_;
+  llvm::DenseSet<Operation*> held_;  // products whose left operands wait in registers
 };
 
 void eraseWithUsers(Operation* op) {
@@ -122,7 +157,7 @@ void eraseWithUsers(Operation* op) {
 
 void multiplyByWgmma(func::FuncOp kernel, ArrayRef<tile::DotOp> dots, ArrayRef<RingPlan> rings,
                      const ProductTimings& timings) {
-  Multiplication multiplication(kernel, rings);
+  Multiplication multiplication(kernel, dots, rings);
   for (tile::DotOp dot : dots) multiplication.replace(dot, timings.lookup(dot));
   for (const RingPlan& p : rings)
     for (tile::BlockLoadOp load : p.loads) eraseWithUsers(load);

@@ -5,6 +5,7 @@
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/anchor_layouts.h"
 #include "compiler/transform/gpu/pointer_form.h"
+#include "compiler/transform/nvidia/loop_registers.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/row_end.h"
 #include <limits>
@@ -91,6 +92,27 @@ class LoadChoice {
     for (Operation* op : needed) {
       Slice slice = chosen;
       if (isa<tile::LoadOp>(op) && collect(op->getResult(0), slice) && llvm::none_of(slice.ops, isTile)) chosen = slice;
+    }
+    return chosen;
+  }
+
+  Slice chooseSmall() {
+    constexpr int64_t kMostRegisters = 24, kMostOfProducts = 96;
+    int numWarps = tile::numWarps(loop_->getParentOfType<func::FuncOp>());
+    int64_t registers = 0, ofProducts = 0;
+    for (auto product : loop_.getBody()->getOps<tgpu::WgmmaOp>())
+      ofProducts += registersOf(product.getResult(), numWarps);
+    if (ofProducts > kMostOfProducts) return {};
+    Slice chosen;
+    for (auto load : loop_.getBody()->getOps<tile::LoadOp>()) {
+      Slice slice = chosen;
+      int64_t own = std::max<int64_t>(1, registersOf(load.getResult(), numWarps));
+      // The author loads some for the next iteration.
+      bool isForNext =
+          llvm::all_of(load->getUsers(), [&](Operation* user) { return user == loop_.getBody()->getTerminator(); });
+      if (isForNext || registers + own > kMostRegisters || !collect(load.getResult(), slice)) continue;
+      chosen = slice;
+      registers += own;
     }
     return chosen;
   }
@@ -186,6 +208,11 @@ CopiedLoads chooseLoads(scf::ForOp loop, Reasons& reasons) { return LoadChoice(l
 Slice chooseIndices(scf::ForOp loop) {
   Reasons reasons;
   return LoadChoice(loop, reasons).chooseIndices();
+}
+
+Slice chooseSmall(scf::ForOp loop) {
+  Reasons reasons;
+  return LoadChoice(loop, reasons).chooseSmall();
 }
 
 }  // namespace tandem::transform::nvidia

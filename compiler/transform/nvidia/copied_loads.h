@@ -59,4 +59,7 @@ CopiedLoads chooseLoads(mlir::scf::ForOp loop, Reasons& reasons);
 // what their own addresses need.
 Slice chooseIndices(mlir::scf::ForOp loop);
 
+// The loads of which a thread has few registers, as far as they can be made ahead, with what their addresses need.
+Slice chooseSmall(mlir::scf::ForOp loop);
+
 }  // namespace tandem::transform::nvidia

@@ -95,6 +95,40 @@ bool loadIndices(scf::ForOp loop, Reasons& reasons) {
   return true;
 }
 
+// Returns true if `value` is computed from a tile that the loop carries; of a buffer, if what the loop stores there is.
+bool dependsOnCarried(Value value, scf::ForOp loop, llvm::SmallDenseSet<Value>& seen) {
+  if (!seen.insert(value).second) return false;
+  auto depends = [&](Value v) { return dependsOnCarried(v, loop, seen); };
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getOwner() == loop.getBody() && isa<RankedTensorType>(argument.getType());
+  if (isa<tile::SmemType>(value.getType()))
+    return llvm::any_of(value.getUsers(), [&](Operation* user) {
+      auto store = dyn_cast<tgpu::LocalStoreOp>(user);
+      return store && store->getBlock() == loop.getBody() && depends(store.getValue());
+    });
+  Operation* op = value.getDefiningOp();
+  return op->getBlock() == loop.getBody() && llvm::any_of(op->getOperands(), depends);
+}
+
+// Returns true if no product of an iteration can begin before the one before has its results.
+bool isRecurrence(scf::ForOp loop) {
+  auto products = loop.getBody()->getOps<tgpu::WgmmaOp>();
+  return !products.empty() && llvm::all_of(products, [&](tgpu::WgmmaOp product) {
+    llvm::SmallDenseSet<Value> seen;
+    return dependsOnCarried(product.getLhs(), loop, seen) || dependsOnCarried(product.getRhs(), loop, seen);
+  });
+}
+
+// What the consumers of a producer's tiles load themselves would be waited for in each iteration of a recurrence: it comes one iteration
+// ahead where a thread has few registers of it. Returns true if there is any.
+bool loadBesideProducer(scf::ForOp loop, Reasons& reasons) {
+  if (!isRecurrence(loop) || isDivergent(loop.getBody()->getTerminator())) return false;
+  Slice slice = chooseSmall(loop);
+  if (slice.ops.empty()) return false;
+  loadAhead(loop, slice, reasons);
+  return true;
+}
+
 // Returns true if the loop has changed. Beside a producer only what products read is copied.
 bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProducer, Reasons& reasons) {
   int64_t asked = stagesAsked(loop);
@@ -149,6 +183,12 @@ struct PipelineLoads : impl::PipelineLoadsBase<PipelineLoads> {
     });
     bool changed = false;
     for (scf::ForOp loop : loops) changed |= pipeline(loop, *gpu, haveRoles, reasons);
+    SmallVector<scf::ForOp> consumers;
+    if (haveRoles)
+      kernel.walk([&](scf::ForOp loop) {
+        if (loop->getParentOfType<tgpu::WarpSpecializeOp>()) consumers.push_back(loop);
+      });
+    for (scf::ForOp loop : consumers) changed |= loadBesideProducer(loop, reasons);
     remarkOthers(reasons,
                  haveRoles
                      ? remark::Reason{"a producer warp copies what the kernel's products read, and nothing else", ""}

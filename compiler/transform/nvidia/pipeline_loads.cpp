@@ -10,6 +10,7 @@
 #include "compiler/transform/nvidia/passes.h"
 #include "compiler/transform/nvidia/slot_readers.h"
 #include <llvm/Support/FormatVariadic.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
@@ -32,6 +33,52 @@ int64_t stagesAsked(scf::ForOp loop) {
   if (!asked && !multiplies(loop)) return 0;
   if (!asked) asked = tile::numStages(loop->getParentOfType<func::FuncOp>());
   return std::min(asked.value_or(kDefaultStages), kMaxSlots);
+}
+
+// Returns true if `value` is the program's number when the loops around it begin.
+bool beginsAtProgram(Value value, llvm::SmallDenseSet<Value>& seen) {
+  if (!seen.insert(value).second) return false;
+  if (Operation* op = value.getDefiningOp()) {
+    if (isa<tile::ProgramIdOp>(op)) return true;
+    unsigned i = cast<OpResult>(value).getResultNumber();
+    if (auto loop = dyn_cast<scf::ForOp>(op)) return beginsAtProgram(loop.getInitArgs()[i], seen);
+    auto loop = dyn_cast<scf::WhileOp>(op);
+    return loop && beginsAtProgram(loop.getConditionOp().getArgs()[i], seen);
+  }
+  auto argument = cast<BlockArgument>(value);
+  Operation* parent = argument.getOwner()->getParentOp();
+  if (auto loop = dyn_cast<scf::ForOp>(parent))
+    return argument != loop.getInductionVar() &&
+           beginsAtProgram(loop.getInitArgs()[argument.getArgNumber() - loop.getNumInductionVars()], seen);
+  auto loop = dyn_cast<scf::WhileOp>(parent);
+  if (!loop) return false;
+  bool isBefore = argument.getOwner() == loop.getBeforeBody();
+  return beginsAtProgram(
+      isBefore ? loop.getInits()[argument.getArgNumber()] : loop.getConditionOp().getArgs()[argument.getArgNumber()],
+      seen);
+}
+
+// Returns true if each program does a tile, then the one that is a constant number further on, and there are no more such programs than
+// multiprocessors: each has one to itself.
+bool hasMultiprocessorAlone(func::FuncOp kernel) {
+  constexpr int64_t kMultiprocessors = 132;
+  auto isFew = [](Value step) {
+    std::optional<int64_t> programs = getConstantIntValue(step);
+    return programs && *programs > 1 && *programs <= kMultiprocessors;
+  };
+  auto begins = [](Value value) {
+    llvm::SmallDenseSet<Value> seen;
+    return beginsAtProgram(value, seen);
+  };
+  return kernel
+      .walk([&](Operation* op) {
+        auto loop = dyn_cast<scf::ForOp>(op);
+        auto add = dyn_cast<arith::AddIOp>(op);
+        bool isFound = (loop && isFew(loop.getStep()) && begins(loop.getLowerBound())) ||
+                       (add && isFew(add.getRhs()) && begins(add.getLhs()));
+        return isFound ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 // Gives a reason for all loads that are the loop's own and have none.
@@ -149,6 +196,12 @@ bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProd
   SlotSums sums = findSums(loop, copied.loads);
   int64_t bytes = bytesInSlot(copied.loads);
   int64_t room = roomForSlots(loop->getParentOfType<func::FuncOp>(), copied.loads, target);
+  // Nothing else hides the way from the second cache.
+  if (!sums.waits.empty() && hasMultiprocessorAlone(loop->getParentOfType<func::FuncOp>()))
+    asked = std::min(asked + 1, kMaxSlots);
+  // So many bytes are under way that more of them gain nothing.
+  constexpr int64_t kEnough = 32 << 10;
+  if (!multiplies(loop) && bytes >= kEnough) asked = 2;
   int64_t slots = std::min(asked, room / bytes);
   if (slots == 1 && room + spareOf(target.maxSharedBytes()) >= 2 * bytes) slots = 2;
   remark::Reason noRoom{

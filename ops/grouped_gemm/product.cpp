@@ -59,8 +59,8 @@ const Tensor& orRoute(const Tensor& given, const Tensor& route) { return given.a
 
 }  // namespace
 
-double expectedBlocks(int64_t m, int64_t topK, int64_t experts, int rows) {
-  double share = std::min(1.0, double(topK) / double(experts)), mean = double(m) * share,
+double expectedBlocks(int64_t m, int64_t topK, int64_t experts, int rows, int ranks) {
+  double share = std::min(1.0, double(topK) / double(experts * ranks)), mean = double(m) * share,
          blocks = 1 - std::pow(1 - share, m);
   double deviation = std::sqrt(std::max(mean * (1 - share), 1e-6));
   auto last = int64_t(mean + 4 * deviation) / rows;
@@ -145,12 +145,16 @@ GroupedProduct::GroupedProduct(const Table& table, Team& team, Memory* memory, i
 // steps; 0: into none.
 int64_t GroupedProduct::leastSteps(const GroupedConfig& config, int64_t m) const {
   int64_t least = team_.target() == "sim" ? kSimulatedPieceSteps : kPieceSteps;
-  int64_t tiles = tilesOf(expectedBlocks(m, topK_, experts_, config.blockM), n_, config.blockN);
+  int64_t tiles = tilesOf(blocksOf(m, config.blockM), n_, config.blockN);
   return 2 * tiles <= config.programs && cdiv(k_, config.blockK) >= 3 * least ? least : 0;
 }
 
 int64_t GroupedProduct::sumsOf(const GroupedConfig& config) const {
   return int64_t(config.programs) * config.blockM * config.blockN * (way_.gated ? 2 : 1);
+}
+
+double GroupedProduct::blocksOf(int64_t m, int rows) const {
+  return expectedBlocks(m, topK_, experts_, rows, way_.own ? team_.size() : 1);
 }
 
 GroupedConfig GroupedProduct::tiles(int64_t m) const {
@@ -165,7 +169,7 @@ GroupedConfig GroupedProduct::tiles(int64_t m) const {
     int64_t columns = n_ * (way_.gated ? 2 : 1);
     int programs = team_.residentPrograms();
     bool isFree = blocks && !config.blockN && !way_.quantise;
-    double rowBlocks = expectedBlocks(m, topK_, experts_, config.blockM);
+    double rowBlocks = blocksOf(m, config.blockM);
     bool areAligned = k_ * byteSize(dtype_) % kHalfLine == 0;
     double longer = narrowLonger(way_, isFp8(dtype_), k_, areAligned);
     if (isFree && tile.n > kNarrow.n && areNarrowQuicker(rowBlocks, columns, programs, longer)) tile = kNarrow;

@@ -21,7 +21,8 @@ struct GroupedColumns {
 constexpr int kRegistersBeside = 32;
 
 // Returns how many blocks of so many rows a call has whose tokens are dealt at random: experts have binomial numbers of them.
-double expectedBlocks(int64_t m, int64_t topK, int64_t experts, int rows);
+// Each of `ranks` ranks has so many experts, and this one the blocks of its own.
+double expectedBlocks(int64_t m, int64_t topK, int64_t experts, int rows, int ranks = 1);
 
 // Returns true if tiles of 128 columns take less than those of 256: they waste less in the last ones of a row and in the last round of all.
 // `longer`: how many times as long they take otherwise.
@@ -61,6 +62,7 @@ class GroupedProduct {
 
  private:
   GroupedConfig tiles(int64_t m) const;
+  double blocksOf(int64_t m, int rows) const;
   int64_t leastSteps(const GroupedConfig& config, int64_t m) const;
   int64_t sumsOf(const GroupedConfig& config) const;  // fp32 numbers of all programs' pieces
 

@@ -42,6 +42,7 @@ TEST(RowOrder, TilesAreNarrowWhereWideOnesAreWasted) {
   EXPECT_NEAR(expectedBlocks(3874, 3, 72, 128), 144, 1) << "nearly all have 129 to 256";
   EXPECT_NEAR(expectedBlocks(2, 2, 160, 16), 4, .1);
   EXPECT_EQ(expectedBlocks(0, 2, 160, 16), 0);
+  EXPECT_DOUBLE_EQ(expectedBlocks(4096, 8, 64, 128, 2), expectedBlocks(4096, 8, 128, 128) / 2) << "half of the experts";
   EXPECT_FALSE(areNarrowQuicker(144, 1536, 132, 1.02));
   EXPECT_TRUE(areNarrowQuicker(573, 768, 132, 1.02)) << "13.02 rounds";
   EXPECT_TRUE(areNarrowQuicker(160, 496, 132, 1.02));

@@ -170,7 +170,15 @@ class Inserter {
  public:
   using Pending = SmallVector<Access>;
 
-  explicit Inserter(func::FuncOp kernel) : kernel_(kernel), integers_(kernel), isCluster_(tgpu::blocksOf(kernel) > 1) {}
+  explicit Inserter(func::FuncOp kernel) : kernel_(kernel), integers_(kernel), isCluster_(tgpu::blocksOf(kernel) > 1) {
+    kernel.walk([&](Operation* op) {
+      std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+      if (!does) return;
+      for (const tile::MemoryAccess& access : does->accesses)
+        if (access.writes && access.order == tile::AccessOrder::Program && access.memory != tile::Memory::Shared)
+          written_.insert(rootOf(access.address));
+    });
+  }
 
   void visit(Block& block, Pending& pending) {
     for (Operation& op : llvm::make_early_inc_range(block)) visit(&op, pending);
@@ -267,7 +275,12 @@ class Inserter {
       bool inBlock = llvm::all_of(conflicts, [&](const Access& earlier) { return stayInBlock(earlier, access); });
       meet(access.op, inBlock, pending);
     }
-    if (stays) merge(pending, access);
+    if (stays && mayBeAwaited(access)) merge(pending, access);
+  }
+
+  // A write follows reads of its own memory; one of another block of the cluster those of any.
+  bool mayBeAwaited(const Access& access) const {
+    return access.writes || isCluster_ || !access.root || written_.contains(access.root) || written_.contains(nullptr);
   }
 
   Pending conflictsWith(const Access& access, ArrayRef<Access> pending) const {
@@ -357,6 +370,7 @@ class Inserter {
   analysis::AxisInfoAnalysis integers_;
   ThreadDependence threads_;
   llvm::DenseSet<Value> readAhead_;  // by a producer
+  llvm::DenseSet<Value> written_;    // with null where what is written is not known
   bool isCluster_;
 };
 

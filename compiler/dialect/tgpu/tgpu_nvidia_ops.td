@@ -40,8 +40,9 @@ def Tgpu_RingOp : Tgpu_EffectOp<"ring", [MemoryEffects<[MemAlloc]>]> {
 }
 def Tgpu_AcquireOp : Tgpu_EffectOp<"acquire"> {
   let summary = "producer: waits until the next slot is empty and announces the bytes that will arrive";
-  let arguments = (ins I32:$ring);
-  let assemblyFormat = "$ring attr-dict";
+  let description = "`bytes`: fewer than the ring's, of a slot that is not filled to its end.";
+  let arguments = (ins I32:$ring, OptionalAttr<I32Attr>:$bytes);
+  let assemblyFormat = "$ring (`bytes` $bytes^)? attr-dict";
 }
 def Tgpu_TmaLoadOp : Tgpu_EffectOp<"tma_load", [AttrSizedOperandSegments, Tgpu_Effects]> {
   let summary = "producer: starts the copy of a block of a strided tensor (as tile.block_load) into the slot being filled";

@@ -312,7 +312,8 @@ void registerRing(Lowerings& table) {
     if (cx.role == Role::Signaller) cx.emit.completeStores();
     if (!ring.isMailbox && cx.role != Role::Preparer)
       byOneProducer(cx, o, [&] {
-        ptx::mbarrierArriveExpect(cx.b, barrierOf(cx, ring, ring.full, kFill), cx.b.getInt32(ring.bytes));
+        ptx::mbarrierArriveExpect(cx.b, barrierOf(cx, ring, ring.full, kFill),
+                                  cx.b.getInt32(o.getBytes().value_or(ring.bytes)));
       });
   });
   on<tgpu::CommitOp>(table, [](KernelContext& cx, auto o) {

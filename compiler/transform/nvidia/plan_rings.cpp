@@ -174,19 +174,23 @@ void gather(RingPlan& plan, ArrayRef<RingPlan> rings) {
   if (plan.gathered.size() != read.size()) plan.gathered.clear();
 }
 
-// Loops one after the other, or in two branches, fill the same slots in turn, if their tiles have the same types.
-// Producer and consumers go through the slots in the program's order, so it does not matter which loop a slot was
-// filled for.
-int ownerOf(size_t index, ArrayRef<RingPlan> rings) {
-  const RingPlan& plan = rings[index];
-  if (!plan.gathered.empty()) return index;
+// Loops one after the other, or in two branches, fill the same slots in turn, if the later one's tiles have the types of
+// the other's, or of some of these: then the rest of a slot stays as it is. Producer and consumers go through the slots
+// in the program's order, so it does not matter which loop a slot was filled for.
+void chooseOwner(size_t index, MutableArrayRef<RingPlan> rings) {
+  RingPlan& plan = rings[index];
+  plan.owner = index;
+  plan.places = *placesIn(plan, plan);
   for (size_t i = 0; i < index; ++i) {
-    if (rings[i].owner != int(i) || !rings[i].gathered.empty() || typesOf(rings[i]) != typesOf(plan)) continue;
+    if (rings[i].owner != int(i)) continue;
+    auto places = placesIn(rings[i], plan);
     bool isTaken =
         llvm::any_of(rings, [&](const RingPlan& p) { return &p != &plan && p.owner == int(i) && !areInTurn(p, plan); });
-    if (!isTaken) return i;
+    if (!places || isTaken) continue;
+    plan.owner = i;
+    plan.places = *places;
+    return;
   }
-  return index;
 }
 
 }  // namespace
@@ -200,7 +204,7 @@ RingPlans planRings(ArrayRef<tile::DotOp> dots) {
   // The slot is acquired before the program's first load and committed behind its last.
   for (RingPlan& p : plans.rings)
     llvm::sort(p.loads, [](tile::BlockLoadOp a, tile::BlockLoadOp b) { return a->isBeforeInBlock(b); });
-  for (size_t i = 0; i < plans.rings.size(); ++i) plans.rings[i].owner = ownerOf(i, plans.rings);
+  for (size_t i = 0; i < plans.rings.size(); ++i) chooseOwner(i, plans.rings);
   return plans;
 }
 

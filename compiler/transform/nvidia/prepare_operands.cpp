@@ -198,7 +198,7 @@ class Preparation {
     OpBuilder b(roles_.getContext());
     insertBehind(b, all);
     Location loc = all.front().getLoc();
-    tgpu::AcquireOp::create(b, loc, ring);
+    tgpu::AcquireOp::create(b, loc, ring, IntegerAttr());
     if (tileBuffer) stage(b, all.back(), tileBuffer, ring);
     for (auto [value, buffer] : llvm::zip(values, buffers)) stage(b, value, buffer, ring);
     tgpu::CommitOp::create(b, loc, ring);
@@ -214,7 +214,7 @@ class Preparation {
     for (simt::SmemStoreOp op : of_.told)
       if (Operation* from = map.lookup(op.getValue()).getDefiningOp(); from->isBeforeInBlock(first)) first = from;
     OpBuilder b(first);
-    tgpu::AcquireOp::create(b, first->getLoc(), of_.gate);
+    tgpu::AcquireOp::create(b, first->getLoc(), of_.gate, IntegerAttr());
     SmallVector<Value> learnt;
     for (simt::SmemStoreOp op : of_.told) {
       Value zero = arith::ConstantIntOp::create(b, op.getLoc(), 0, 32), number = op.getValue();

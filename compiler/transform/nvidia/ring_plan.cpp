@@ -37,9 +37,20 @@ void join(RingPlan& into, const RingPlan& other) {
   llvm::sort(into.dots, [](tile::DotOp a, tile::DotOp b) { return a->isBeforeInBlock(b); });
 }
 
-SmallVector<RankedTensorType> typesOf(const RingPlan& plan) {
-  return llvm::map_to_vector(plan.loads,
-                             [](tile::BlockLoadOp load) { return cast<RankedTensorType>(load.getResult().getType()); });
+std::optional<SmallVector<unsigned>> placesIn(const RingPlan& owner, const RingPlan& plan) {
+  auto areAlike = [](const CopiedLoad& a, const CopiedLoad& b) {
+    return a.type() == b.type() && a.swizzle() == b.swizzle();
+  };
+  if (!llvm::equal(owner.gathered, plan.gathered, areAlike)) return std::nullopt;
+  SmallVector<unsigned> places;
+  unsigned at = 0;
+  for (tile::BlockLoadOp load : plan.loads) {
+    auto isAlike = [&](tile::BlockLoadOp other) { return other.getResult().getType() == load.getResult().getType(); };
+    while (at < owner.loads.size() && !isAlike(owner.loads[at])) ++at;
+    if (at == owner.loads.size()) return std::nullopt;
+    places.push_back(at++);
+  }
+  return places;
 }
 
 bool onlyAccumulates(const RingPlan& plan) {

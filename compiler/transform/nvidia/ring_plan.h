@@ -16,6 +16,7 @@ struct RingPlan {
   mlir::scf::ForOp loop;
   int64_t bytes = 0, slots = 1;
   int owner = -1;  // the plan whose ring and buffers these are; another loop's, which has ended, or its own
+  llvm::SmallVector<unsigned> places;  // of the loads among the owner's, whose buffers they fill
   mlir::Value ring;
   llvm::SmallVector<mlir::Value, 2> buffers;  // one a load
   llvm::SmallVector<CopiedLoad, 0>
@@ -53,7 +54,9 @@ bool areInTurn(const RingPlan& a, const RingPlan& b);
 // Gives `into` the loads and products of `other` too; both are of one loop.
 void join(RingPlan& into, const RingPlan& other);
 
-llvm::SmallVector<mlir::RankedTensorType> typesOf(const RingPlan& plan);
+// Finds a place for each of the plan's loads, in their order, among those of `owner` that bring tiles of its type; both
+// have the same gathered tiles. Nothing where one finds none.
+std::optional<llvm::SmallVector<unsigned>> placesIn(const RingPlan& owner, const RingPlan& plan);
 
 // Returns true if nothing uses the products before the loop ends, and the ring holds all that they read. Another
 // operand's buffer or registers would be filled anew by the next iteration, while this one's product still reads them.

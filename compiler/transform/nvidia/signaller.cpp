@@ -213,7 +213,7 @@ class Delegation {
     tgpu::ReleaseOp::create(b, op->getLoc(), mailbox_);
     tgpu::AdvanceOp::create(b, op->getLoc(), mailbox_);
     if (isSignal) return true;
-    tgpu::AcquireOp::create(b, op->getLoc(), answer_);
+    tgpu::AcquireOp::create(b, op->getLoc(), answer_, IntegerAttr());
     tgpu::CommitOp::create(b, op->getLoc(), answer_);
     return true;
   }
@@ -245,7 +245,7 @@ class Delegation {
     Location loc = store.getLoc();
     Value tile = matrixBehind(store.getValue(), b);
     for (int piece = 0; piece < signals_.pieces; ++piece) {
-      tgpu::AcquireOp::create(b, loc, staged_);
+      tgpu::AcquireOp::create(b, loc, staged_, IntegerAttr());
       tgpu::StageOp::create(b, loc, tile, buffer_, staged_,
                             b.getI32IntegerAttr(piece * signals_.piece().getDimSize(1)));
       tgpu::CommitOp::create(b, loc, staged_);
@@ -264,7 +264,7 @@ class Delegation {
 
   void post(Operation* before) {
     OpBuilder b(before);
-    tgpu::AcquireOp::create(b, before->getLoc(), mailbox_);
+    tgpu::AcquireOp::create(b, before->getLoc(), mailbox_, IntegerAttr());
     tgpu::CommitOp::create(b, before->getLoc(), mailbox_);
   }
 

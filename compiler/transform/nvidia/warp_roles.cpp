@@ -98,9 +98,11 @@ class ProducerSplit {
     OpBuilder builder = OpBuilder::atBlockBegin(&body);
     for (auto [i, p] : llvm::enumerate(rings_)) {
       if (p.owner == int(i)) makeRing(p, builder);
-      p.ring = rings_[p.owner].ring;
-      p.buffers = rings_[p.owner].buffers;
-      p.gatheredBuffers = rings_[p.owner].gatheredBuffers;
+      if (p.owner == int(i)) continue;
+      const RingPlan& owner = rings_[p.owner];
+      p.ring = owner.ring;
+      p.buffers = llvm::map_to_vector<2>(p.places, [&](unsigned place) { return owner.buffers[place]; });
+      p.gatheredBuffers = owner.gatheredBuffers;
     }
     Value gate = gates_.empty() && needed.told.empty() ? nullptr : makeGate(builder);
     llvm::DenseMap<Value, Value> places;
@@ -152,7 +154,7 @@ class ProducerSplit {
     SmallVector<Operation*> all(plan->loads.begin(), plan->loads.end());
     for (const CopiedLoad& c : plan->gathered) all.push_back(c.load);
     if (llvm::all_of(all, [&](Operation* o) { return o == op || op->isBeforeInBlock(o); }))
-      tgpu::AcquireOp::create(builder, op->getLoc(), plan->ring);
+      tgpu::AcquireOp::create(builder, op->getLoc(), plan->ring, bytesInSlot(*plan, builder));
     if (load) copyIntoSlot(*plan, load, blocks_, builder, mapping);
     for (const CopiedLoad& c : plan->gathered)
       if (tile::LoadOp(c.load).getOperation() == op) gatherIntoSlot(*plan, c, builder, mapping);
@@ -161,13 +163,18 @@ class ProducerSplit {
     return true;
   }
 
+  // Null where they are as many as of the loop that the ring was made for.
+  IntegerAttr bytesInSlot(const RingPlan& p, OpBuilder& builder) const {
+    return p.bytes == rings_[p.owner].bytes ? IntegerAttr() : builder.getI32IntegerAttr(p.bytes);
+  }
+
   // A ring without bytes in which the roles meet: the consumers come first, the producer passes when all are there.
   Value makeGate(OpBuilder& builder) const {
     return tgpu::RingOp::create(builder, builder.getUnknownLoc(), builder.getI32Type(), 1, 0, true, false, blocks_ > 1);
   }
 
   static bool passGate(Operation* op, Value gate, OpBuilder& builder, llvm::function_ref<void()> inGate = [] {}) {
-    tgpu::AcquireOp::create(builder, op->getLoc(), gate);
+    tgpu::AcquireOp::create(builder, op->getLoc(), gate, IntegerAttr());
     inGate();
     tgpu::CommitOp::create(builder, op->getLoc(), gate);
     return true;

@@ -133,6 +133,27 @@ static Regs convertByShuffle(KernelContext& cx, Regs regs, const layout::Shuffle
   return out;
 }
 
+// Returns the layout of what a round stores if bits of the register's number, and nothing else, make the round's. `rounds`
+// are stores of so many elements.
+static std::optional<LinearLayout> layoutOfRound(const LinearLayout& store, int64_t elements, int64_t rounds) {
+  LinearLayout out = store;
+  layout::Bases& registers = out.mutableBases(layout::Dim::Register);
+  llvm::erase_if(registers,
+                 [&](uint64_t offset) { return offset >= uint64_t(elements) && llvm::has_single_bit(offset); });
+  bool isWhole = registers.size() + llvm::Log2_64(rounds) == store.bases(layout::Dim::Register).size();
+  for (layout::Dim dim : {layout::Dim::Register, layout::Dim::Lane, layout::Dim::Warp})
+    for (uint64_t offset : out.bases(dim)) isWhole &= offset < uint64_t(elements);
+  return isWhole ? std::optional(out) : std::nullopt;
+}
+
+// The registers that are stored in this round, in their order.
+static Regs ofRound(const Regs& source, const LinearLayout& store, int64_t elements, int64_t round) {
+  Regs regs;
+  for (unsigned r = 0; r < source.size(); ++r)
+    if (store.apply(layout::Dim::Register, r) / uint64_t(elements) == uint64_t(round)) regs.push_back(source[r]);
+  return regs;
+}
+
 static Regs convertThroughShared(KernelContext& cx, const Regs& source, const layout::ThroughShared& plan,
                                  unsigned bits, Location loc) {
   const layout::Scratch& scratchPlan = plan.scratch;
@@ -154,13 +175,16 @@ static Regs convertThroughShared(KernelContext& cx, const Regs& source, const la
     return cx.b.CreateGEP(cx.b.getInt8Ty(), base,
                           cx.b.CreateMul(cx.b.CreateAnd(offset, elements - 1), cx.b.getInt32(bits / 8)));
   };
-  bool matrixStore = scratchPlan.store != layout::Access::Vector && scratchPlan.rounds == 1;
+  std::optional<LinearLayout> storeOfRound = layoutOfRound(plan.store, elements, scratchPlan.rounds);
+  bool isTransposed = scratchPlan.store == layout::Access::MatrixTransposed;
+  bool matrixStore = scratchPlan.store != layout::Access::Vector && storeOfRound &&
+                     layout::fitsMatrix(*storeOfRound, bits, isTransposed);
   bool matrixLoad = scratchPlan.load != layout::Access::Vector && scratchPlan.rounds == 1;
   Regs out(plan.load.numRegisters());
   for (int64_t round = 0; round < scratchPlan.rounds; ++round) {
     if (round) syncStored();
     if (matrixStore)
-      cx.emit.storeMatrices(base, plan.store, source, bits, scratchPlan.store == layout::Access::MatrixTransposed);
+      cx.emit.storeMatrices(base, *storeOfRound, ofRound(source, plan.store, elements, round), bits, isTransposed);
     for (const auto& group : matrixStore ? Groups{} : layout::vectorGroups(plan.store, scratchPlan.storeVector)) {
       Regs values;
       for (unsigned r : group) values.push_back(source[r]);

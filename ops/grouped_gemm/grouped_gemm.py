@@ -11,6 +11,9 @@ PACKED: results are for sums of slots (ops/device/slots.py), so each thread stor
 and `brought` counts those of each part, so that the kernel behind, which may start beside this one, sums one part while the next is
 multiplied.
 
+MIXED: a tile's columns are two halves, and some tiles have the first one alone: the last column's where the second would be empty, and
+those of the last round, where their halves are enough for all programs. Tiles of one half come last.
+
 CUT: few tiles are cut along the inner size, into as many pieces of at least CUT steps as there are programs for. Who has the last piece of
 a tile adds the others' sums, in their order.
 
@@ -24,7 +27,8 @@ import tandem.language as tl
 import tandem.tilelink as link
 from ops.device.gathering import arrived, both_arrived, is_of_shard
 from ops.device.product import add_product, packed, packed_width
-from ops.device.routes import BLOCK_WORDS, BLOCKS, FIRST_TURN, ROWS, blocks_of, is_of_call, order_of, over, place_of, weights_of
+from ops.device.routes import BLOCK_WORDS, BLOCKS, FIRST_TURN, ROWS, blocks_of, is_of_call, order_of, place_of, weights_of
+from ops.grouped_gemm.places import order_of_blocks, place_behind, place_in_parts, place_of_mixed, rows_of, shared_out, slots_of, words_of
 from tandem.libdevice import fast_dividef
 
 SCALED_ELEMENTS = tl.constexpr(128)
@@ -35,80 +39,6 @@ LARGEST = tl.constexpr(448.0)  # of fp8e4nv
 def silu(x):
     """x / (1 + exp(-x)), to two units in the last place: five instructions of a thread, where an exact quotient is nine."""
     return fast_dividef(x, 1 + tl.exp2(x * -1.4426950408889634))
-
-
-@tandem.jit
-def place_in_parts(tile, blocks, columns, part):
-    """The parts before the tile-th tile's own, the width of that one, and the tile's number there over the width, and what is left."""
-    skipped = tile // tl.maximum(blocks * part, 1)
-    width = tl.maximum(tl.minimum(part, columns - skipped * part), 1)
-    of_part = tile - skipped * (blocks * part)
-    at = of_part // width
-    return skipped, width, at, of_part - at * width
-
-
-@tandem.jit
-def order_of_blocks(blocks_ptr, blocks, first_turn, early):
-    """How many blocks of the first turn, which are so many, come before those of whole experts, the blocks before the rest, and what is
-    added to a block's number among either to find it. `early`: how many of 256 blocks come first; they end with a group."""
-    asked = blocks * early // 256
-    words = blocks_ptr + asked * BLOCK_WORDS
-    is_cut = asked < first_turn
-    cut = tl.load(words + 4, mask=is_cut, other=first_turn)
-    whole = tl.load(words + 2, mask=is_cut, other=blocks)
-    until = cut + blocks - whole
-    return cut, until, blocks + whole - cut, first_turn - until
-
-
-@tandem.jit
-def words_of(at, left, blocks_ptr, blocks, order, is_tile, AWAITED: tl.constexpr):
-    """What tells of the tile `at` * the part's columns + `left` of a part, of which is nothing computed yet: these, and of the at-th block
-    the first of its group and their number, its first row, what divides by that number, and the end, number and turn of its expert.
-    Blocks of a group have one column, then the next; any of them tells where the others are, so nothing is looked up twice."""
-    if AWAITED:
-        cut, until, to_whole, to_rest = order
-        is_whole = (at >= cut) & (at < until)
-        at += tl.where(is_whole, to_whole, tl.where(at < cut, 0, to_rest))
-    words = blocks_ptr + at * BLOCK_WORDS
-    if AWAITED:
-        at -= tl.where(is_whole, blocks, 0)
-    first = tl.load(words + 4, mask=is_tile, other=0)
-    height = tl.load(words + 5, mask=is_tile, other=1)
-    row = tl.load(words + 1, mask=is_tile, other=0)
-    inverse = tl.load(words + 7, mask=is_tile, other=0)
-    end = tl.load(words + 6, mask=is_tile, other=0)
-    expert = tl.load(words, mask=is_tile, other=0)
-    turn = tl.load(words + 3, mask=is_tile, other=0)
-    return at, left, first, height, row, inverse, end, expert, turn
-
-
-@tandem.jit
-def place_behind(at, left, width, leap, PROGRAMS: tl.constexpr):
-    """Where this program's next tile is; divisions would hold it up."""
-    at += leap
-    left += PROGRAMS - leap * width
-    at += tl.where(left >= width, 1, 0)
-    left -= tl.where(left >= width, width, 0)
-    return at, left
-
-
-@tandem.jit
-def rows_of(words, width, BLOCK_M: tl.constexpr):
-    """The tile's column, of `width`, its first row and end, and its rows: those behind the end are its last one again, which is there when
-    the others are."""
-    at, left, first, height, top, inverse, expert_end, expert, turn = words
-    of_group = (at - first) * width + left
-    of_column = over(of_group, inverse)
-    row = top + (first - at + of_group - of_column * height) * BLOCK_M
-    end = tl.minimum(row + BLOCK_M, expert_end)
-    return of_column, row, end, tl.minimum(row + tl.arange(0, BLOCK_M), end - 1)
-
-
-@tandem.jit
-def slots_of(words, width, order_ptr, BLOCK_M: tl.constexpr):
-    """The slots of the tile's rows; the words may be those of no tile."""
-    of_column, row, end, rows = rows_of(words, width, BLOCK_M)
-    return tl.load(order_ptr + rows, mask=rows >= 0, other=0)
 
 
 @tandem.jit
@@ -138,6 +68,62 @@ def together(first, second, ROWS: tl.constexpr):
     if ROWS:
         return tl.join(first, second).permute(2, 0, 1).reshape(2 * first.shape[0], first.shape[1])
     return tl.join(first, second).permute(0, 2, 1).reshape(first.shape[0], 2 * first.shape[1])
+
+
+@tandem.jit
+def sums_of(
+    a,
+    a_ptrs,
+    b,
+    row,
+    of_expert,
+    up_rows,
+    begin,
+    until,
+    k,
+    is_row,
+    zero,
+    a_scale_ptrs,
+    scale_ptr,
+    second_scale_ptr,
+    BOTH: tl.constexpr,
+    GATED: tl.constexpr,
+    SCALED: tl.constexpr,
+    BLOCKS_OF_A: tl.constexpr,
+    EVEN_K: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    """The sums of a tile of one half of its columns or BOTH, and of the up columns, if GATED: of the first half, then of the second."""
+    first, first_up, second, second_up = zero, zero, zero, zero
+    half: tl.constexpr = zero.shape[1]
+    in_step = tl.arange(0, BLOCK_K)
+    for step in range(begin, until):
+        inner = step * BLOCK_K
+        if BLOCKS_OF_A:
+            x = a.load([row, inner])
+        elif EVEN_K:
+            x = tl.load(a_ptrs)
+            a_ptrs += BLOCK_K
+        else:
+            x = tl.load(a_ptrs, mask=is_row[:, None] & (in_step[None, :] < k - inner), other=0.0)
+            a_ptrs += BLOCK_K
+        if SCALED:
+            a_scale = tl.load(a_scale_ptrs + step)
+            scale = tl.load(scale_ptr + step)
+            if BOTH:
+                second_scale = tl.load(second_scale_ptr + step)
+            first = add_scaled(x, b, of_expert, inner, a_scale, scale, first, False)
+            if BOTH:
+                second = add_scaled(x, b, of_expert + half, inner, a_scale, second_scale, second, False)
+        else:
+            first = add_product(x, b, of_expert, inner, first, True)
+            if GATED:
+                first_up = add_product(x, b, of_expert + up_rows, inner, first_up, True)
+            if BOTH:
+                second = add_product(x, b, of_expert + half, inner, second, True)
+                if GATED:
+                    second_up = add_product(x, b, of_expert + up_rows + half, inner, second_up, True)
+    return first, first_up, second, second_up
 
 
 @tandem.jit
@@ -204,6 +190,7 @@ def grouped_gemm(
     QUANTISE: tl.constexpr,
     CLEARS: tl.constexpr = True,
     CUT: tl.constexpr = 0,
+    MIXED: tl.constexpr = False,
 ):
     """out[rows, n] = A · B[e]^T, of B[E, n, k]. GATED: B[E, 2 n, k] has gate rows, then up rows, and out = silu(A · gate^T) · (A · up^T).
     GATHER: A's rows are tokens, else the route's rows. SCATTER: out's rows are slots, else the route's rows. WEIGH: rows are multiplied
@@ -230,13 +217,15 @@ def grouped_gemm(
     steps = tl.cdiv(k, BLOCK_K)
     WIDE: tl.constexpr = 2 if GATED else 1
     # Columns of two scales are two products, as gate and up columns are.
-    HALVES: tl.constexpr = SCALED and BLOCK_N > SCALED_ELEMENTS
+    HALVES: tl.constexpr = SCALED and BLOCK_N > SCALED_ELEMENTS and not MIXED
     PAIR: tl.constexpr = GATED or HALVES
-    PRODUCT_N: tl.constexpr = BLOCK_N // 2 if HALVES else BLOCK_N
+    PRODUCT_N: tl.constexpr = BLOCK_N // 2 if HALVES or MIXED else BLOCK_N
     # The unit that multiplies takes 64 rows: those of B, where A has fewer.
     FEW: tl.constexpr = BLOCKS_OF_B and BLOCK_M < 64
     if BLOCKS_OF_A:
-        a = tl.make_tensor_descriptor(a_ptr, shape=[a_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
+        a = a_ptrs = tl.make_tensor_descriptor(a_ptr, shape=[a_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
+    else:
+        a = a_ptr
     if BLOCKS_OF_B:
         b = tl.make_tensor_descriptor(b_ptr, shape=[E * b_rows, k], strides=[k, 1], block_shape=[PRODUCT_N, BLOCK_K])
     in_step = tl.arange(0, BLOCK_K)
@@ -264,21 +253,32 @@ def grouped_gemm(
         SUM_COLUMNS: tl.constexpr = BLOCK_M if FEW else BLOCK_N
         in_sum = tl.arange(0, SUM_ROWS)[:, None] * SUM_COLUMNS + tl.arange(0, SUM_COLUMNS)[None, :]
     leap = PROGRAMS // width
-    words = words_of(at, left, blocks_ptr, blocks, order, at < blocks, AWAITED)
+    if MIXED:
+        halves = tl.cdiv(n, PRODUCT_N)
+        shares = shared_out(blocks, halves, PROGRAMS)
+        items = shares[0] + shares[1] + tl.where(halves > 2 * shares[2], blocks, 0)
+        at, left, width, shift, is_whole = place_of_mixed(tl.program_id(0), shares)
+    words = words_of(at, left, width, blocks_ptr, blocks, order, at < blocks, AWAITED)
     # A tile's slots are looked up a tile ahead, and its words two, so that copies of rows go on from tile to tile.
     AHEAD: tl.constexpr = GATHER
     if AHEAD:
-        slot_ahead = slots_of(words, width, order_ptr, BLOCK_M)
-        at, left = place_behind(at, left, width, leap, PROGRAMS)
-        words_ahead = words_of(at, left, blocks_ptr, blocks, order, at < blocks, AWAITED)
+        slot_ahead = slots_of(words, order_ptr, BLOCK_M)
+        if MIXED:
+            at, left, width, shift_ahead, is_whole_ahead = place_of_mixed(tl.program_id(0) + PROGRAMS, shares)
+        else:
+            at, left = place_behind(at, left, width, leap, PROGRAMS)
+        words_ahead = words_of(at, left, width, blocks_ptr, blocks, order, at < blocks, AWAITED)
     source = a_ptr
     scales = a_scales_ptr
     known = 0
     for tile in tl.range(tl.program_id(0), items, PROGRAMS, flatten=True):
-        expert = words[7]
-        turn = tl.maximum(words[8], known)
-        of_column, row, end, real_row = rows_of(words, width, BLOCK_M)
+        expert = words[8]
+        turn = tl.maximum(words[9], known)
+        of_column, row, end, real_row = rows_of(words, BLOCK_M)
         column = (of_column + skipped * part_tiles) * BLOCK_N
+        if MIXED:
+            whole = is_whole
+            column += shift * PRODUCT_N
         of_expert = expert * b_rows + first_column + column
         m_range = row + tl.arange(0, BLOCK_M)
         n_range = column + tl.arange(0, BLOCK_N)
@@ -286,9 +286,13 @@ def grouped_gemm(
         if AHEAD:
             slot = slot_ahead
             words = words_ahead
-            slot_ahead = slots_of(words, width, order_ptr, BLOCK_M)
-            at, left = place_behind(at, left, width, leap, PROGRAMS)
-            words_ahead = words_of(at, left, blocks_ptr, blocks, order, at < blocks, AWAITED)
+            slot_ahead = slots_of(words, order_ptr, BLOCK_M)
+            if MIXED:
+                shift, is_whole = shift_ahead, is_whole_ahead
+                at, left, width, shift_ahead, is_whole_ahead = place_of_mixed(tile + 2 * PROGRAMS, shares)
+            else:
+                at, left = place_behind(at, left, width, leap, PROGRAMS)
+            words_ahead = words_of(at, left, width, blocks_ptr, blocks, order, at < blocks, AWAITED)
         elif GATHER or SCATTER or WEIGH:
             slot = tl.load(order_ptr + real_row)
         if AWAITED and not SCALED:
@@ -314,7 +318,7 @@ def grouped_gemm(
             second_scale_ptr = b_scale_ptr
             if GATED:
                 second_scale_ptr += scaled_columns.to(tl.int64) * scaled_steps
-            elif HALVES:
+            elif HALVES or MIXED:
                 second_scale_ptr += tl.where(column + PRODUCT_N < n, scaled_steps, 0)
         if not BLOCKS_OF_A:
             a_row = real_row.to(tl.int64) * k
@@ -332,40 +336,54 @@ def grouped_gemm(
             if HALVES:
                 inside_second = (column + PRODUCT_N + of_product)[None, :] < n
         known = turn
-        for step in range(begin, until):
-            if BLOCKS_OF_A:
-                x = a.load([row, step * BLOCK_K])
-            elif EVEN_K:
-                x = tl.load(a_ptrs)
-                a_ptrs += BLOCK_K
+        if MIXED:
+            if not SCALED:
+                a_scale_ptrs = b_scale_ptr = second_scale_ptr = a_scales_ptr
+            operands = a, a_ptrs, b, row, of_expert, n, begin, until, k, m_range < end, acc
+            scales_of = a_scale_ptrs, b_scale_ptr, second_scale_ptr
+            if whole:
+                acc, up, other, other_up = sums_of(*operands, *scales_of, True, GATED, SCALED, BLOCKS_OF_A, EVEN_K, BLOCK_K)
             else:
-                x = tl.load(a_ptrs, mask=(m_range < end)[:, None] & (in_step[None, :] < k - step * BLOCK_K), other=0.0)
-                a_ptrs += BLOCK_K
-            if SCALED:
-                a_scale = tl.load(a_scale_ptrs + step)
-                b_scale = tl.load(b_scale_ptr + step)
-                if PAIR:
-                    up_scale = tl.load(second_scale_ptr + step)
-                if BLOCKS_OF_B:
-                    acc = add_scaled(x, b, of_expert, step * BLOCK_K, a_scale, b_scale, acc, FEW)
-                    if PAIR:
-                        up = add_scaled(x, b, of_expert + second, step * BLOCK_K, a_scale, up_scale, up, FEW)
+                acc, up, other, other_up = sums_of(*operands, *scales_of, False, GATED, SCALED, BLOCKS_OF_A, EVEN_K, BLOCK_K)
+            acc = together(acc, other, False)
+            if GATED:
+                up = together(up, other_up, False)
+        else:
+            for step in range(begin, until):
+                if BLOCKS_OF_A:
+                    x = a.load([row, step * BLOCK_K])
+                elif EVEN_K:
+                    x = tl.load(a_ptrs)
+                    a_ptrs += BLOCK_K
                 else:
-                    in_k = in_step[:, None] < k - step * BLOCK_K
-                    acc = add_scaled_by_pointers(x, b_ptrs, inside & in_k, a_scale, b_scale, acc)
+                    x = tl.load(a_ptrs, mask=(m_range < end)[:, None] & (in_step[None, :] < k - step * BLOCK_K), other=0.0)
+                    a_ptrs += BLOCK_K
+                if SCALED:
+                    a_scale = tl.load(a_scale_ptrs + step)
+                    b_scale = tl.load(b_scale_ptr + step)
                     if PAIR:
-                        up = add_scaled_by_pointers(x, b_ptrs + tl.cast(second, tl.int64) * k, inside_second & in_k, a_scale, up_scale, up)
+                        up_scale = tl.load(second_scale_ptr + step)
+                    if BLOCKS_OF_B:
+                        acc = add_scaled(x, b, of_expert, step * BLOCK_K, a_scale, b_scale, acc, FEW)
+                        if PAIR:
+                            up = add_scaled(x, b, of_expert + second, step * BLOCK_K, a_scale, up_scale, up, FEW)
+                    else:
+                        in_k = in_step[:, None] < k - step * BLOCK_K
+                        acc = add_scaled_by_pointers(x, b_ptrs, inside & in_k, a_scale, b_scale, acc)
+                        if PAIR:
+                            second_ptrs = b_ptrs + tl.cast(second, tl.int64) * k
+                            up = add_scaled_by_pointers(x, second_ptrs, inside_second & in_k, a_scale, up_scale, up)
+                        b_ptrs += BLOCK_K
+                elif BLOCKS_OF_B:
+                    acc = add_block(x, b, of_expert, step * BLOCK_K, acc, FEW)
+                    if GATED:
+                        up = add_block(x, b, of_expert + n, step * BLOCK_K, up, FEW)
+                else:
+                    mask = inside & (in_step[:, None] < k - step * BLOCK_K)
+                    acc = tl.dot(x, tl.load(b_ptrs, mask=mask, other=0.0), acc, input_precision="ieee")
+                    if GATED:
+                        up = tl.dot(x, tl.load(b_ptrs + n.to(tl.int64) * k, mask=mask, other=0.0), up, input_precision="ieee")
                     b_ptrs += BLOCK_K
-            elif BLOCKS_OF_B:
-                acc = add_block(x, b, of_expert, step * BLOCK_K, acc, FEW)
-                if GATED:
-                    up = add_block(x, b, of_expert + n, step * BLOCK_K, up, FEW)
-            else:
-                mask = inside & (in_step[:, None] < k - step * BLOCK_K)
-                acc = tl.dot(x, tl.load(b_ptrs, mask=mask, other=0.0), acc, input_precision="ieee")
-                if GATED:
-                    up = tl.dot(x, tl.load(b_ptrs + n.to(tl.int64) * k, mask=mask, other=0.0), up, input_precision="ieee")
-                b_ptrs += BLOCK_K
         if HALVES:
             acc = together(acc, up, FEW)
         if CUT:
@@ -407,19 +425,25 @@ def grouped_gemm(
         part = skipped
         if not AHEAD:
             # The next tile's words come while this one is stored.
-            at, left = place_behind(at, left, width, leap, PROGRAMS)
+            if MIXED:
+                at, left, width, shift, is_whole = place_of_mixed(tile + PROGRAMS, shares)
+            else:
+                at, left = place_behind(at, left, width, leap, PROGRAMS)
             if COUNTED:
                 if at >= blocks:
                     skipped, width, at, left = place_in_parts(tile + PROGRAMS, blocks, columns, part_tiles)
                     leap = PROGRAMS // width
-            words = words_of(at, left, blocks_ptr, blocks, order, at < blocks, AWAITED)
+            words = words_of(at, left, width, blocks_ptr, blocks, order, at < blocks, AWAITED)
         result = acc.to(out_ptr.dtype.element_ty)
         row_columns = n
         if PACKED:
             row_columns = packed_width(n)
             result = packed(result, BLOCK_M, BLOCK_N)
+        column_end = row_columns
+        if MIXED:
+            column_end = tl.where(whole, row_columns, tl.minimum(column + PRODUCT_N, row_columns))
         c_ptrs = out_ptr + to[:, None].to(tl.int64) * row_columns + n_range[None, :]
-        tl.store(c_ptrs, result, mask=(m_range < end)[:, None] & (n_range[None, :] < row_columns))
+        tl.store(c_ptrs, result, mask=(m_range < end)[:, None] & (n_range[None, :] < column_end))
         if COUNTED:
             dl.notify(brought_ptr + part, rank, signal=1, sig_op="add", comm_scope="gpu")
 

@@ -18,6 +18,8 @@ struct Tile {
 constexpr int kSimulatedPrograms = 8;
 constexpr int64_t kHalfLine = 64;                              // bytes: half a line of the cache
 constexpr int64_t kPieceSteps = 16, kSimulatedPieceSteps = 1;  // of a piece of a tile, at least
+constexpr int kUnitRows = 64;                                  // the fewest rows that the unit multiplies
+constexpr int kMixedColumns = 256, kSimulatedMixedColumns = 32;
 constexpr int kRegisters = 160;  // of a thread of 12 warps, beside which another kernel has room
 constexpr Tile kSimulated = {16, 32, 32, 2, 3};
 // By the rows of a block; inner sizes are those of 2-byte elements. Of fp8 with scales each product is awaited before the
@@ -157,6 +159,18 @@ double GroupedProduct::blocksOf(int64_t m, int rows) const {
   return expectedBlocks(m, topK_, experts_, rows, way_.own ? team_.size() : 1);
 }
 
+// Two of copied rows, gate and up columns, and scales leave a thread too few registers.
+bool GroupedProduct::isMixable() const {
+  return !way_.packed && !way_.quantise && way_.gather + way_.gated + isFp8(dtype_) <= 1;
+}
+
+// Wide tiles of which some have the first half of their columns alone: no column and no last round wastes more than half a
+// tile.
+bool GroupedProduct::isMixed(const GroupedConfig& config) const {
+  int columns = team_.target() == "sim" && !isFp8(dtype_) ? kSimulatedMixedColumns : kMixedColumns;
+  return isMixable() && config.blockM >= kUnitRows && config.blockN * (way_.gated ? 2 : 1) >= columns;
+}
+
 GroupedConfig GroupedProduct::tiles(int64_t m) const {
   GroupedConfig config = config_;
   config.blockM = blockRows(m * topK_, experts_, config_, team_.target());
@@ -172,7 +186,10 @@ GroupedConfig GroupedProduct::tiles(int64_t m) const {
     double rowBlocks = blocksOf(m, config.blockM);
     bool areAligned = k_ * byteSize(dtype_) % kHalfLine == 0;
     double longer = narrowLonger(way_, isFp8(dtype_), k_, areAligned);
-    if (isFree && tile.n > kNarrow.n && areNarrowQuicker(rowBlocks, columns, programs, longer)) tile = kNarrow;
+    bool areHalvesEnough = columns <= kNarrow.n || 2 * tilesOf(rowBlocks, columns, tile.n) <= programs;
+    if (isFree && tile.n > kNarrow.n &&
+        (areHalvesEnough || !longer || (!isMixable() && areNarrowQuicker(rowBlocks, columns, programs, longer))))
+      tile = kNarrow;
     // Few tiles have fewer columns where each still has a multiprocessor: what it reads comes the sooner. Where B's rows
     // are the products', each of gate and up columns needs as many.
     bool isFew = tile.m < kNarrow.m && tilesOf(rowBlocks, columns, kFewest.n) <= programs;
@@ -217,6 +234,7 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                     team_.rank() * shard * cdiv(k_, kScaled);
   }
   const Tensor& none = route;
+  int64_t cut = hasRoom && !awaited && !counted ? leastSteps(config, m) : 0;
   LaunchConfig launch{
       .grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream, .numStages = config.numStages};
   if (counted && config.numWarps == 8) launch.maxRegisters = kRegisters;
@@ -265,7 +283,8 @@ void GroupedProduct::launch(const Tensor& a, const Tensor& w, const Tensor& out,
                 {"SCALED", isFp8(dtype_)},
                 {"QUANTISE", way_.quantise},
                 {"CLEARS", !way_.own},
-                {"CUT", hasRoom && !awaited && !counted ? leastSteps(config, m) : 0}});
+                {"CUT", cut},
+                {"MIXED", blocksOfB && !cut && isMixed(config)}});
 }
 
 }  // namespace tandem::ops

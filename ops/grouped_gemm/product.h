@@ -63,6 +63,8 @@ class GroupedProduct {
  private:
   GroupedConfig tiles(int64_t m) const;
   double blocksOf(int64_t m, int rows) const;
+  bool isMixable() const;
+  bool isMixed(const GroupedConfig& config) const;
   int64_t leastSteps(const GroupedConfig& config, int64_t m) const;
   int64_t sumsOf(const GroupedConfig& config) const;  // fp32 numbers of all programs' pieces
 

@@ -127,6 +127,24 @@ def test_bias_and_quantised_results(dtype, options):
     run_more(20, 200, 32, 3, 2, dtype, seed=2, quantised=True, **options)
 
 
+HALVES = [{}, {"gated": True}, {"sorted": True}, {"sorted": True, "gated": True, "scattered": True}, {"weighted": True, "scattered": True}]
+HALVED = [(130, 100, 40, 3, 2), (300, 48, 32, 5, 2), (300, 33, 24, 4, 1), (64, 16, 32, 2, 1), (700, 64, 16, 4, 2)]
+
+
+@pytest.mark.parametrize("options", HALVES)
+@pytest.mark.parametrize("m, n, k, experts, top_k", HALVED)
+def test_tiles_of_two_halves(m, n, k, experts, top_k, options):
+    """The last columns of a block and the tiles of the last round of eight programs may have one half alone."""
+    for kind in ("uniform", "dropped", "one"):
+        run(m, n, k, experts, top_k, "bf16", kind, seed=m, block_m=64, block_n=32, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"sorted": True}, {"weighted": True, "scattered": True}])
+def test_fp8_tiles_of_two_halves(options):
+    for m, n, k in ((130, 400, 256), (300, 640, 130)):
+        run_more(m, n, k, 5, 2, "fp8e4nv", "zipf", seed=m, block_m=64, block_n=256, **options)
+
+
 def test_tiles():
     run(300, 40, 48, 5, 2, kind="zipf", block_m=64, block_n=16, block_k=16, programs=3, num_warps=4)
     run(300, 40, 48, 5, 2, block_m=32, programs=1, sorted=True)

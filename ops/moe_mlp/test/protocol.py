@@ -17,6 +17,7 @@ FILES = [f"device/{name}.py" for name in ("calls", "findings", "gathering", "pro
 FILES += [
     LINK,
     "grouped_gemm/grouped_gemm.py",
+    "grouped_gemm/places.py",
     "moe_rs/moe_rs.py",
     "ag_moe/ag_moe.py",
     "moe_ar/moe_ar.py",

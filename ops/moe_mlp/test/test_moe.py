@@ -75,7 +75,7 @@ def gathers(case, seed, slots=None, **options):
     m, _, inner, experts, top_k = case.sizes
 
     def main(team):
-        route = case.route(team)
+        route = case.route(team, RouteIds(team, m, experts, top_k, "i32", block_m=options.get("block_m")))
         with made(AgMoe, team, case, gated=case.gated, **options) as op:
             out = op(rows_of(case.x, team), case.up[team.rank], route, m)
             return route_parts(route, m, experts, top_k).order, np.array(out)
@@ -122,6 +122,13 @@ def test_sizes(ranks, m, hidden, inner, experts, top_k):
     gathers(case, m)
     scatters(case, m)
     scatters(case, m, cls=MoeAr)
+
+
+@pytest.mark.parametrize("ordered", [0, 1])
+def test_tiles_of_two_halves(ordered):
+    for seed in range(3):
+        case = Case(2, 300, 16, [48, 100][seed % 2], 3, 2, KINDS[seed], seed)
+        gathers(case, seed, block_m=64, block_n=32, ordered=ordered)
 
 
 @pytest.mark.parametrize("slots", [1, 2, 5])

@@ -23,7 +23,7 @@ AR, TELL = "all_reduce/two_shot.py", "device/signals.py"
 TAKEN_ITEM = "item = take(taken_ptr)\n"
 TO = "                to = dl.symm_at(parts_ptr, owner) + slot * shard\n"
 BROUGHT = '                there = dl.wait(brought_ptr + part, 1, "gpu", "acquire", waitValue=tiles, compare="ge")\n'
-STORED = "        tl.store(c_ptrs, result, mask=(m_range < end)[:, None] & (n_range[None, :] < row_columns))\n"
+STORED = "        tl.store(c_ptrs, result, mask=(m_range < end)[:, None] & (n_range[None, :] < column_end))\n"
 COUNTED_TILE = '        if COUNTED:\n            dl.notify(brought_ptr + part, rank, signal=1, sig_op="add", comm_scope="gpu")\n'
 RESET_TILES = (
     '        for part in range(parts):\n            dl.notify(brought_ptr + part, rank, signal=0, sig_op="set", comm_scope="gpu")\n'

@@ -9,6 +9,7 @@
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/IRMapping.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
+#include <mlir/Transforms/RegionUtils.h>
 #include <optional>
 
 namespace tandem::transform::nvidia {
@@ -35,7 +36,9 @@ bool dependsOnProduct(Value value, Block& block, llvm::DenseSet<Operation*>& see
   Operation* op = value.getDefiningOp();
   if (!op || op->getBlock() != &block || !seen.insert(op).second) return false;
   if (isa<tgpu::WgmmaOp>(op)) return true;
-  return llvm::any_of(op->getOperands(), [&](Value v) { return dependsOnProduct(v, block, seen); });
+  llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  return llvm::any_of(used, [&](Value v) { return dependsOnProduct(v, block, seen); });
 }
 
 // Returns what `scaled` multiplies a carried sum by, if products of `sum`'s loop decide it; else null.

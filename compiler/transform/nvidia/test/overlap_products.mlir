@@ -136,3 +136,43 @@ func.func @short(%q: tensor<64x64xf16>) -> tensor<64x64xf32> attributes {tile.nu
   }
   return %r : tensor<64x64xf32>
 }
+
+// A branch makes what the last product reads of the first one's result, as masks that only some blocks need: it is part of the way between
+// the two.
+// CHECK-LABEL: func.func @masked
+// CHECK: scf.for
+// CHECK: tgpu.wgmma {{.*}}takesTurn
+// CHECK: tgpu.wgmma {{.*}}givesTurn
+// CHECK: pending 1
+// CHECK: scf.if
+func.func @masked(%q: tensor<64x64xf16>, %n: i32, %part: i32) -> tensor<64x64xf32> attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %kr = tgpu.ring 2 bytes 8192
+  %vr = tgpu.ring 2 bytes 8192
+  %k = tgpu.alloc 2 x !tile.smem<64x64xf16> swizzle 128
+  %v = tgpu.alloc 2 x !tile.smem<64x64xf16> swizzle 128
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) : i32 {
+    tgpu.await %kr
+    %s = tgpu.wgmma %q, %k of %kr, %zero {rhsTransposed} : tensor<64x64xf16>, !tile.smem<64x64xf16> -> tensor<64x64xf32>
+    %sw = tgpu.wgmma_wait %s pending 0 : tensor<64x64xf32>
+    tgpu.advance %kr
+    tgpu.release %kr
+    %behind = arith.cmpi sge, %i, %part : i32
+    %e = scf.if %behind -> (tensor<64x64xf32>) {
+      %m = arith.addf %sw, %sw : tensor<64x64xf32>
+      scf.yield %m : tensor<64x64xf32>
+    } else {
+      scf.yield %sw : tensor<64x64xf32>
+    }
+    %p = tile.fp_to_fp %e : tensor<64x64xf32> -> tensor<64x64xf16>
+    tgpu.await %vr
+    %o = tgpu.wgmma %p, %v of %vr, %sum : tensor<64x64xf16>, !tile.smem<64x64xf16> -> tensor<64x64xf32>
+    %ow = tgpu.wgmma_wait %o pending 0 : tensor<64x64xf32>
+    tgpu.advance %vr
+    tgpu.release %vr
+    scf.yield %ow : tensor<64x64xf32>
+  }
+  return %r : tensor<64x64xf32>
+}

@@ -149,9 +149,11 @@ bool staysInRegisters(tile::DotOp dot) {
   Value lhs = dot.getLhs();
   if (lhs.getParentBlock() != dot->getBlock() || isa_and_nonnull<tile::LoadOp, tile::BlockLoadOp>(lhs.getDefiningOp()))
     return false;
-  // The turned result of a product changes threads through shared memory anyway, where wgmma reads it in either order.
+  // wgmma reads a tile in either order from shared memory, where one from before the loop is for other products, and through which the
+  // turned result of a product changes threads anyway.
   OperandSource turned = throughTranspose(lhs);
-  return !turned.transposed || !readsFromShared(dot, true, turned) || !comesFromProduct(turned.source, dot->getBlock());
+  if (!turned.transposed || !readsFromShared(dot, true, turned)) return true;
+  return turned.source.getParentBlock() == dot->getBlock() && !comesFromProduct(turned.source, dot->getBlock());
 }
 
 bool onlyProductsRead(Operation* tile, ArrayRef<tile::DotOp> dots) {

@@ -1,8 +1,11 @@
 # A product's result that another one reads turned, on its left, changes threads through shared memory anyway: it is stored once there, by
-# stmatrix, and wgmma reads it where it lies. What the same block reads as it is stays in registers.
+# stmatrix, and wgmma reads it where it lies. What the same block reads as it is stays in registers. A tile from before the loop has
+# one place in shared memory for both of its orders, on either side.
 # RUN: tandemc %s:turned --emit=gpu --num-warps 8 --num-stages 2 --signature '*bf16:16, *bf16:16, *fp32:16, i32:16' | FileCheck %s
 # RUN: tandemc %s:turned --emit=ptx --target sm_90a --remarks --num-warps 8 --num-stages 2 \
 # RUN:   --signature '*bf16:16, *bf16:16, *fp32:16, i32:16' 2>&1 | FileCheck %s --check-prefix=PTX
+# RUN: tandemc %s:before --emit=gpu --num-warps 8 --num-stages 2 --signature '*bf16:16, *bf16:16, *fp32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=BEFORE
 import triton
 import triton.language as tl
 
@@ -30,3 +33,21 @@ def turned(q_ptr, k_ptr, out_ptr, N):
         of_k = tl.dot(p, x, of_k)
     tl.store(out_ptr + m[:, None] * 128 + d[None, :], of_q)
     tl.store(out_ptr + (64 + n)[:, None] * 128 + d[None, :], of_k)
+
+
+# BEFORE: %[[KEYS:.*]] = tgpu.alloc 1 x !tile.smem<128x128xbf16>
+# BEFORE: tgpu.local_store %{{.*}}, %[[KEYS]]
+# BEFORE: scf.for
+# BEFORE: tgpu.wgmma %[[KEYS]], {{.*}}rhsTransposed
+# BEFORE: tgpu.wgmma %[[KEYS]], {{.*}}lhsTransposed
+@triton.jit
+def before(q_ptr, k_ptr, out_ptr, N):
+    q = tl.make_tensor_descriptor(q_ptr, shape=[N, 128], strides=[128, 1], block_shape=[32, 128])
+    k = tl.make_tensor_descriptor(k_ptr, shape=[N, 128], strides=[128, 1], block_shape=[128, 128])
+    m, d = tl.arange(0, 32), tl.arange(0, 128)
+    keys = k.load([0, 0]) * 2
+    of_q = tl.zeros((128, 32), dtype=tl.float32)
+    for start in range(0, N, 32):
+        p = tl.exp2(tl.dot(keys, q.load([start, 0]).T)).to(q_ptr.dtype.element_ty)
+        of_q = tl.dot(keys.T, p, of_q)
+    tl.store(out_ptr + d[:, None] * 32 + m[None, :], of_q)

@@ -116,9 +116,8 @@ def along_window(
         if ARRIVES:
             there = (arrival[0], arrival[1] + before, arrival[2], arrival[3], arrival[4], arrival[5])
         read = (row + before, q, k_blocks, v_blocks, 0, k_column, v_column, queries + offset, n, window, scale, cap, 0.0, there)
-        sums = along_keys(sums, begin, whole, *read, QK, OV, BLOCK_N, True, True, CAP, False, False, True, ARRIVES)
-        sums = along_keys(sums, whole, part, *read, QK, OV, BLOCK_N, True, True, CAP, False, False, False, ARRIVES)
-        sums = along_keys(sums, part, end, *read, QK, OV, BLOCK_N, True, True, CAP, False, False, True, ARRIVES)
+        clear = (whole, part)
+        sums = along_keys(sums, begin, end, *read, clear, QK, OV, BLOCK_N, True, True, CAP, False, False, True, ARRIVES)
     return sums
 
 
@@ -240,9 +239,8 @@ def ag_attention(
             sums = along_window(*some, *told, 0, QK, OV, BLOCK_M, BLOCK_N, CAP, False)
     elif BEGINS:
         _, _, part, end = keys_of(start, 0, count, 0, BLOCK_M, BLOCK_N, CAUSAL, False)
-        sums = along_keys(sums, 0, part, *own, QK, OV, BLOCK_N, CAUSAL, False, CAP, False, False, False, False)
-        if CAUSAL or not WHOLE:
-            sums = along_keys(sums, part, end, *own, QK, OV, BLOCK_N, CAUSAL, False, CAP, False, False, True, False)
+        masks: tl.constexpr = CAUSAL or not WHOLE
+        sums = along_keys(sums, 0, end, *own, (0, part), QK, OV, BLOCK_N, CAUSAL, False, CAP, False, False, masks, False)
     if ARRIVES:
         for nth in range(first_nth, end_nth):
             peer = (rank - nth + ranks) % ranks
@@ -260,10 +258,8 @@ def ag_attention(
                 some = (sums, place, n, tl.minimum(half, n), first + slot * pitch, q, all_k, all_v)
                 sums = along_window(*some, *told, arrival, QK, OV, BLOCK_M, BLOCK_N, CAP, True)
             else:
-                whole = n // BLOCK_N * BLOCK_N
-                sums = along_keys(sums, 0, whole, *read, QK, OV, BLOCK_N, False, False, CAP, False, False, False, True)
-                if not WHOLE:
-                    sums = along_keys(sums, whole, n, *read, QK, OV, BLOCK_N, False, False, CAP, False, False, True, True)
+                clear = (0, n // BLOCK_N * BLOCK_N)
+                sums = along_keys(sums, 0, n, *read, clear, QK, OV, BLOCK_N, False, False, CAP, False, False, not WHOLE, True)
     if ENDS:
         if SINKS:
             sums = with_sink(sums, tl.load(sinks_ptr + head) * LOG2E, 0.0, OV)

@@ -141,18 +141,14 @@ def attention(
         sums = no_sums(BLOCK_M, OV)
         q = load_parts(blocks_of(q_ptr, at_q, HQ * D, BLOCK_M, QK, VARLEN), at_q[2] + start, head * D, QK)
         if SQUARE:
-            begin, whole, part, end = 0, 0, start if CAUSAL else seq_kv, start + BLOCK_M
+            begin, whole, part, end = 0, 0, start if CAUSAL else seq_kv, start + BLOCK_M if CAUSAL else seq_kv
         else:
             some = tl.where(start < rows_q, rows_kv, 0)  # none for a block behind a shorter sequence
             begin, whole, part, end = keys_of(start, offset, some, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
         of_keys = (q, k_blocks, v_blocks, behind, kv_head * D, kv_head * V)
-        of_block = (at_kv[2], *of_keys, rows + offset, rows_kv, window, scale, cap, lift, None)
+        of_block = (at_kv[2], *of_keys, rows + offset, rows_kv, window, scale, cap, lift, None, (whole, part))
         shape: tl.constexpr = (QK, OV, BLOCK_N, CAUSAL, WINDOW, CAP, FP8, DEALT)
-        if WINDOW:
-            sums = along_keys(sums, begin, whole, *of_block, *shape, True, False)
-        sums = along_keys(sums, whole, part, *of_block, *shape, False, False)
-        if CAUSAL or not SQUARE:
-            sums = along_keys(sums, part, end, *of_block, *shape, True, False)
+        sums = along_keys(sums, begin, end, *of_block, *shape, CAUSAL or not SQUARE, False)
         if SINKS:
             sums = with_sink(sums, tl.load(sinks_ptr + head) * LOG2E, lift, OV)
         if LSE:

@@ -37,6 +37,7 @@ def along_keys(
     cap,
     lift,
     arrival,
+    clear,
     QK: tl.constexpr,
     OV: tl.constexpr,
     BLOCK_N: tl.constexpr,
@@ -48,10 +49,11 @@ def along_keys(
     MASK: tl.constexpr,
     ARRIVES: tl.constexpr,
 ):
-    """The keys from `first` to `end`. `behind`: where values begin, seen from `row`. MASK: not all queries see all of them. `where`: the
-    key on each query's diagonal; `lift`: weights are times two to its power. ARRIVES: keys come in bands; `arrival`: the
-    number of those that are there, the row among theirs at which keys begin, the number of all rows, the rows of a band, how many rows
-    are there for sure, and how many bands come before."""
+    """The keys from `first` to `end`. `behind`: where values begin, seen from `row`. MASK: not all queries see all of them, except those
+    from the first of `clear` to its second; one loop goes along all, so that products of neighbours overlap there too. `where`: the key on
+    each query's diagonal; `lift`: weights are times two to its power. ARRIVES: keys come in bands; `arrival`: the number of those that are
+    there, the row among theirs at which keys begin, the number of all rows, the rows of a band, how many rows are there for sure, and
+    how many bands come before."""
     acc, total, most = sums
     acc0, acc1 = acc
     columns = tl.arange(0, BLOCK_N)
@@ -69,12 +71,12 @@ def along_keys(
         scores = tl.dot(q[0], k_blocks[0].load([at, k_column]).T)
         if QK[1]:
             scores = tl.dot(q[1], k_blocks[1].load([at, k_column + QK[0]]).T, scores)
-        if CAP or MASK:
-            scores = scores * scale
-            if CAP:
-                scores = capped(scores, cap)
-            if MASK:
+        if CAP:
+            scores = capped(scores * scale, cap)
+        if MASK:
+            if (start < clear[0]) | (start >= clear[1]):
                 scores = tl.where(seen(where[:, None], (start + columns)[None, :], n, window, CAUSAL, WINDOW), scores, -float("inf"))
+        if CAP:
             new = tl.maximum(most, tl.max(scores, 1))
             scores -= (new - lift)[:, None]
         else:

@@ -241,7 +241,7 @@ class Inserter {
     for (const Access& access : ArrayRef(inside).take_front(first))
       if (!threads_.anyOf(access.pointer) && conflictsWith(access, inside).empty())
         conflicts.append(conflictsWith(access, pending));
-    if (!conflicts.empty()) meet(loop, false, pending);
+    if (!conflicts.empty()) meet(loop, false, conflicts, pending);
   }
 
   static bool holds(const Pending& all, const Access& access) {
@@ -273,7 +273,7 @@ class Inserter {
     llvm::erase_if(conflicts, [&](const Access& earlier) { return waitsAlone(earlier, access); });
     if (!relieve(access.op, pending) && !conflicts.empty()) {
       bool inBlock = llvm::all_of(conflicts, [&](const Access& earlier) { return stayInBlock(earlier, access); });
-      meet(access.op, inBlock, pending);
+      meet(access.op, inBlock, conflicts, pending);
     }
     if (stays && mayBeAwaited(access)) merge(pending, access);
   }
@@ -290,10 +290,11 @@ class Inserter {
     return conflicts;
   }
 
-  void meet(Operation* before, bool inBlock, Pending& pending) {
+  // Stores by the asynchronous unit go on behind the barrier unless it is for them: to complete them takes about a microsecond.
+  void meet(Operation* before, bool inBlock, const Pending& conflicts, Pending& pending) {
     OpBuilder builder(before);
     auto barrier = simt::BarrierOp::create(builder, before->getLoc(), inBlock, false);
-    completeIn(barrier, pending);
+    completeIn(barrier, conflicts);
     pass(barrier.getConcurrency(), pending);
   }
 
@@ -304,7 +305,7 @@ class Inserter {
   // A barrier before `op` where too much is pending; in a branch of its own it would leave the other side's as it is.
   bool relieve(Operation* op, Pending& pending) {
     if (pending.size() < kMostPending) return false;
-    meet(op, false, pending);
+    meet(op, false, Pending(pending), pending);
     return true;
   }
 

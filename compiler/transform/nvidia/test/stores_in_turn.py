@@ -11,6 +11,9 @@
 # RUN:   --constexpr 'STEP=128' | FileCheck %s --check-prefix=ONCE
 # RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --num-ctas 2 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16' \
 # RUN:   --constexpr 'STEP=128' | FileCheck %s --check-prefix=CLUSTER
+# Threads meet for stores of their own, not for those under way by TMA.
+# RUN: tandemc %s:rounds --emit=layouts --num-warps 8 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16, *fp32:16' \
+# RUN:   --constexpr 'STEP=128' | FileCheck %s --check-prefix=BESIDE
 import triton
 import triton.language as tl
 
@@ -20,6 +23,10 @@ import triton.language as tl
 # SHIFTED: simt.barrier completing
 # SHIFTED-NEXT: tile.block_store
 # SHIFTED-NOT: completes_own
+# BESIDE: simt.barrier{{$}}
+# BESIDE-NEXT: tile.store
+# BESIDE-NOT: simt.barrier
+# BESIDE: tile.block_store {{.*}}tgpu.completes_own
 # PTX: createpolicy.fractional.L2::evict_first
 # PTX-NOT: fence.proxy.async;
 # PTX: cp.async.bulk.wait_group 0;
@@ -44,7 +51,7 @@ import triton.language as tl
 # CLUSTER: scf.if %[[LOW]]
 # CLUSTER-NEXT: tgpu.tma_load %arg1 {{.*}} multicast {evictFirst}
 @triton.jit
-def rounds(a_ptr, b_ptr, c_ptr, M, N, K, STEP: tl.constexpr):
+def rounds(a_ptr, b_ptr, c_ptr, M, N, K, sums_ptr=None, STEP: tl.constexpr = 128):
     a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[128, 64])
     b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[64, 64])
     c = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[N, 1], block_shape=[128, 64])
@@ -52,4 +59,6 @@ def rounds(a_ptr, b_ptr, c_ptr, M, N, K, STEP: tl.constexpr):
         acc = tl.zeros((128, 64), dtype=tl.float32)
         for k in range(0, K, 64):
             acc = tl.dot(a.load([tile * STEP, k]), b.load([0, k]).T, acc)
+        if sums_ptr is not None:
+            tl.store(sums_ptr + tile * STEP + tl.arange(0, 128), tl.sum(acc, 1))
         c.store([tile * STEP, 0], acc.to(c_ptr.dtype.element_ty))

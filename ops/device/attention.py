@@ -83,12 +83,14 @@ def block_at(turn, blocks, HEADS: tl.constexpr, SHARED: tl.constexpr, lanes=0):
     if SHARED == ALL_LANES:
         at = turn * tl.num_programs(0) + in_turn(turn)
         tl.assume(at >= 0)
-        lane = at % lanes
-        return blocks - 1 - at // lanes, lane % HEADS, lane // HEADS
+        lane, block = at % lanes, blocks - 1 - at // lanes
+        tl.assume(block >= 0)
+        return block, lane % HEADS, lane // HEADS
     at = (tl.program_id(0) + turn // SHARED * tl.num_programs(0)) * SHARED + turn % SHARED
     block = at % blocks
     if SHARED == 2:
         block = tl.where(block % 2 == 0, blocks - 1 - block // 2, block // 2)
+        tl.assume(block >= 0)
     return block, at // blocks % HEADS, at // blocks // HEADS
 
 

@@ -12,7 +12,7 @@ namespace tandem::transform::nvidia {
 struct RingPlan {
   llvm::SmallVector<tile::BlockLoadOp> loads;
   llvm::SmallVector<tile::DotOp> dots;  // in the order of the program
-  // of the loads and products. Null: the products are in loops behind the loads, and there is one slot
+  // of the loads and products. Null: the products are in loops behind the loads, and there is one slot, or two where these repeat
   mlir::scf::ForOp loop;
   int64_t bytes = 0, slots = 1;
   int owner = -1;  // the plan whose ring and buffers these are; another loop's, which has ended, or its own

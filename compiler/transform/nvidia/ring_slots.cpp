@@ -60,7 +60,23 @@ class SlotCount {
     int64_t slots = std::min(room / perSlot, asked_);
     for (RingPlan& p : rings_)
       if (p.loop) p.slots = slots;
+    repeat(room - slots * perSlot);
     return slots;
+  }
+
+  // Gives what loops behind it read a second slot where it comes once a turn of a loop around them, if there is room: the next turn's
+  // comes while this one's is read. Small programs have others beside them, which multiply meanwhile.
+  void repeat(int64_t room) {
+    if (numWarps_ <= target::kWgmma.warps) return;
+    for (auto [i, p] : llvm::enumerate(rings_)) {
+      if (p.loop || p.owner != int(i)) continue;
+      int64_t bytes = 0;
+      for (tile::BlockLoadOp load : p.loads)
+        bytes += llvm::alignTo(bytesOf(cast<RankedTensorType>(load.getResult().getType())), kAlignment);
+      bool comesAgain = isa<scf::ForOp>(p.loads.front()->getParentOp());
+      p.slots = comesAgain && bytes <= room ? 2 : 1;
+      if (p.slots == 2) room -= bytes;
+    }
   }
 
   // Returns true if a loop needs a product's result before it goes on.

@@ -5,6 +5,7 @@
 #include "ops/kernel_text.h"
 #include <algorithm>
 #include <numbers>
+#include <vector>
 
 namespace tandem::ops {
 namespace {
@@ -22,10 +23,13 @@ AttentionTile queriesTile(int64_t d) {
   if (d == 64) return {64, 128, 4, 2};
   return d <= 192 ? AttentionTile{128, 64, 8, 2} : AttentionTile{128, 32, 8, 2};
 }
-// The tile of the kernel `of_keys` where it adds to the gradient of q. Wider heads leave no registers for what is added; a loop
-// over heads none for 128 queries.
-constexpr int64_t kMostAdded = 128;
-constexpr AttentionTile kAddingTile = {64, 128, 8, 2}, kAddingTileOfHead = {128, 128, 8, 2};
+// The tile of the kernel `of_keys` where it adds to the gradient of q; a loop over heads leaves no registers for 128 queries. Heads from
+// kLeastTurned on, of whose keys and values each has a kernel, have fewer queries than a product's rows, and what is added is turned:
+// rows are elements of a head. Between the two, one kernel with the sums of both has no registers for what is added.
+constexpr int64_t kMostAdded = 128, kLeastTurned = 256;
+constexpr AttentionTile kAddingTile = {64, 128, 8, 2}, kAddingTileOfHead = {128, 128, 8, 2},
+                        kTurnedTile = {32, 128, 8, 2};
+bool mayHaveSums(int64_t d) { return d <= kMostAdded || d >= kLeastTurned; }
 
 // Rows of keys that programs that share blocks may keep for each multiprocessor.
 constexpr int64_t kPartRows = 512;
@@ -95,7 +99,7 @@ AttentionBackward::AttentionBackward(Team& team, int64_t maxRows, int64_t hq, in
   if (config.softcap != 0) return;
   int64_t rows = hq * columnRows(maxRows, config.varlen);
   columns_ = memory_.localScratch({rows * kColumns}, dtype, "columns");
-  if (config.anyOrder && d <= kMostAdded) sums_ = memory_.localScratch({rows * d}, DType::Float32, "sums");
+  if (config.anyOrder && mayHaveSums(d)) sums_ = memory_.localScratch({rows * d}, DType::Float32, "sums");
 }
 
 void AttentionBackward::queue(const Call& call) {
@@ -116,7 +120,8 @@ void AttentionBackward::queue(const Call& call) {
     return chosen(config_, hasWgmma ? tile : simulated ? kSimulated : kPlain);
   };
 
-  AttentionTile adding = simulated ? chosen(config_, kSimulatedAdding) : tileOf(kAddingTile);
+  bool isTurned = d_ >= kLeastTurned;
+  AttentionTile adding = simulated ? chosen(config_, kSimulatedAdding) : tileOf(isTurned ? kTurnedTile : kAddingTile);
   AttentionTile ofBlocks = tileOf(keysTile(d_, config_.wantsK));
   int64_t batch = call.numbers[2], longest = call.numbers[3];
   int64_t rows = (config_.varlen ? m / kColumnRows + batch : cdiv(m / batch, kColumnRows) * batch) * kColumnRows;
@@ -126,14 +131,13 @@ void AttentionBackward::queue(const Call& call) {
                     rows * hq_ * kColumns <= columns_.shape[0] && (!config_.varlen || scale * kFar >= kFarEnough);
   Parts ofD = partsOf(d_);
   int64_t across = adding.warps * 16 / adding.m;  // warpgroups that share rows
-  bool mayAdd = hasColumns && config_.anyOrder && config_.wantsQ && config_.wantsK && d_ <= kMostAdded &&
-                kColumnRows % adding.m == 0 && adding.m % 16 == 0 && across * adding.m == adding.warps * 16 &&
-                ofD.first % (across * 16) == 0 && ofD.second % (across * 16) == 0;
+  bool mayAdd = hasColumns && config_.anyOrder && config_.wantsQ && config_.wantsK && mayHaveSums(d_) &&
+                kColumnRows % adding.m == 0 && adding.m % 16 == 0 &&
+                (isTurned || (across * adding.m == adding.warps * 16 && ofD.first % (across * 16) == 0 &&
+                              ofD.second % (across * 16) == 0));
   double count = double(batch), queries = double(m) / count, keys = double(call.numbers[1]) / count;
   GradientSizes sizes = {hq_,   hkv_,    d_,   dv_,
                          batch, queries, keys, simulated ? kSimulatedPrograms : team_.residentPrograms()};
-  // The sums of keys and values of the widest heads together are more than a thread's registers.
-  bool together = d_ <= 192 || !hasWgmma;
   auto planOf = [&](const KeysKernel& kernel, const AttentionTile& tile) {
     AttentionCall a = attentionCall(config_, tile, call.numbers);
     int64_t blocks = hkv_ * blocksAlong(config_, a, a.n, a.keys, tile.n) * (config_.varlen ? 1 : batch);
@@ -141,12 +145,38 @@ void AttentionBackward::queue(const Call& call) {
     bool isWhole = tile.warps * 16 == tile.n;  // each warp has whole rows of what is kept
     return planKeys(config_, sizes, kernel, tile, isWhole ? parts_.shape[0] / each : 1);
   };
+  struct OfKeys {
+    KeysKernel kernel;
+    AttentionTile tile;
+    KeysPlan plan;
+  };
+  // One kernel of keys, or two: the sums of keys and values of the widest heads together are more than a thread's registers.
+  bool apart = (hasWgmma || simulated) && config_.wantsK && d_ >= kLeastTurned;
+  auto kernelsOf = [&](bool add) {
+    std::vector<OfKeys> out;
+    auto push = [&](const KeysKernel& kernel) {
+      AttentionTile tile = kernel.adds ? adding : tileOf(keysTile(d_, kernel.k));
+      out.push_back({kernel, tile, planOf(kernel, tile)});
+    };
+    if (apart) push({false, true, false});
+    push({config_.wantsK, !apart, add});
+    return out;
+  };
+  auto timeOf = [](const std::vector<OfKeys>& kernels) {
+    double time = 0;
+    for (const OfKeys& kernel : kernels) time += kernel.plan.time;
+    return time;
+  };
   AttentionTile ofQueries = tileOf(queriesTile(d_));
-  KeysKernel all = {config_.wantsK && together, true, true};
-  KeysPlan ofAll = planOf(all, adding);
-  bool adds = mayAdd && ofAll.time + addedTime(sizes) <
-                            planOf({all.k, all.v, false}, ofBlocks).time + queriesTime(config_, sizes, ofQueries);
-  if (adds && hasWgmma && d_ == 64 && hq_ == hkv_ && ofAll.parts == 1) adding = tileOf(kAddingTileOfHead);
+  std::vector<OfKeys> ofKeys = kernelsOf(false);
+  bool adds = false;
+  if (mayAdd) {
+    std::vector<OfKeys> adders = kernelsOf(true);
+    adds = timeOf(adders) + addedTime(sizes) < timeOf(ofKeys) + queriesTime(config_, sizes, ofQueries);
+    if (adds) ofKeys = std::move(adders);
+    if (adds && hasWgmma && d_ == 64 && hq_ == hkv_ && ofKeys[0].plan.parts == 1)
+      ofKeys[0].tile = tileOf(kAddingTileOfHead);
+  }
 
   Parts parts = partsOf(dv_);
   int64_t columns = parts.second ? parts.first * 2 : parts.first;
@@ -168,16 +198,16 @@ void AttentionBackward::queue(const Call& call) {
     queue("of_sums.py", "of_sinks", {int(hq_), 1, 1}, {0, 0, kWarps, 1}, {sinks, lse, delta_, ofSinks, m},
           {{"BLOCK", int64_t(kSinkRows)}});
 
-  auto ofKeys = [&](bool hasK, bool hasV) {
-    AttentionTile tile = adds ? adding : tileOf(keysTile(d_, hasK));
+  for (const auto& [kernel, tile, plan] : ofKeys) {
+    bool hasK = kernel.k;
     AttentionCall a = attentionCall(config_, tile, call.numbers);
     int64_t blocks = blocksAlong(config_, a, a.n, a.keys, tile.n), sequences = config_.varlen ? 1 : a.batch;
-    KeysPlan plan = adds ? ofAll : planOf({hasK, hasV, false}, tile);
     auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
     constants["OF_K"] = hasK;
-    constants["OF_V"] = hasV;
+    constants["OF_V"] = kernel.v;
     constants["COLUMNS"] = hasColumns;
-    constants["ADD"] = adds;
+    constants["ADD"] = kernel.adds;
+    constants["TURNED"] = isTurned;
     constants["SPLIT"] = plan.parts > 1;
     int64_t lines = hkv_ * sequences * plan.parts;
     queue("of_keys.py", "of_keys", {int(plan.together), int(blocks), int(lines / plan.together)}, tile,
@@ -188,7 +218,7 @@ void AttentionBackward::queue(const Call& call) {
            lse,
            delta_,
            hasColumns ? columns_ : q,
-           adds ? sums_ : delta_,
+           kernel.adds ? sums_ : delta_,
            plan.parts > 1 ? parts_ : delta_,
            cuQ,
            cuKv,
@@ -205,30 +235,32 @@ void AttentionBackward::queue(const Call& call) {
            plan.parts,
            plan.pieces},
           constants);
-    if (plan.parts == 1) return;
-    queue("added.py", "joined",
-          {int(blocks), int(((hasK ? d_ : 0) + (hasV ? dv_ : 0)) / kColumns), int(hkv_ * sequences)}, {0, 0, kWarps, 1},
+    if (plan.parts == 1) continue;
+    int64_t keptD = hasK ? d_ : 0, keptV = kernel.v ? dv_ : 0;
+    queue("added.py", "joined", {int(blocks), int((keptD + keptV) / kColumns), int(hkv_ * sequences)},
+          {0, 0, kWarps, 1},
           {parts_, hasK ? ofK : ofV, ofV, cuKv, scale / std::numbers::log2e, a.n, a.keys, plan.together},
           {{"HKV", hkv_},
-           {"D", hasK ? d_ : 0},
-           {"V", hasV ? dv_ : 0},
+           {"D", keptD},
+           {"V", keptV},
            {"PARTS", plan.parts},
            {"VARLEN", config_.varlen},
            {"BLOCK_N", int64_t(tile.n)},
            {"WARPS", int64_t(tile.warps)}});
-  };
-  ofKeys(config_.wantsK && together, true);
-  if (config_.wantsK && !together) ofKeys(true, false);
+  }
 
-  if (adds)
-    queue("added.py", "narrow", {int(cdiv(longest, adding.m)), int(hq_), int(batch)}, {0, 0, kWarps, 1},
+  if (adds) {
+    const AttentionTile& tile = ofKeys.back().tile;
+    queue("added.py", "narrow", {int(cdiv(longest, tile.m)), int(hq_), int(batch)}, {0, 0, kWarps, 1},
           {sums_, ofQ, cuQ, scale / std::numbers::log2e, m, longest, rows},
           {{"HQ", hq_},
            {"D0", ofD.first},
            {"D1", ofD.second},
            {"VARLEN", config_.varlen},
-           {"BLOCK_M", int64_t(adding.m)},
-           {"WARPS", int64_t(adding.warps)}});
+           {"TURNED", isTurned},
+           {"BLOCK_M", int64_t(tile.m)},
+           {"WARPS", int64_t(tile.warps)}});
+  }
   if (!config_.wantsQ || adds) return;
   AttentionCall a = attentionCall(config_, ofQueries, call.numbers);
   AttentionGrid grid = attentionGrid(config_, programsAlone(team_, ofQueries),

@@ -3,7 +3,7 @@ the logarithms of their sums once more. It may add its parts of the queries' gra
 
 import tandem
 import tandem.language as tl
-from ops.attention_backward.added import add, keep
+from ops.attention_backward.added import add_product, keep
 from ops.attention_backward.columns import columns_of, factors, first_column
 from ops.device.attention import LOG2E, block_of, blocks_of, load_parts, place_of, queries_of, seen, slope_of
 from ops.device.attention import store_parts, zero_parts
@@ -53,6 +53,7 @@ def _along_queries(
     OF_V: tl.constexpr,
     COLUMNS: tl.constexpr,
     ADD: tl.constexpr,
+    TURNED: tl.constexpr,
     MASK: tl.constexpr,
 ):
     """The queries from `first` to `end`, from `shift` behind the first on and then around. Tiles have a row for each key."""
@@ -94,9 +95,9 @@ def _along_queries(
             of_scores = (p * of_p * slope).to(q0.dtype)
             if ADD:  # ahead of the last product: what is added goes to memory while that one multiplies
                 sums = sums_ptr + (column_row + start).to(tl.int64) * (QK[0] + QK[1])
-                add(sums, tl.dot(of_scores.T, k[0]))
+                add_product(sums, of_scores, k[0], TURNED)
                 if QK[1]:
-                    add(sums + BLOCK_M * QK[0], tl.dot(of_scores.T, k[1]))
+                    add_product(sums + BLOCK_M * QK[0], of_scores, k[1], TURNED)
             of_k0 = tl.dot(of_scores, q0, of_k0)
             if QK[1]:
                 of_k1 = tl.dot(of_scores, q1, of_k1)
@@ -155,12 +156,13 @@ def of_keys(
     OF_V: tl.constexpr,
     COLUMNS: tl.constexpr,
     ADD: tl.constexpr,
+    TURNED: tl.constexpr,
     SPLIT: tl.constexpr,
 ):
     """The gradients of the keys, of the values, or of both: of a block of them, the sums over the heads of queries that share it. scale and
     cap: times log2(e). SQUARE: as in attention.py; COLUMNS: lse and delta come as columns, so many rows of each head; ADD: parts of the
-    queries' gradients are added to sums. SPLIT: a block has so many `parts`, each of a program: of some of the heads,
-    or of one of `pieces` of a head's queries; added.py's `joined` sums them."""
+    queries' gradients are added to sums, TURNED as `add_product` says. SPLIT: a block has so many `parts`, each of a program: of some
+    of the heads, or of one of `pieces` of a head's queries; added.py's `joined` sums them."""
     D: tl.constexpr = D0 + D1
     V: tl.constexpr = V0 + V1
     QK: tl.constexpr = (D0, D1)
@@ -203,7 +205,7 @@ def of_keys(
     if ADD and not CAUSAL and not WINDOW:  # blocks of a head are at queries of their own, and go around
         part = whole + tl.cdiv(part - whole, BLOCK_M) * BLOCK_M
         shift = start % tl.maximum(part - whole, BLOCK_M) // BLOCK_M * BLOCK_M
-    shape: tl.constexpr = (QK, OV, BLOCK_M, CAUSAL, WINDOW, CAP, OF_K, OF_V, COLUMNS, ADD)
+    shape: tl.constexpr = (QK, OV, BLOCK_M, CAUSAL, WINDOW, CAP, OF_K, OF_V, COLUMNS, ADD, TURNED)
     more = (at_q[2], rows_q, keys, rows_kv if EDGE else 1 << 30, offset, window, scale, cap)
     first += kv_head * (HQ // HKV)
     for member in range(members):

@@ -38,6 +38,7 @@ CASES = [
     ((20,), (33,), 1, 1, 128, {"dtype": "bf16"}),
     ((20, 33), (33, 20), 1, 1, 192, {"causal": True}),
     ((20,), (20,), 1, 1, 256, {"causal": True}),
+    ((300,), (300,), 4, 4, 256, {}),  # what is added to a wide head's gradient is turned
     ((40,), (56,), 2, 1, 64, {"dtype": "fp8e4nv", "causal": True, "sinks": True}),
     ((48, 48), (64, 64), 2, 1, 64, {"dtype": "fp8e4nv", "causal": True, "window": 20}),
     ((3, 40), (17, 21), 1, 1, 96, {"dtype": "fp8e4nv"}),

@@ -6,7 +6,7 @@
 // In a ring what a peer gets goes to one of two slots there. From the third rank on, the peer tells when its launch for the rank
 // two before has ended, by a 1 in `free`, which this rank's stream waits for and puts back.
 #include "ops/ag_attention/ag_attention.h"
-#include "ops/attention/shape.h"
+#include "ops/attention/forms.h"
 #include "ops/cdiv.h"
 #include "ops/gathering.h"
 #include "ops/kernel_text.h"
@@ -90,8 +90,8 @@ AllGatherAttention::AllGatherAttention(Team& team, int64_t maxM, int64_t batch, 
   if (config.varlen) firsts_ = memory_.localZeros({team.size() * (maxM + 1)}, DType::Int32, "first rows");
   if (team.size() == 1) return;
   // Blocks of keys reach behind a rank's last row, into rows that are read and not used.
-  pitch_ = batch * shardRows(maxM, team.size()) +
-           chosen(config, attentionTile(team.target(), d, maxM, config.causal, dtype)).n;
+  pitch_ =
+      batch * shardRows(maxM, team.size()) + chosen(config, attentionForms(team.target(), d, dtype).front().tile).n;
   slots_ = config.ring ? 2 : team.size();
   keys_ = memory_.symmetricZeros({slots_ * pitch_, hkv * d}, dtype, "keys");
   values_ = memory_.symmetricZeros({slots_ * pitch_, hkv * dv}, dtype, "values");
@@ -184,7 +184,7 @@ void AllGatherAttention::queue(const Call& call) {
   int64_t m = call.numbers[0], sequences = call.numbers[1], longest = call.numbers[2];
   checkSequences(m, sequences, longest);
   int64_t own = rowsOfRank(m, ranks, team_.rank()), shard = shardRows(m, ranks);
-  AttentionTile tile = chosen(config_, attentionTile(team_.target(), d_, m, config_.causal, dtype_));
+  AttentionTile tile = chosen(config_, attentionForms(team_.target(), d_, dtype_).front().tile);
   auto low = [&](int64_t rows) { return config_.inOrder ? rows : cdiv(rows, 2); };
   bool isWhole = !config_.varlen && own && low(own) % tile.m == 0 && own % tile.m == 0;
   for (int rank = 0; rank < ranks; ++rank) {

@@ -1,5 +1,6 @@
 // Host side of attention.
 #include "ops/attention/attention.h"
+#include "ops/attention/forms.h"
 #include "ops/attention/shape.h"
 #include "ops/cdiv.h"
 #include "ops/kernel_text.h"
@@ -69,24 +70,23 @@ void Attention::queue(const Call& call) {
   const Tensor &q = t[0], &k = t[1], &sinks = t[5], &scales = t[6], &lse = t[7], &out = t[8];
   Tensor v = t[2];
   int64_t keys = call.numbers[1] / call.numbers[2];
-  AttentionTile tile = attentionTile(team_.target(), d_, keys, config_.causal, dtype_);
-  AttentionCall a = attentionCall(config_, tile, call.numbers);
-  SmallTile small = smallAttentionTile(d_);
-  int64_t all = blocksAlong(config_, a, a.m, a.queries, kSmallRows) * hq_ * (config_.varlen ? 1 : a.batch);
-  auto gridOf = [&](const AttentionTile& some) {
-    AttentionCall of = attentionCall(config_, some, call.numbers);
-    return attentionGrid(config_, programsAlone(team_, some), blocksAlong(config_, of, of.m, of.queries, some.m), hq_,
-                         of.batch, of.keys, of.n * hkv_ * (d_ + dv_) * byteSize(dtype_));
+  auto gridOf = [&](const AttentionForm& form) {
+    AttentionCall of = attentionCall(config_, form.tile, call.numbers);
+    AttentionWork work{blocksAlong(config_, of, of.m, of.queries, form.tile.m), hq_, of.batch, keys,
+                       of.n * hkv_ * (d_ + dv_) * byteSize(dtype_)};
+    return attentionGrid(config_, form, multiprocessorsOf(team_), work);
   };
-  if (team_.target().starts_with("sm_90") && !isFp8(dtype_)) {
-    AttentionTile half = halfOf(tile);
-    if (all <= small.resident * team_.residentPrograms())
-      tile = small.tile;
-    else if (gridOf(half).time * half.m / kHalfSpeed < gridOf(tile).time * tile.m)
-      tile = half;
-  }
-  tile = chosen(config_, tile);
-  a = attentionCall(config_, tile, call.numbers);
+  std::vector<AttentionForm> forms = attentionForms(team_.target(), d_, dtype_);
+  AttentionForm form = forms.front();
+  for (const AttentionForm& other : forms)
+    if (gridOf(other).time < gridOf(form).time) form = other;
+  form.tile = chosen(config_, form.tile);
+  // Of a tile that options choose, what is known of it, if anything is.
+  for (const AttentionForm& other : forms)
+    if (other.tile.m == form.tile.m && other.tile.n == form.tile.n && other.tile.warps == form.tile.warps)
+      form.resident = other.resident;
+  const AttentionTile& tile = form.tile;
+  AttentionCall a = attentionCall(config_, tile, call.numbers);
   // Where sequences begin with whole groups of keys, their order is the one that needs no exchange between threads.
   bool dealt = false;
   int64_t stride = 0;
@@ -107,7 +107,7 @@ void Attention::queue(const Call& call) {
                  {{"BLOCK_M", int64_t(turn.m)}, {"BLOCK_N", int64_t(turn.n)}, {"VARLEN", varlen}, {"DEALT", dealt}});
     v = turned_;
   }
-  AttentionGrid grid = gridOf(tile);
+  AttentionGrid grid = gridOf(form);
   auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
   constants["SHARED"] = grid.shared;
   constants["SINKS"] = sinks.address != 0;

@@ -63,63 +63,9 @@ Parts partsOf(int64_t elements) {
   return {first, elements - first};
 }
 
-// Tiles for wgmma: what keeps a consumer's sums, weights and products in registers, and two blocks of keys in shared memory.
-// Few keys leave a block that is alone on its multiprocessor waiting at its ends.
-AttentionTile attentionTile(const std::string& target, int64_t d, int64_t keys, bool causal, DType dtype) {
-  const int64_t fewCausalKeys = isFp8(dtype) ? 2048 : 4096;
-  if (target == "sim") return {32, 16, 4, 2};
-  if (!target.starts_with("sm_90")) return {64, 64, 4, 2};
-  if (isFp8(dtype) && d != 64) return d <= 128 ? AttentionTile{128, 128, 8, 2} : AttentionTile{128, 64, 8, 2};
-  if (d == 64) return causal && keys <= fewCausalKeys ? AttentionTile{64, 64, 4, 3} : AttentionTile{256, 64, 16, 6};
-  if (d <= 128) return {128, 128, 8, 2};
-  return {128, 64, 8, 2};
-}
-
-AttentionTile halfOf(const AttentionTile& tile) { return tile.m == 256 ? AttentionTile{128, 128, 8, 2} : tile; }
-
-SmallTile smallAttentionTile(int64_t d) {
-  if (d <= 128) return {{kSmallRows, 128, 4, 2}, d == 64 ? 2 : 1};
-  return {{kSmallRows, 64, 4, 2}, 1};
-}
-
 int64_t blocksAlong(const AttentionConfig& config, const AttentionCall& call, int64_t rows, int64_t each,
                     int64_t block) {
   return config.varlen ? rows / block + call.batch : cdiv(each, block);
-}
-
-// A program that stays has the next block's first keys when one block ends, but its blocks are dealt out before; else programs
-// that end make room for the next ones, the longest first.
-AttentionGrid attentionGrid(const AttentionConfig& config, int64_t alone, int64_t blocks, int64_t heads, int64_t batch,
-                            int64_t along, int64_t keyBytes) {
-  constexpr double kEnds = 256, kSharedEnds = 96;  // rows of keys whose time both ends of a block cost
-  constexpr int64_t kKeptBytes = 24 << 20;         // of L2, from which blocks of all heads read their keys again
-  AttentionGrid each{{int(blocks), int(heads), config.varlen ? 1 : int(batch)}, 0};
-  int64_t all = blocks * heads * batch;
-  if (config.varlen || !alone) return each;
-  each.time = (config.window ? std::min<double>(double(along), config.window) : double(along)) + kEnds;
-  if (all <= alone) return each;
-  bool grows = config.causal && !config.window;
-  int64_t shared = grows ? 2 : 1, groups = cdiv(all, shared), rounds = cdiv(groups, alone);
-  double rows = config.window ? std::min<double>(double(along), config.window) : double(along);
-  double ofGroup = grows ? rows * double(blocks + 1) / double(blocks) : rows;
-  double apart = grows ? std::max(double(all) / double(alone) * (ofGroup / 2 + kEnds), each.time)
-                       : double(rounds) * (rows + kEnds);
-  double inTurn = double(rounds) * (ofGroup + double(shared) * kSharedEnds);
-  if (grows && keyBytes && keyBytes <= kKeptBytes) {
-    double share = double(all) / double(alone) * (ofGroup / 2 + kSharedEnds),
-           last = rows / double(blocks) + kSharedEnds;
-    double together = std::max(share + last, rows + kSharedEnds);
-    if (together < std::min(apart, inTurn)) return {{int(alone), 1, 1}, kAllLanes, together};
-  }
-  each.time = apart;
-  if (inTurn >= apart) return each;
-  return {{int(cdiv(groups, rounds)), 1, 1}, shared, inTurn};
-}
-
-int64_t programsAlone(const Team& team, const AttentionTile& tile) {
-  constexpr int kWarpsAlone = 8, kSimulatedAlone = 3;
-  if (team.target() == "sim") return kSimulatedAlone;
-  return team.target().starts_with("sm_90") && tile.warps >= kWarpsAlone ? team.residentPrograms() : 0;
 }
 
 AttentionTile chosen(const AttentionConfig& config, AttentionTile tile) {

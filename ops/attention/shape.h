@@ -47,19 +47,6 @@ struct AttentionTile {
   int m, n, warps, stages;
 };
 
-// The tile of a forward kernel.
-AttentionTile attentionTile(const std::string& target, int64_t d, int64_t keys, bool causal, DType dtype);
-// A tile of half its rows, for blocks that are dealt out more evenly, at kHalfSpeed of its speed; of a smaller one itself.
-AttentionTile halfOf(const AttentionTile& tile);
-constexpr double kHalfSpeed = 0.93;
-// The same for few queries: of kSmallRows, of which a multiprocessor holds so many that each is through sooner than a larger one.
-constexpr int64_t kSmallRows = 64;
-struct SmallTile {
-  AttentionTile tile;
-  int64_t resident;
-};
-SmallTile smallAttentionTile(int64_t d);
-
 // A call's numbers, and what follows of them and the options.
 struct AttentionCall {
   int64_t m, n, batch, longest, queries, keys;  // the last two: of each sequence; with `varlen` how many there are
@@ -71,20 +58,6 @@ AttentionCall attentionCall(const AttentionConfig& config, const AttentionTile& 
 int64_t blocksAlong(const AttentionConfig& config, const AttentionCall& call, int64_t rows, int64_t each,
                     int64_t block);
 
-// Who has which blocks of a call: of `blocks` of each head and sequence, that go along so many rows.
-struct AttentionGrid {
-  std::array<int, 3> programs;
-  int64_t
-      shared;  // 0: each block has a program; else programs share them and take so many at once (ops/device/attention.py)
-  double time = 0;  // until the last program ends, in rows of keys that a block goes along; 0: not known
-};
-// `shared` where programs share the blocks of all heads and sequences, those with most work first, in turns there and back.
-constexpr int64_t kAllLanes = 3;
-// `alone`: how many programs there are where each is alone on its multiprocessor; 0 where it is not. `keyBytes`: of all keys and values
-// where the last blocks have most work; 0: not so, or not known.
-AttentionGrid attentionGrid(const AttentionConfig& config, int64_t alone, int64_t blocks, int64_t heads, int64_t batch,
-                            int64_t along, int64_t keyBytes = 0);
-int64_t programsAlone(const Team& team, const AttentionTile& tile);
 // The tile with what the options choose.
 AttentionTile chosen(const AttentionConfig& config, AttentionTile tile);
 // The constants that all kernels have.

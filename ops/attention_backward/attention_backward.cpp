@@ -1,5 +1,6 @@
 // Host side of the gradients of attention.
 #include "ops/attention_backward/attention_backward.h"
+#include "ops/attention/forms.h"
 #include "ops/attention_backward/keys_plan.h"
 #include "ops/cdiv.h"
 #include "ops/kernel_text.h"
@@ -263,8 +264,12 @@ void AttentionBackward::queue(const Call& call) {
   }
   if (!config_.wantsQ || adds) return;
   AttentionCall a = attentionCall(config_, ofQueries, call.numbers);
-  AttentionGrid grid = attentionGrid(config_, programsAlone(team_, ofQueries),
-                                     blocksAlong(config_, a, a.m, a.queries, ofQueries.m), hq_, a.batch, a.keys);
+  constexpr int kWarpsAlone = 8;  // of a program that is alone on its multiprocessor
+  constexpr double kEnds = 190;
+  bool stays = simulated || (hasWgmma && ofQueries.warps >= kWarpsAlone);
+  AttentionWork work{blocksAlong(config_, a, a.m, a.queries, ofQueries.m), hq_, a.batch, a.keys,
+                     a.n * hkv_ * (d_ + dv_) * byteSize(q.dtype)};
+  AttentionGrid grid = attentionGrid(config_, {ofQueries, stays, 1, 1, kEnds}, multiprocessorsOf(team_), work);
   auto constants = attentionConstants(config_, ofQueries, a.isSquare, hq_, hkv_, d_, dv_);
   constants["SHARED"] = grid.shared;
   queue("of_queries.py", "of_queries", grid.programs, ofQueries,

@@ -100,7 +100,7 @@ def of_queries(
     sequences = 0 if VARLEN else m // seq_q
     blocks = tl.cdiv(seq_q, BLOCK_M)
     for turn in range(turns_of(blocks * HQ * sequences, SHARED)):
-        block, head, sequence = block_at(turn, blocks, HQ, SHARED)
+        block, head, sequence = block_at(turn, blocks, HQ, SHARED, HQ * sequences)
         if VARLEN:  # where work grows along a sequence, its last blocks begin first
             at = tl.num_programs(0) - 1 - block if CAUSAL else block
             block, sequence = block_of(cu_q_ptr, at, seq_q, m, BLOCK_M)

@@ -1,16 +1,30 @@
-#include "ops/attention/shape.h"
+#include "ops/attention/forms.h"
 #include <gtest/gtest.h>
 
 namespace tandem::ops {
 namespace {
 
-constexpr int64_t kAlone = 132;
+constexpr int64_t kMultiprocessors = 132;
+constexpr AttentionForm kForm = {{128, 128, 8, 2}, 1, 1, 1, 190};
 
 AttentionGrid gridOf(int64_t blocks, int64_t heads, int64_t batch, int64_t along, bool causal = false,
-                     int64_t alone = kAlone) {
+                     int64_t keyBytes = 1, const AttentionForm& form = kForm) {
   AttentionConfig config;
   config.causal = causal;
-  return attentionGrid(config, alone, blocks, heads, batch, along);
+  return attentionGrid(config, form, kMultiprocessors, {blocks, heads, batch, along, keyBytes});
+}
+
+// The form that ends first, of those of bf16.
+AttentionTile chosenTile(int64_t d, int64_t rows, int64_t heads, int64_t kvHeads, int64_t batch, bool causal) {
+  std::vector<AttentionForm> forms = attentionForms("sm_90a", d, DType::BFloat16);
+  auto time = [&](const AttentionForm& form) {
+    int64_t blocks = (rows + form.tile.m - 1) / form.tile.m;
+    return gridOf(blocks, heads, batch, rows, causal, batch * rows * kvHeads * d * 4, form).time;
+  };
+  AttentionForm best = forms.front();
+  for (const AttentionForm& form : forms)
+    if (time(form) < time(best)) best = form;
+  return best.tile;
 }
 
 using Grid = std::array<int, 3>;
@@ -21,52 +35,48 @@ TEST(AttentionGrid, ProgramsShareBlocks) {
   EXPECT_EQ(grid.programs, (Grid{128, 1, 1}));  // 2048 blocks, 16 of each
 }
 
-TEST(AttentionGrid, CausalBlocksComeInPairs) {
-  AttentionGrid grid = gridOf(8, 16, 16, 1024, true);
-  EXPECT_EQ(grid.shared, 2);
-  EXPECT_EQ(grid.programs, (Grid{128, 1, 1}));
-  EXPECT_EQ(gridOf(7, 15, 16, 896, true).programs, (Grid{120, 1, 1}));  // 840 pairs, 7 of each
+TEST(AttentionGrid, CausalBlocksOfHeadsWhoseKeysStayInL2GoTogether) {
+  AttentionGrid grid = gridOf(10, 8, 11, 1206, true, 1 << 20);
+  EXPECT_EQ(grid.shared, kAllLanes);
+  EXPECT_EQ(grid.programs, (Grid{132, 1, 1}));
+  EXPECT_NE(gridOf(10, 8, 11, 1206, true, 60 << 20).shared, kAllLanes);
 }
 
-TEST(AttentionGrid, BlocksOfAllHeadsGoTogetherWhereTheirKeysStayInL2) {
+TEST(AttentionGrid, CausalBlocksComeInPairsThatGoUp) {
+  AttentionGrid grid = gridOf(8, 11, 9, 1024, true);  // 396 pairs, three of each
+  EXPECT_EQ(grid.shared, 2);
+  EXPECT_EQ(grid.programs, (Grid{132, 1, 1}));
+}
+
+TEST(AttentionGrid, WindowsHaveEqualBlocks) {
   AttentionConfig config;
   config.causal = true;
-  auto grid = [&](int64_t keyBytes) { return attentionGrid(config, kAlone, 10, 8, 11, 1206, keyBytes); };
-  EXPECT_EQ(grid(1 << 20).shared, kAllLanes);
-  EXPECT_EQ(grid(1 << 20).programs, (Grid{132, 1, 1}));
-  EXPECT_NE(grid(1 << 30).shared, kAllLanes);
-  config.window = 100;  // blocks have equal work
-  EXPECT_NE(grid(1 << 20).shared, kAllLanes);
+  config.window = 100;
+  AttentionGrid grid = attentionGrid(config, kForm, kMultiprocessors, {10, 8, 11, 1206, 1});
+  EXPECT_EQ(grid.shared, 1);
+  EXPECT_LT(grid.time, gridOf(10, 8, 11, 1206, true).time / 2);
 }
 
 TEST(AttentionGrid, FewBlocksHaveAProgramEach) {
   AttentionGrid grid = gridOf(8, 16, 1, 1024);
   EXPECT_EQ(grid.shared, 0);
   EXPECT_EQ(grid.programs, (Grid{8, 16, 1}));
-  EXPECT_EQ(gridOf(8, 16, 16, 1024, false, 0).shared, 0);  // several on a multiprocessor
-}
-
-TEST(AttentionGrid, LongBlocksThatWouldLeaveSomeWithoutWorkHaveAProgramEach) {
-  EXPECT_EQ(gridOf(134, 2, 1, 134 * 128, true).shared, 0);  // 134 pairs would take as long as 264
-  EXPECT_EQ(gridOf(128, 16, 1, 128 * 128, false).shared, 1);
-}
-
-// The longest block of four heads is more than a fair share of all: with half the rows a block is not.
-TEST(AttentionGrid, TimesTellWhichTileEndsFirst) {
-  AttentionTile whole = attentionTile("sm_90a", 64, 10880, true, DType::BFloat16), half = halfOf(whole);
-  EXPECT_EQ(whole.m, 2 * half.m);
-  auto time = [&](const AttentionTile& tile, int64_t heads) {
-    return gridOf((10880 + tile.m - 1) / tile.m, heads, 1, 10880, true).time * tile.m;
-  };
-  EXPECT_LT(time(half, 4) / kHalfSpeed, time(whole, 4) * 0.8);
-  EXPECT_GT(time(half, 64) / kHalfSpeed, time(whole, 64));
-  EXPECT_EQ(gridOf(8, 16, 16, 1024, false, 0).time, 0);
+  EXPECT_EQ(gridOf(8, 16, 16, 1024, false, 1, {{64, 64, 4, 2}, 0, 1, 1, 0}).shared, 0);  // however many fit
 }
 
 TEST(AttentionGrid, SequencesOfAnyLengthsHaveAProgramForEachBlock) {
   AttentionConfig config;
   config.varlen = true;
-  EXPECT_EQ(attentionGrid(config, kAlone, 8, 16, 16, 1024).shared, 0);
+  EXPECT_EQ(attentionGrid(config, kForm, kMultiprocessors, {8, 16, 16, 1024, 1}).shared, 0);
+}
+
+TEST(AttentionForms, TheOneThatEndsFirstIsTaken) {
+  EXPECT_EQ(chosenTile(128, 4096, 16, 16, 4, true).m, 128);
+  EXPECT_EQ(chosenTile(128, 484, 32, 4, 9, true).m, 64);   // ends of short blocks are hidden behind another program
+  EXPECT_EQ(chosenTile(128, 2048, 4, 4, 1, false).m, 64);  // 64 blocks for 132 multiprocessors
+  EXPECT_EQ(chosenTile(64, 16384, 32, 32, 1, false).m, 256);
+  EXPECT_EQ(chosenTile(64, 1024, 32, 32, 16, true).m, 64);
+  EXPECT_EQ(chosenTile(64, 10880, 4, 2, 1, true).m, 128);  // the longest block of 256 is more than a fair share of all
 }
 
 }  // namespace

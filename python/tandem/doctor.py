@@ -35,6 +35,12 @@ def find_ptxas(environment=os.environ):
     return next((f"{f}/ptxas" for f in folders if os.path.isfile(f"{f}/ptxas")), None)
 
 
+def _ptxas_text(without, environment=os.environ):
+    named = environment.get("TANDEM_PTXAS")
+    found = find_ptxas(environment)
+    return found or (f"none: TANDEM_PTXAS names {named}, which is no file" if named else without)
+
+
 def _text(answer):
     """An answer of the probe as words."""
     if isinstance(answer, dict) and "error" in answer:
@@ -120,7 +126,7 @@ def report(found):
     yield f"symmetric heap {heap_of(devices, peers) or 'none'}"
     yield "signals        stream memory operations, stores and atomics of kernels"
     yield f"NVSHMEM        {nvshmem_of(peers)}"
-    yield f"ptxas          {find_ptxas() or 'none: the driver compiles the PTX'}"
+    yield f"ptxas          {_ptxas_text('none: the driver compiles the PTX')}"
     yield f"cache          {cache_folder() or 'none (TANDEM_CACHE=0, or no $HOME)'}"
     yield f"profile        {_profile_line()}"
     yield f"ranks          {_ranks_line(devices, peers)}"
@@ -134,7 +140,7 @@ def report_without_gpu(missing, environment=os.environ):
     yield f"GPU            none: {missing}"
     yield "works here     simulated ranks and the checker (tandem run, tandem check), compiling kernels to PTX (tandemc)"
     yield "needs a GPU    --target cuda, timings, tandem doctor --profile"
-    yield f"ptxas          {find_ptxas(environment) or 'none: kernels are compiled to PTX, not to machine code'}"
+    yield f"ptxas          {_ptxas_text('none: kernels are compiled to PTX, not to machine code', environment)}"
     yield f"cache          {cache_folder() or 'none (TANDEM_CACHE=0, or no $HOME)'}"
     yield f"NVSHMEM        {nvshmem.version(folder) or 'of unknown version' if folder else 'not found'}; only runs on GPUs use it"
     yield f"PyTorch        {'found' if torch else 'not found: tandem.torch needs it, nothing else does'}"

@@ -338,7 +338,9 @@ def test_ptxas_is_found_where_the_compiler_looks(tmp_path):
     tool = tmp_path / "ptxas"
     tool.write_text("")
     assert doctor.find_ptxas({"PATH": f"/nowhere:{tmp_path}"}) == str(tool)
-    assert doctor.find_ptxas({"TANDEM_PTXAS": "/nowhere/ptxas", "PATH": str(tmp_path)}) is None
+    nowhere = {"TANDEM_PTXAS": "/nowhere/ptxas", "PATH": str(tmp_path)}
+    assert doctor.find_ptxas(nowhere) is None
+    assert any("TANDEM_PTXAS names /nowhere/ptxas, which is no file" in line for line in doctor.report_without_gpu("", nowhere))
 
 
 def test_a_profile_is_written_whole(tmp_path, monkeypatch, capsys):

@@ -57,7 +57,7 @@ struct Cubin {
 };
 
 // Assembles with ptxas; nothing when no ptxas is found, in which case the driver compiles the PTX.
-// Errors: "ptxas-failed" with ptxas' text.
+// Errors: "ptxas-failed" with ptxas' text, "missing-ptxas" when $TANDEM_PTXAS names no file.
 std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const CubinOptions& options = {});
 
 // A kernel's code, and where it has fewer registers than would be quickest, so that more blocks fit on a multiprocessor,

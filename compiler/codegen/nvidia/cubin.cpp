@@ -82,6 +82,8 @@ int blocksAskedFor(std::string_view ptx) {
 std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const CubinOptions& options) {
   std::vector<std::string> searched;
   std::optional<std::string> ptxas = findPtxas(options.paths, searched);
+  if (const char* named = std::getenv("TANDEM_PTXAS"); !ptxas && named && *named && options.paths.ptxas.empty())
+    throw codegenError("missing-ptxas", "`TANDEM_PTXAS` names `" + std::string(named) + "`, which is no file");
   if (!ptxas) return std::nullopt;
   TemporaryFolder folder;
   std::string input = folder.file("kernel.ptx"), output = folder.file("kernel.cubin"), log = folder.file("log");

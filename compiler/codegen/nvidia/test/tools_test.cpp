@@ -64,6 +64,13 @@ TEST(Cubin, NoAssemblerIsNoError) {
   EXPECT_EQ(toCubin("", hopper(), {.paths = {.ptxas = "/nowhere/ptxas"}}), std::nullopt);
 }
 
+TEST(Cubin, AVariableThatNamesNoFileIsAnError) {
+  WithVariable named("TANDEM_PTXAS", "/nowhere/ptxas");
+  Diagnostic d = errorOf([&] { toCubin("", hopper(), {}); });
+  EXPECT_EQ(d.kind, "missing-ptxas");
+  EXPECT_EQ(d.message, "`TANDEM_PTXAS` names `/nowhere/ptxas`, which is no file");
+}
+
 TEST(Cubin, TheAssemblersWordsReachTheError) {
   TemporaryFolder folder;
   std::string ptxas = script(folder, "ptxas", "echo 'line 3; error: no such instruction'; exit 255");

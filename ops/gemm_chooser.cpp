@@ -90,16 +90,6 @@ std::vector<GemmChoice> GemmChooser::ordered(const Key& key) const {
   return choices(model_, given_, sizes(key.m), place, machine_);
 }
 
-std::vector<GemmChoice> GemmChooser::ofFewRows(int64_t m) const {
-  std::vector<GemmChoice> all;
-  for (bool blocks : {false, true}) {
-    GemmPlace place{team_.target(), team_.residentPrograms(), blocks};
-    std::vector<GemmChoice> some = model_.ofFewRows(given_, sizes(m), place, machine_);
-    all.insert(all.end(), some.begin(), some.end());
-  }
-  return all;
-}
-
 // But for `group`, of which the model says nothing; products of few rows have none.
 bool GemmChooser::isSame(const GemmChoice& choice, const GemmConfig& tuned) const {
   GemmConfig config = withCopies(choice);

@@ -18,8 +18,6 @@ class GemmChooser {
   // `blocks`: this rank copies blocks. `result`: of the call. `isAlike`: so do the others, or as little; without, nothing is
   // chosen that takes all ranks. Valid until the next call.
   const GemmChoice& choose(int64_t m, bool blocks, DType result, bool isAlike = true);
-  // What calls of m rows may take as products of few rows.
-  std::vector<GemmChoice> ofFewRows(int64_t m) const;
   // Every rank has the vendor's library.
   bool hasProducts() const { return hasProducts_; }
   const model::Machine& machine() const { return machine_; }

@@ -8,9 +8,6 @@
 namespace tandem::ops {
 namespace {
 
-// Among the numbers of rows with equally many tiles the first asks for the most memory; a tile's rows are a multiple of
-// this.
-constexpr int kLeastTileRows = 16;
 constexpr int64_t kGroup = 8;  // row blocks of a group, where they are more than kMostTogether
 // Elements of rows that a program sends at once, and in how many chunks they are dealt where they are few.
 constexpr int64_t kLeastChunk = 1024, kMostChunk = 8192, kChunks = 128;
@@ -30,15 +27,16 @@ FewRows::FewRows(Team& team, Memory& memory, Kind kind, const GemmChooser& choos
   int64_t ranks = team.size(), bytes = n * byteSize(part), programs = team.residentPrograms();
   int64_t tiles = 1, splits = 1, packetRows = 0;
   bool sums = ranks > 1 && kind != Kind::Gather;
-  for (int64_t m = 1; m <= maxM; m += kLeastTileRows)
-    for (const GemmChoice& choice : chooser.ofFewRows(m)) {
-      const GemmConfig& c = choice.config;
-      int64_t count = cdiv(m, c.blockM) * cdiv(n, c.blockN), tile = int64_t(c.blockM) * c.blockN;
+  for (bool blocks : {false, true}) {
+    GemmPlace place{team.target(), team.residentPrograms(), blocks};
+    for (const auto& [c, most] : tilesOfFewRows(given, {maxM, n, k, team.size(), dtype}, place)) {
+      int64_t count = cdiv(most, c.blockM) * cdiv(n, c.blockN), tile = int64_t(c.blockM) * c.blockN;
       splits = std::max(splits, c.programs * tile);
-      if (!sums || kind == Kind::Scatter || m * bytes <= packetsBytes_) continue;
+      if (!sums || kind == Kind::Scatter || most * bytes <= packetsBytes_) continue;
       tiles = std::max(tiles, count);
       setElements_ = std::max(setElements_, count * tile);
     }
+  }
   if (sums && kind == Kind::Scatter) packetRows = shardRows(maxM, team.size());
   if (sums && kind == Kind::Reduce) packetRows = std::min(maxM, packetsBytes_ / bytes);
   setPackets_ = std::max<int64_t>(1, ranks * packetRows * cdiv(n, elementsOfPacket(part)) * 2);

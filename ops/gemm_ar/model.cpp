@@ -52,19 +52,38 @@ const ByPointers& byPointers(const GemmSizes& sizes) {
   return byteSize(sizes.dtype) >= 4 ? kFp32ByPointers : kByPointers;
 }
 
-std::vector<Tile> fewTiles(const GemmSizes& sizes, const GemmPlace& place) {
-  if (place.target == "sim") return {kSimulatedFew};
-  if (!place.blocks)
-    return {{int(std::clamp<int64_t>((sizes.m + 15) / 16 * 16, 16, 64)), 64, 32, 4, 3, byPointers(sizes).product}};
-  std::vector<Tile> tiles;
+// A tile, and the rows of calls that it suits.
+struct Suited {
+  Tile tile;
+  int64_t least, most;
+};
+
+std::vector<Suited> suitedTiles(const GemmSizes& sizes, const GemmPlace& place) {
+  constexpr int64_t any = std::numeric_limits<int64_t>::max();
+  if (place.target == "sim") return {{kSimulatedFew, 1, any}};
+  std::vector<Suited> tiles;
+  if (!place.blocks) {
+    constexpr int kLargest = 64;
+    for (int m = 16; m <= kLargest; m += 16)
+      tiles.push_back({{m, 64, 32, 4, 3, byPointers(sizes).product}, m - 15, m < kLargest ? m : any});
+    return tiles;
+  }
   for (Tile tile : kFew) {
-    if (tile.m > 16 && tile.m / 2 >= sizes.m) continue;  // the half would do
+    int64_t least = tile.m > 16 ? tile.m / 2 + 1 : 1;  // for fewer the half would do
     // Of several row blocks, tiles of four warps were never the quickest, and slower than the model says.
-    if (tile.warps == 4 && tile.m < sizes.m) continue;
+    int64_t most = tile.warps == 4 ? tile.m : any;
     tile.k = int(tile.k * 2 / byteSize(sizes.dtype));
-    tiles.push_back(tile);
+    tiles.push_back({tile, least, most});
   }
   return tiles;
+}
+
+GemmConfig configOf(const GemmConfig& given, const Tile& tile, const GemmPlace& place) {
+  GemmConfig config = filled(given, tile, place);
+  if (place.target == "sim" && !given.programs) config.programs = std::min(kSimulatedPrograms, place.residentPrograms);
+  config.fewRows = 1;
+  config.group = 0;
+  return config;
 }
 
 double productUs(const GemmConfig& c, const GemmSizes& sizes, const GemmPlace& place, double rate,
@@ -201,12 +220,9 @@ std::vector<GemmChoice> fewRows(const GemmConfig& given, const GemmSizes& sizes,
                                 const Machine& machine) {
   auto quicker = [](const GemmChoice& a, const GemmChoice& b) { return a.microseconds < b.microseconds; };
   std::vector<GemmChoice> out;  // the quickest first, of equals the first that is tried
-  for (const Tile& tile : fewTiles(sizes, place)) {
-    GemmConfig config = filled(given, tile, place);
-    if (place.target == "sim" && !given.programs)
-      config.programs = std::min(kSimulatedPrograms, place.residentPrograms);
-    config.fewRows = 1;
-    config.group = 0;
+  for (const auto& [tile, least, most] : suitedTiles(sizes, place)) {
+    if (sizes.m < least || sizes.m > most) continue;
+    GemmConfig config = configOf(given, tile, place);
     for (int pieces : {1, 2, 3, 4, kMostPieces}) {
       config.pieces = given.pieces ? given.pieces : pieces;
       GemmChoice choice = {config, {}, productUs(config, sizes, place, tile.rate, machine)};
@@ -216,6 +232,13 @@ std::vector<GemmChoice> fewRows(const GemmConfig& given, const GemmSizes& sizes,
   }
   out.resize(std::min(out.size(), kWays));
   return out;
+}
+
+std::vector<FewTile> tilesOfFewRows(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place) {
+  std::vector<FewTile> tiles;
+  for (const auto& [tile, least, most] : suitedTiles(sizes, place))
+    if (least <= sizes.m) tiles.push_back({configOf(given, tile, place), std::min(most, sizes.m)});
+  return tiles;
 }
 
 std::vector<GemmChoice> fewRowsInstead(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,

@@ -33,7 +33,14 @@ Cut cutOf(const GemmConfig& config, int64_t tiles, int64_t steps);
 // Returns the quickest ways, with the time of the product alone, from the launch to the end of its last tile.
 std::vector<GemmChoice> fewRows(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                 const model::Machine& machine);
-// The same for the operators that have another way, if they may take them; `more`: microseconds of a call beside the
+// A tile that ways of few rows may have, with its programs, and for how many rows at most.
+struct FewTile {
+  GemmConfig config;
+  int64_t mostRows;
+};
+// Returns every one that calls of up to `sizes.m` rows may take.
+std::vector<FewTile> tilesOfFewRows(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place);
+// The quickest ways for the operators that have another way, if they may take them; `more`: microseconds of a call beside the
 // product.
 std::vector<GemmChoice> fewRowsInstead(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                        const model::Machine& machine, double more);

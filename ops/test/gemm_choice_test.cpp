@@ -6,6 +6,7 @@
 #include "ops/product/library_time.h"
 #include "ops/table.h"
 #include <gtest/gtest.h>
+#include <algorithm>
 #include <numeric>
 
 namespace tandem::ops {
@@ -404,6 +405,25 @@ TEST(Choices, ASlowerLinkMovesTheChoice) {
          late = choices(gatherModel(), {}, sizes, kGpu, slow).front().slices;
   EXPECT_EQ(quick.copies.back().size(), 1u);
   EXPECT_GT(late.copies.back().size(), 1u) << "everybody waits for the last data";
+}
+
+// An operator's memory is for these tiles, so that it need not ask for each number of rows.
+TEST(GemmPlan, EveryWayOfFewRowsHasOneOfTheTilesThatMemoryIsMadeFor) {
+  for (const GemmPlace& place : {kGpu, GemmPlace{"sm_90a", 132, false}, GemmPlace{"sim", 16, true}})
+    for (int64_t most : {1, 40, 64, 700, 10000000}) {
+      GemmSizes sizes{most, 4096, 4096, 4, DType::BFloat16};
+      std::vector<FewTile> tiles = tilesOfFewRows({}, sizes, place);
+      for (int64_t m = 1; m <= std::min<int64_t>(most, 700); ++m) {
+        sizes.m = m;
+        for (const GemmChoice& way : fewRows({}, sizes, place, kH200)) {
+          auto isIt = [&](const FewTile& t) {
+            return t.config.blockM == way.config.blockM && t.config.blockN == way.config.blockN &&
+                   t.config.programs == way.config.programs && t.mostRows >= m;
+          };
+          EXPECT_TRUE(std::ranges::any_of(tiles, isIt)) << place.target << place.blocks << most << ' ' << m;
+        }
+      }
+    }
 }
 
 }  // namespace

@@ -160,19 +160,22 @@ class Checker : public AccessObserver {
   }
   bool acquiredUpdate(const View& v, const Stamp& now, const Stamp& s, uint64_t address);
 
+  // --- updates that come in any order (commuting.cpp) ---
+  // Releases of updates that a wait can do without, by number, each with what the wait knows if it has done without.
+  using Spared = std::map<uint64_t, Release>;
+  std::optional<Commuting> commutingOf(const MemoryAccess& a, uint64_t old, uint64_t now) const;
+  Spared sparedBy(const MemoryAccess& a, const SyncPlace& place, uint64_t last,
+                  const std::function<bool(uint64_t)>& ends);
+  bool carries(const Release& r, const Stamp& s) const;
+  Release sharedWith(const Release& r, const std::vector<const Release*>& certain) const;
+
   // --- releases and acquires (synchronise.cpp) ---
   void synchronise(const MemoryAccess& a);
   static void looks(ProgramState& p, const MemoryAccess& a);
   void publish(const MemoryAccess& a);
   void publishOfProgram(ProgramState& p, const MemoryAccess& a);
   void acquire(const MemoryAccess& a);
-  // Releases of updates that a wait can do without, by number, each with what the wait knows if it has done without.
-  using Spared = std::map<uint64_t, Release>;
   void acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& acquired, const Spared& spared = {});
-  Spared sparedBy(const MemoryAccess& a, const SyncPlace& place, uint64_t last,
-                  const std::function<bool(uint64_t)>& ends);
-  bool carries(const Release& r, const Stamp& s) const;
-  Release sharedWith(const Release& r, const std::vector<const Release*>& certain) const;
   void learn(ProgramState* p, Serial* s, const MemoryAccess& a, const Release& r, bool isNarrow);
   void acquireAwaited(const MemoryAccess& a, bool valueUsed, const std::function<bool(uint64_t)>& ends);
   bool acquirePolled(const MemoryAccess& a);
@@ -212,12 +215,18 @@ class Checker : public AccessObserver {
   uint64_t lastCertain(const MemoryAccess& a, const SyncPlace& place);
   bool isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, SyncPlace& place, uint64_t from);
   void noteWait(SignalUses& uses, const View& v, SignalLook look, const MemoryAccess& a);
-  // Returns true for an update that would have been the same behind any other value.
-  static bool addsBlindly(const MemoryAccess& a);
   void remember(SyncPlace& place, const MemoryAccess& a, uint64_t old, uint64_t now);
   void exceeded(const MemoryAccess& a, const SyncPlace& place);
+  static std::string valueText(uint64_t value, uint64_t bytes);
   void misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText,
               ReportKind kind = ReportKind::SignalMisuse);
+
+  // --- flags and counters that are no signals (resets.cpp) ---
+  static bool isCounted(const MemoryAccess& a);
+  bool comesAfter(const MemoryAccess& a, const SyncPlace& place, uint64_t number);
+  void asksForStore(const MemoryAccess& a);
+  void findLost(const MemoryAccess& a, SyncPlace& place);
+  void findClash(const MemoryAccess& a, SyncPlace& place, const std::function<bool(uint64_t)>& ends);
 
   // --- reports (explain.cpp) ---
   void report(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end,
@@ -287,6 +296,7 @@ class Checker : public AccessObserver {
   std::unordered_map<const Program*, bool> copiesInBulk_;
   std::map<std::pair<uint32_t, Part>, std::vector<HeldLock>> held_;  // by actor and thread
   LockOrders lockOrders_;
+  bool knowsStore_ = true;  // the present atomic comes after the last store of its word
   std::set<std::tuple<ReportKind, size_t, size_t>> told_;
   size_t serious_ = 0, minor_ = 0;  // how many were told
   MemoryAccess pending_;

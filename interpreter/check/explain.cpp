@@ -320,6 +320,9 @@ Checker::Missing Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, 
   if (actors_.covers(missed.narrow, s, theirs) || isNarrow)
     return "it was released and seen, but a scope on the way does not include the other side: between ranks it must be "
            "`sys` (M14)";
+  if (actors_.covers(missed.gaveUp, s, theirs))
+    return "the loop that looks for the update that says so may give up before, and what comes behind it is the same "
+           "(M6)";
   if (actors_.covers(missed.relaxed, s, theirs))
     return {"the update that says so was read, but by a relaxed read or wait: it must acquire (M4, M6)",
             std::move(wait)};

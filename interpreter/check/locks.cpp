@@ -25,7 +25,8 @@ bool writes(Op op) {
   }
 }
 
-// Returns true if the atomic at `pc` is repeated by a loop that writes nothing else.
+}  // namespace
+
 bool spins(const PreparedProgram& program, uint32_t pc) {
   constexpr uint32_t kLongest = 24;
   const auto& code = program.code;
@@ -38,8 +39,6 @@ bool spins(const PreparedProgram& program, uint32_t pc) {
   }
   return false;
 }
-
-}  // namespace
 
 void Checker::noteLock(const MemoryAccess& a, uint64_t old, uint64_t now) {
   if (old == now) return;

@@ -8,7 +8,14 @@
 #include <tuple>
 #include <vector>
 
+namespace tandem::interpreter {
+struct PreparedProgram;
+}
+
 namespace tandem::interpreter::check {
+
+// Returns true if the atomic at `pc` is repeated by a loop that writes nothing else.
+bool spins(const PreparedProgram& program, uint32_t pc);
 
 struct HeldLock {
   uint64_t address = 0, free = 0;  // the value of a lock that nobody holds

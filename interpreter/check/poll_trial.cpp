@@ -147,6 +147,7 @@ class Trial {
   Values computed(const Prepared& i) {
     Values result(countOf(i.r));
     if (i.op == Op::Reduce) return reduced(i);
+    if (i.op == Op::Special) return unknown();
     if (i.op == Op::Constant) {
       if (i.immediateCount > 1 && i.as<imm::Constant>().isOffset) return unknown();
       return Values(result.size(), uint64_t(i.as<imm::Constant>().bits));

@@ -47,6 +47,7 @@ bool isHarmless(Op op) {
     case Op::Reduce:
     case Op::ConsumeToken:
     case Op::ThreadFence:
+    case Op::Special:
     case Op::Load:
     case Op::Ld:
     case Op::AtomicRmw:
@@ -86,6 +87,7 @@ class Consequences {
     }
     return true;
   }
+  bool has(Register r) const { return isOne_[r]; }
 
  private:
   const Program& p_;
@@ -132,6 +134,69 @@ uint32_t leadIn(const Program& p, uint32_t begin) {
     --first;
   return first;
 }
+
+// Follows what changes in each round of a loop whatever its look finds: a count, the time.
+class Rounds {
+ public:
+  Rounds(const Program& p, uint32_t begin, uint32_t end, const Consequences& found)
+      : p_(p), begin_(begin), end_(end), varies_(p.registers.size()) {
+    for (uint32_t pc = begin; pc < end; ++pc)
+      if (Register counted = counts(pc); counted != kNone && !found.has(counted)) varies_[counted] = true;
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (uint32_t pc = begin; pc < end; ++pc) grows |= spread(pc);
+    }
+  }
+
+  // Returns true if the loop may end by that alone, and what it computes is used nowhere behind it.
+  bool endUnseen() const {
+    bool ends = false;
+    for (uint32_t pc = begin_; pc < end_; ++pc) {
+      Op op = p_.code[pc].op;
+      bool leaves = op == Op::Branch && uint32_t(p_.as<imm::Jump>(p_.code[pc]).target) > end_;
+      ends |= (leaves || op == Op::LoopTest) && uses(pc, varies_);
+    }
+    if (!ends) return false;
+    std::vector<bool> made(p_.registers.size());
+    for (uint32_t pc = begin_; pc < end_; ++pc)
+      for (Register r : p_.results(p_.code[pc])) made[r] = true;
+    for (uint32_t pc = end_ + 1; pc < p_.code.size(); ++pc)
+      if (uses(pc, made)) return false;
+    return true;
+  }
+
+ private:
+  const Program& p_;
+  uint32_t begin_, end_;
+  std::vector<bool> varies_;
+
+  bool uses(uint32_t pc, const std::vector<bool>& of) const {
+    auto operands = p_.operands(p_.code[pc]);
+    return std::any_of(operands.begin(), operands.end(), [&](uint32_t r) { return r != kNone && of[r & ~kLastUse]; });
+  }
+  // The register that an instruction steps on from its value of the round before, or reads from a clock; kNone: none.
+  Register counts(uint32_t pc) const {
+    const Instruction& i = p_.code[pc];
+    if (i.op == Op::Special) return p_.results(i)[0];
+    if (i.op != Op::Binary) return kNone;
+    for (uint32_t operand : p_.operands(i))
+      for (uint32_t back = pc + 1; back < end_; ++back)
+        if (const Instruction& copy = p_.code[back]; copy.op == Op::Copy &&
+                                                     p_.results(copy)[0] == (operand & ~kLastUse) &&
+                                                     (p_.operands(copy)[0] & ~kLastUse) == p_.results(i)[0])
+          return operand & ~kLastUse;
+    return kNone;
+  }
+  bool spread(uint32_t pc) {
+    if (!uses(pc, varies_)) return false;
+    bool isNew = false;
+    for (Register r : p_.results(p_.code[pc])) {
+      isNew |= !varies_[r];
+      varies_[r] = true;
+    }
+    return isNew;
+  }
+};
 
 bool isComputed(Op op) {
   switch (op) {
@@ -212,7 +277,10 @@ std::unordered_map<uint32_t, PollLoop> findPolls(const Program& p) {
       });
     };
     for (uint32_t look = loop.first; look < pc; ++look)
-      if (isLook(p, p.code[look]) && isOfLoop(look) && consequences.stayInside(look)) polls[look] = loop;
+      if (isLook(p, p.code[look]) && isOfLoop(look) && consequences.stayInside(look)) {
+        loop.givesUp = Rounds(p, begin, pc, consequences).endUnseen();
+        polls[look] = loop;
+      }
   }
   return polls;
 }

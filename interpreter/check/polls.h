@@ -16,6 +16,7 @@ namespace tandem::interpreter::check {
 struct PollLoop {
   uint32_t first = 0, last = 0;
   bool hasSeveral = false;  // looks
+  bool givesUp = false;     // something else ends it, too, and nothing behind it tells which
 };
 
 // Returns, by program counter, a program's strong looks at one word on which such a loop depends, and nothing else.

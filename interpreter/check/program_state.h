@@ -95,6 +95,7 @@ struct Missed {
   Clock unfenced;  // of updates that release too little, by reads that acquire
   Clock loose;     // of such updates, by reads that do not acquire
   Clock narrow, spared;
+  Clock gaveUp;  // of releases that loops have seen which may end without
 };
 
 // The knowledge that one of the loads which may go ahead of waits has in any case (M7).

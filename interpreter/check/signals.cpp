@@ -7,21 +7,22 @@
 #include <algorithm>
 
 namespace tandem::interpreter::check {
-namespace {
 
-std::string valueText(uint64_t value, uint64_t bytes) {
+std::string Checker::valueText(uint64_t value, uint64_t bytes) {
   return std::to_string(bytes == 4 ? int64_t(int32_t(value)) : int64_t(value));
 }
 
-}  // namespace
-
 void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
   if (m_.failed || a.preserves) return;
-  if (SyncPlace* written = sync_.find(a.address)) remember(*written, a, old, now);
+  SyncPlace* written = sync_.find(a.address);
+  if (written) remember(*written, a, old, now);
   if (!a.isSignal && a.run) noteLock(a, old, now);
   SignalUses* uses = a.isSignal ? &signals_.at(a.address) : signals_.find(a.address);
-  if (!uses) return;
-  const SyncPlace* place = sync_.find(a.address);
+  if (!uses) {
+    if (written) findLost(a, *written);
+    return;
+  }
+  const SyncPlace* place = written;
   View v = viewOf(a);
   Stamp by = lastStrong_;
   bool isNotify = a.run && isWhole(a) && a.semantic == Semantic::Release;  // its threads meet before it (M5)
@@ -88,18 +89,12 @@ void Checker::noteWait(SignalUses& uses, const View& v, SignalLook look, const M
   });
 }
 
-bool Checker::addsBlindly(const MemoryAccess& a) {
-  if (a.isSignal) return !a.sets;
-  if (a.kind != AccessKind::Atomic || !a.run) return false;
-  const Prepared& i = a.run->prepared->code[a.run->pc];
-  return i.op == Op::AtomicRmw && RmwOp(i.sub) == RmwOp::Add && !i.resultUsed;
-}
-
 void Checker::remember(SyncPlace& place, const MemoryAccess& a, uint64_t old, uint64_t now) {
   remembered_ -= place.remembered();
-  bool adds = addsBlindly(a);
-  place.wrote(lastStrong_, old, now, a.kind == AccessKind::Atomic && !a.isSignal, adds);
-  if (adds && !place.looks.empty()) {
+  std::optional<Commuting> commuting = commutingOf(a, old, now);
+  place.wrote({.by = lastStrong_, .value = now, .commuting = commuting, .sets = a.sets, .counts = isCounted(a)}, old,
+              a.kind == AccessKind::Atomic && !a.isSignal);
+  if (commuting && !place.looks.empty()) {
     Clock known;
     place.eachRelease(place.newest(), [&](uint64_t, const Release& r) { r.addTo(known); });
     place.comesBehindLooks([&](const Stamp& look) { return actors_.covers(known, look, look.part); });
@@ -189,7 +184,7 @@ uint64_t Checker::lastKnown(const MemoryAccess& a, const SyncPlace& place) {
   return std::max(number, lastLearnt(v, now, place));
 }
 
-// The last update that who looks has seen or knows of in whatever order adds have come.
+// The last update that who looks has seen or knows of in whatever order those that commute have come.
 uint64_t Checker::lastCertain(const MemoryAccess& a, const SyncPlace& place) {
   View v = viewOf(a);
   Stamp now = stampOf(a, v);

@@ -3,7 +3,8 @@
 
 namespace tandem::interpreter::check {
 
-void SyncPlace::wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads, bool adds) {
+void SyncPlace::wrote(UpdatePoint update, uint64_t old, bool reads) {
+  Stamp by = update.by;
   // Somebody else has written here: a wait can no longer see the values before that.
   if (newest() > before_ && old != value_) {
     forgetUpTo(newest());
@@ -11,9 +12,12 @@ void SyncPlace::wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads, b
     lastSeen_ = before_;
   }
   if (newest() == before_) initial_ = old;
-  value_ = now;
-  bool isLook = reads && old == now && isAcquired();
-  updates_.push_back({by, now, std::max(chain_, firstRelease_), endOfReleases(), adds, 0});
+  value_ = update.value;
+  bool isLook = reads && old == value_ && isAcquired();
+  update.chain = std::max(chain_, firstRelease_);
+  update.end = endOfReleases();
+  updates_.push_back(std::move(update));
+  if (updates_.back().sets) lastSet_ = newest();
   auto [author, isNew] = authorOf_.try_emplace({by.actor, by.part});
   if (isNew)
     author->second = authors_.insert(authors_.begin(), {by.actor, by.part, {}});

@@ -51,12 +51,25 @@ struct Release {
   }
 };
 
+// What an update does to the value, where that is the same before and behind others of its kind.
+struct Commuting {
+  RmwOp op{};
+  Elem elem{};
+  uint64_t operand = 0;
+
+  bool isLike(const Commuting& other) const { return op == other.op && elem == other.elem; }
+  uint64_t after(uint64_t value) const;
+};
+
 // One update of a place, in the order of its modification. A reader of it acquires the releases [chain, end).
 struct UpdatePoint {
   Stamp by;
   uint64_t value = 0, chain = 0, end = 0;
-  bool adds = false;  // whatever the value before is
-  uint64_t seen = 0;  // of one that `adds`: its author knows of a look at this one, so it comes behind it
+  std::optional<Commuting> commuting{};
+  bool sets = false;    // the value, whatever it was
+  bool counts = false;  // by an atomic, for others
+  uint64_t clash = 0;   // the last store of another value that this store does not come after; 0: none
+  uint64_t seen = 0;    // of one that commutes: its author knows of a look at this one, so it comes behind it
 };
 
 // A look acquires releases [begin, end) of a place; `number` is the update that it must have seen.
@@ -84,14 +97,15 @@ class SyncPlace {
     bool waited = false;
     uint64_t end = 0;       // of the releases that were there
     uint64_t allKnown = 0;  // it comes after all updates up to this one
-    uint64_t certain = 0;   // it has seen all updates up to this one in whatever order adds have come
+    uint64_t certain = 0;   // it has seen all updates up to this one in whatever order they have come
   };
   // The end of the releases that a reader has been through; `all`: it has got everything that they carry.
   struct Taken {
     uint64_t end = 0;
     bool all = true;
   };
-  uint32_t key = 0;  // of the numbers of its updates, in clocks; 0: none knows them
+  uint32_t key = 0;          // of the numbers of its updates, in clocks; 0: none knows them
+  uint64_t clashesSeen = 0;  // a loop that waits has looked at the updates up to this one
   std::map<Reader, Taken> taken;
   std::map<std::pair<uint32_t, Part>, Look> looks;  // by actor and thread: the last one
 
@@ -161,8 +175,11 @@ class SyncPlace {
     auto found = std::find_if(numbers.rbegin(), numbers.rend(), isIt);
     return found == numbers.rend() ? 0 : *found;
   }
-  // Called after a strong write; `reads`: by an atomic, which has seen the value before.
-  void wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads, bool adds);
+  // Called after a strong write, which `update` describes; `reads`: by an atomic, which has seen the value before.
+  void wrote(UpdatePoint update, uint64_t old, bool reads);
+  // The newest update, a store, does not come after one of another value.
+  void clashes(uint64_t number) { updates_.back().clash = number; }
+  uint64_t lastSet() const { return lastSet_; }
   // No older value is left for this thread to see. `spared`: the first release that it may have done without, if any.
   void sees(const Stamp& by, uint64_t number, bool waited, std::optional<uint64_t> spared = {}) {
     uint64_t certain = number;
@@ -233,7 +250,7 @@ class SyncPlace {
   std::list<Author> authors_;  // the author of the latest update comes first
   std::map<std::pair<uint32_t, Part>, std::list<Author>::iterator> authorOf_;
   uint64_t firstRelease_ = 0, chain_ = 0;
-  uint64_t before_ = 0, value_ = 0, initial_ = 0, lastSeen_ = 0;
+  uint64_t before_ = 0, value_ = 0, initial_ = 0, lastSeen_ = 0, lastSet_ = 0;
   Stamp seenBy_, forgotten_;
 
   uint64_t endOfReleases() const { return firstRelease_ + releases_.size(); }

@@ -16,6 +16,7 @@ bool acquires(Semantic s) { return s == Semantic::Acquire || s == Semantic::AcqR
 void Checker::synchronise(const MemoryAccess& a) {
   if (a.run && a.kind != AccessKind::Write) looks(stateOf(*a.run), a);
   hasChain_ = false;
+  asksForStore(a);
   // A wait acquires once its condition holds: see waits().
   if (a.kind != AccessKind::Write && !a.isSignal) acquire(a);
   // Nobody can tell that an update has been there if it left the value as it was.
@@ -129,7 +130,7 @@ void Checker::acquire(const MemoryAccess& a) {
   if (!place) return;
   if (a.run) {
     if (acquirePolled(a) || acquireDecided(a, *place)) return;
-    if (addsBlindly(a)) {
+    if (commutingOf(a, 0, 0)) {
       acquire(a, *place, place->upTo(lastCertain(a, *place)));
       hasChain_ = false;
       return;
@@ -180,131 +181,25 @@ void Checker::learn(ProgramState* p, Serial* s, const MemoryAccess& a, const Rel
     r.addTo(s->clock);
 }
 
-// Adds without order come in any: a wait may have ended before one of them if the others are enough for it.
-Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place, uint64_t last,
-                                  const std::function<bool(uint64_t)>& ends) {
-  constexpr uint64_t kFewest = 64, kMostPairs = 1 << 16;
-  View v = viewOf(a);
-  Stamp now = stampOf(a, v);
-  auto look = place.looks.find({now.actor, now.part});
-  auto isKnown = [&](uint64_t n) {
-    const Stamp& by = place.update(n)->by;
-    Part mine, theirs;
-    return (look != place.looks.end() && n <= look->second.number) || knowsUpdate(v, now, &place, {by, 0, n}) ||
-           ordered(v, now, by, a.address, a.address + a.bytes, &mine, &theirs);
-  };
-  uint64_t first = std::max(lastLearnt(v, now, place), look != place.looks.end() ? look->second.number : 0) + 1;
-  first = std::max(first, place.oldest());
-  for (uint64_t n = last; n >= first; --n)
-    if (!place.update(n)->adds) first = n + 1;
-  while (first <= last && isKnown(first)) ++first;
-  Spared spared;
-  if (last < first) return spared;
-  // Adds that have come since may take its place: as many as the wait is for are looked at.
-  uint64_t end = last, furthest = std::min(place.newest(), last + std::max(kFewest, last - first));
-  while (end < furthest && place.update(end + 1)->adds) ++end;
-  std::map<uint64_t, bool> asked;
-  auto isEnough = [&](uint64_t value) {
-    auto [answer, isNew] = asked.try_emplace(value);
-    if (isNew) answer->second = ends(value);
-    return answer->second;
-  };
-  auto delta = [&](uint64_t n) { return place.valueOf(n) - place.valueOf(n - 1); };
-  auto any = [&](uint64_t number, auto isIt) {
-    bool found = false;
-    place.eachRelease(number, [&](uint64_t, const Release& r) { found = found || isIt(r); });
-    return found;
-  };
-  // Those that are sure to come behind an add, because their authors have seen it or release too little to tell, by the
-  // last number behind which they come.
-  std::multimap<uint64_t, uint64_t, std::greater<>> following;
-  for (uint64_t n = first + 1; n <= end; ++n) {
-    uint64_t seen = any(n, [](auto& r) { return r.isFull; }) ? place.update(n)->seen : n - 1;
-    if (seen >= first) following.emplace(std::min(seen, n - 1), n);
-  }
-  auto behindAll = following.begin();
-  uint64_t lost = 0;  // by those that follow
-  // Of very many adds only some are judged, others by each waiter.
-  uint64_t stride = 1 + (last - first) * (end - first) / kMostPairs;
-  for (uint64_t n = last; n >= first; --n) {
-    if ((n + now.actor + now.time) % stride) continue;
-    for (; behindAll != following.end() && behindAll->first >= n; ++behindAll) lost += delta(behindAll->second);
-    // A wait that can do without several adds can do without one of them: first without those that are sure to follow.
-    if ((isEnough(place.valueOf(end)) && !isEnough(place.valueOf(end) - delta(n) - lost)) || isKnown(n)) continue;
-    std::vector<Stamp> behind{place.update(n)->by};  // it and those that may follow it
-    std::vector<bool> isBehind(end + 1 - first);
-    isBehind[n - first] = true;
-    auto follows = [&](uint64_t other) {
-      isBehind[other - first] = true;
-      behind.push_back(place.update(other)->by);
-    };
-    for (auto f = following.begin(); f != behindAll; ++f) follows(f->second);
-    for (uint64_t other = n + 1; other <= end; ++other) {
-      auto isCarried = [&](const Stamp& s) { return any(other, [&](auto& r) { return carries(r, s); }); };
-      if (!isBehind[other - first] && std::ranges::any_of(behind, isCarried)) follows(other);
-    }
-    uint64_t value = place.valueOf(first - 1), enough = 0;  // the last of the others with which the wait may end
-    for (uint64_t other = first; other <= end; ++other) {
-      if (isBehind[other - first]) continue;
-      value += delta(other);
-      if (isEnough(value)) enough = other;
-    }
-    if (!enough) continue;
-    std::vector<const Release*> certain;  // the last ones first, since these carry the most
-    for (uint64_t other = enough; other >= first; --other)
-      if (!isBehind[other - first])
-        place.eachRelease(other, [&](uint64_t, const Release& r) { certain.push_back(&r); });
-    place.eachRelease(n, [&](uint64_t k, const Release& r) { spared[k] = sharedWith(r, certain); });
-  }
-  return spared;
-}
-
-// Returns true if a release's author knew of an access, though the release may leave it out.
-bool Checker::carries(const Release& r, const Stamp& s) const {
-  if (actors_.covers(r.common, s, s.part) || actors_.covers(r.extra, s, s.part)) return true;
-  return r.actor == s.actor && s.time <= (isTransfer(s.part) ? r.transfers : r.now);
-}
-
-// The part of a release that others carry, too. Transfers are taken to be known.
-Release Checker::sharedWith(const Release& r, const std::vector<const Release*>& certain) const {
-  Release out;
-  out.actor = r.actor;
-  out.rank = r.rank;
-  out.scope = r.scope;
-  out.fence = r.fence;
-  r.addTo(out.common);
-  std::vector<Clock::Entry> lacking;
-  out.common.each([&](const Clock::Entry& e) {
-    Part part = Part(e.key);
-    Stamp stamp{.actor = actorOf(e.key), .time = e.time, .part = part};
-    auto isCarried = [&](const Release* other) { return carries(*other, stamp); };
-    if (e.key >> 60 || isTransfer(part) || part == kAllTransfers || std::ranges::any_of(certain, isCarried)) return;
-    uint32_t time = 0;
-    for (const Release* other : certain) {
-      uint32_t own = other->actor == stamp.actor ? other->now : 0;
-      time = std::max({time, own, other->common.get(e.key), other->extra.get(e.key)});
-    }
-    lacking.push_back({e.key, std::min(time, e.time)});
-  });
-  out.common.prune([&](const Clock::Entry& e) {
-    return std::ranges::any_of(lacking, [&](const Clock::Entry& l) { return l.key == e.key; });
-  });
-  for (const Clock::Entry& l : lacking) out.common.raise(l.key, l.time);
-  return out;
-}
-
 // A loop that looks at a word until it compares true is a wait; its looks before the last one order nothing. Returns
 // true if the access is part of one.
 bool Checker::acquirePolled(const MemoryAccess& a) {
   const PollLoop* poll = a.kind == AccessKind::Read || a.preserves ? polls_.find(*a.run) : nullptr;
   if (!poll || a.bytes > 8) return false;
+  SyncPlace* place = sync_.find(a.address);
+  if (poll->givesUp) {
+    Acquired all = place ? place->all() : Acquired();
+    for (uint64_t k = all.begin; k < all.end; ++k) place->release(k).addAllTo(stateOf(*a.run).missed.gaveUp);
+    return true;
+  }
   auto ends = [&](uint64_t value) { return endsPoll(m_, *a.run, *poll, a.lane, a.address, value); };
   std::optional<bool> ended = ends(wordAt(m_, a.address, unsigned(a.bytes)));
+  if (place && !poll->hasSeveral && ended && acquires(a.semantic))
+    findClash(a, *place, [&](uint64_t value) { return ends(value).value_or(false); });
   if (ended.value_or(false)) acquireAwaited(a, false, [&](uint64_t value) { return ends(value).value_or(false); });
   if (ended.value_or(true)) return ended.has_value();
   if (!poll->hasSeveral) return true;
   // The value that this look has found may be why another look ends the loop later.
-  SyncPlace* place = sync_.find(a.address);
   return place && acquireDecided(a, *place);
 }
 

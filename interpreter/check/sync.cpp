@@ -27,6 +27,24 @@ void SyncPlace::wrote(UpdatePoint update, uint64_t old, bool reads) {
   if (isLook) comesAfter(by, newest());
 }
 
+const ReleaseBlock* SyncPlace::blockAt(uint64_t number) {
+  if (number < firstRelease_ || number + kBlock > endOfReleases()) return nullptr;
+  auto [known, isNew] = blocks_.try_emplace(number);
+  std::optional<ReleaseBlock>& block = known->second;
+  if (!isNew) return block ? &*block : nullptr;
+  block.emplace();
+  for (uint64_t k = number; k < number + kBlock; ++k) {
+    const Release& r = release(k);
+    if (r.scope != Scope::Sys || r.fence != Scope::Sys || r.carriesChain) {
+      block.reset();
+      return nullptr;
+    }
+    r.addTo(block->brings);
+    r.addAllTo(block->all);
+  }
+  return &*block;
+}
+
 void SyncPlace::carryOn(uint32_t actor, Part part, std::optional<Scope> released) {
   auto author = authorOf_.find({actor, part});
   if (author == authorOf_.end()) return;
@@ -82,6 +100,7 @@ void SyncPlace::forgetHalf() {
   firstRelease_ = end - kept.size();
   std::move(kept.begin(), kept.end(), releases_.begin());
   taken.clear();
+  blocks_.clear();
   forgetUpTo(newest() - updates_.size() / 2);
 }
 

@@ -72,6 +72,11 @@ struct UpdatePoint {
   uint64_t seen = 0;    // of one that commutes: its author knows of a look at this one, so it comes behind it
 };
 
+// What a run of releases of scope `sys` brings together, and what it would bring with nothing left out.
+struct ReleaseBlock {
+  Clock brings, all;
+};
+
 // A look acquires releases [begin, end) of a place; `number` is the update that it must have seen.
 struct Acquired {
   uint64_t begin = 0, end = 0, number = 0;
@@ -141,6 +146,10 @@ class SyncPlace {
     return u && any(before ? before->end : 0, u->end, body);
   }
   const Release& release(uint64_t number) const { return releases_[number - firstRelease_]; }
+  // The releases [number, number + kBlock) put together, for readers that acquire them all; null: they have to be looked at
+  // one by one.
+  static constexpr uint64_t kBlock = 64;
+  const ReleaseBlock* blockAt(uint64_t number);
   // A look at the current value of memory brings all of the last chain.
   Acquired all() const { return {std::max(chain_, firstRelease_), endOfReleases(), newest()}; }
 
@@ -246,6 +255,7 @@ class SyncPlace {
   static constexpr size_t kReaders = 512;
   size_t readersLimit_ = kReaders;
   std::vector<Release> releases_;
+  std::map<uint64_t, std::optional<ReleaseBlock>> blocks_;
   std::vector<UpdatePoint> updates_;
   std::list<Author> authors_;  // the author of the latest update comes first
   std::map<std::pair<uint32_t, Part>, std::list<Author>::iterator> authorOf_;

@@ -150,7 +150,16 @@ void Checker::acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& a
   uint32_t actor = p ? p->actor : s->actor, location = p && !p->early.empty() ? a.location : 0;
   SyncPlace::Taken& taken = place.taken[{actor, Part(a.lane), acquires(a.semantic), a.scope, location}];
   if (taken.end <= acquired.begin) taken.all = true;
-  for (uint64_t k = acquired.end; k-- > std::max(acquired.begin, taken.end);) {
+  uint64_t first = std::max(acquired.begin, taken.end);
+  bool inBlocks = p && acquires(a.semantic) && a.scope == Scope::Sys && p->early.empty() && spared.empty();
+  for (uint64_t k = acquired.end; k-- > first;) {
+    bool endsBlock = (k + 1) % SyncPlace::kBlock == 0 && k + 1 >= first + SyncPlace::kBlock;
+    if (const ReleaseBlock* block = inBlocks && endsBlock ? place.blockAt(k + 1 - SyncPlace::kBlock) : nullptr) {
+      p->missed.unfenced.join(block->all);
+      (isWhole(a) ? p->common : p->extraFor(a.lane, a.run->lanes)).join(block->brings);
+      k -= SyncPlace::kBlock - 1;
+      continue;
+    }
     const Release& r = place.release(k);
     // Accesses of scope `gpu` are reported for themselves, and synchronise.
     bool isNarrow = !includes(r.fence, r.actor, actor);

@@ -1,25 +1,30 @@
-"""Thirty plain kernels of forms that the compiler's authors had not looked at: most are overlapped, and equal, bit by bit, to the run
-without overlap; the others are refused at their line. Runs are silent under the checker, and each derived wait and signal is needed."""
+"""Plain kernels of forms that the compiler's authors had not looked at, the later half written as other libraries write theirs: most are
+overlapped, and equal, bit by bit, to the run without overlap; the others are refused at their line. Runs are silent under the checker, and
+each derived wait and signal is needed."""
 
 import pathlib
 import random
 
 import numpy as np
+import others_consumers
+import others_producers
 import pytest
 import unseen_consumers
 import unseen_producers
 
 import tandem
 
-CONSUMERS = [(kernel, grid) for kernel, grid in unseen_consumers.ALL if kernel.__name__ not in unseen_consumers.REFUSED]
-PRODUCERS = [(kernel, grid) for kernel, grid in unseen_producers.ALL if kernel.__name__ not in unseen_producers.REFUSED]
+CONSUMER_MODULES = [unseen_consumers, others_consumers]
+PRODUCER_MODULES = [unseen_producers, others_producers]
+derived = lambda modules: [(kernel, grid) for m in modules for kernel, grid in m.ALL if kernel.__name__ not in m.REFUSED]
+CONSUMERS, PRODUCERS = derived(CONSUMER_MODULES), derived(PRODUCER_MODULES)
 SIZES = [(32, 32, 48), (21, 20, 28), (7, 40, 16), (48, 48, 64)]  # rows of a rank, columns, inner size
 names = lambda kernels: [kernel.__name__ for kernel, _ in kernels]
 
 
 def test_most_are_derived():
-    assert len(unseen_consumers.ALL) + len(unseen_producers.ALL) == 30
-    assert len(CONSUMERS) + len(PRODUCERS) >= 24
+    assert sum(len(m.ALL) for m in CONSUMER_MODULES + PRODUCER_MODULES) == 55
+    assert len(CONSUMERS) + len(PRODUCERS) >= 49
 
 
 def matrices(ranks, m, n, k, seed, calls):
@@ -160,7 +165,7 @@ def test_each_signal_is_needed(kernel, grid, missing, words, monkeypatch):
         check_producer(kernel, grid, 2, 64, 32, 16, 0, 2, "reduce_scatter", "copies")
 
 
-@pytest.mark.parametrize("module", [unseen_consumers, unseen_producers], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", CONSUMER_MODULES + PRODUCER_MODULES, ids=lambda module: module.__name__)
 def test_refused_at_the_line(module):
     text = pathlib.Path(module.__file__).read_text().split("\n")
     for kernel, grid in module.ALL:
@@ -169,7 +174,7 @@ def test_refused_at_the_line(module):
         first = text.index(next(line for line in text if line.startswith(f"def {kernel.__name__}(")))
         line = next(i for i, one in enumerate(text, 1) if i > first and one.endswith("# REFUSED"))
         with pytest.raises(tandem.CompileError, match=module.REFUSED[kernel.__name__]) as caught:
-            if module is unseen_consumers:
+            if module in CONSUMER_MODULES:
                 check_consumer(kernel, grid, 2, 64, 32, 48, 0, 2)
             else:
                 check_producer(kernel, grid, 2, 64, 32, 48, 0, 2, "reduce_scatter", "copies")

@@ -88,13 +88,13 @@ class Consequences {
     return true;
   }
   bool has(Register r) const { return isOne_[r]; }
+  static bool isAccess(Op op) { return op == Op::Load || op == Op::Ld || op == Op::AtomicRmw || op == Op::AtomicCas; }
 
  private:
   const Program& p_;
   PollLoop loop_;
   std::vector<bool> isOne_;  // by register
 
-  static bool isAccess(Op op) { return op == Op::Load || op == Op::Ld || op == Op::AtomicRmw || op == Op::AtomicCas; }
   bool usesOne(uint32_t pc) const {
     auto operands = p_.operands(p_.code[pc]);
     return std::any_of(operands.begin(), operands.end(),
@@ -187,8 +187,9 @@ class Rounds {
           return operand & ~kLastUse;
     return kNone;
   }
+  // What is found at a place that varies is found there.
   bool spread(uint32_t pc) {
-    if (!uses(pc, varies_)) return false;
+    if (Consequences::isAccess(p_.code[pc].op) || !uses(pc, varies_)) return false;
     bool isNew = false;
     for (Register r : p_.results(p_.code[pc])) {
       isNew |= !varies_[r];

@@ -121,6 +121,31 @@ def read_whether_it_is_there_or_not(team, fixed):
 
 
 @tandem.jit
+def any_of_all(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    """A loop that goes round the flags of all ranks until it finds one; all tell of the same."""
+    n = dl.num_ranks()
+    o = tl.arange(0, N)
+    if dl.rank() == 0:
+        for p in range(n):
+            tl.store(dl.symm_at(x_ptr, p) + o, 1)  # <-- told_by_whichever_flag
+        __syncthreads()
+        if tid(0) < n:
+            for k in range(n):
+                st(dl.symm_at(flag_ptr, tid(0)) + k, 1, scope="sys", semantic="release" if FIXED else "relaxed")
+    if tid(0) == 0:
+        k = 0
+        while ld(flag_ptr + k % n, scope="sys", semantic="acquire") == 0:
+            k += 1
+    __syncthreads()
+    tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- told_by_whichever_flag
+
+
+@pair("race", None)
+def told_by_whichever_flag(team, fixed):
+    any_of_all[(1,)](data(team), data(team, "y"), data(team, "flag", team.size), N, fixed)
+
+
+@tandem.jit
 def bits_of_all(x_ptr, y_ptr, mask_ptr, N: tl.constexpr, MISSING: tl.constexpr):
     """Each rank sets its bit. Without the lowest one the word is large enough for a wait for one less."""
     me, n = dl.rank(), dl.num_ranks()

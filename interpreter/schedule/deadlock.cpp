@@ -80,8 +80,9 @@ void World::reportStuck(const std::vector<std::string>& hostNotes) {
       r.rank = t->rank;
       r.program = run.id;
       r.kernel = run.prepared->program->name;
-      r.file = d.file;
-      r.range = d.range;
+      Diagnostic head = headOf(run, d);
+      r.file = head.file;
+      r.range = head.range;
     }
     if (!t->isStream && ++alike[{t->rank, d.file ? d.file->name : "", d.range.line}] > kMaxAlike) continue;
     if (r.notes.size() < kMaxNotes)

@@ -110,8 +110,22 @@ std::string threadsText(const Run& run) {
   return text + ")";
 }
 
+// Says what a group of threads that waits for memory, beside those at hand, expects or looks at; empty if it waits for others.
+std::string groupText(Machine& m, const ThreadGroup& g) {
+  constexpr size_t kShown = 2;
+  std::string text;
+  if (g.state != ThreadGroup::State::Waits) return text;
+  auto add = [&](const std::string& more) { text += (text.empty() ? ": " : "; ") + more; };
+  for (size_t k = 0; k < g.awaited.size() && k < kShown; ++k) add(awaitedText(m, g.awaited[k]));
+  for (size_t k = 0; g.awaited.empty() && k < g.watched.places.size() && k < kShown; ++k) {
+    auto [address, bytes] = g.watched.places[k];
+    if (m.arena.find(address)) add("reads " + seenText(m, address, unsigned(std::min<uint64_t>(bytes, 8))));
+  }
+  return text;
+}
+
 // Adds where the other groups of the program's threads wait, with the calls they are in.
-void addGroups(const Run& run, std::vector<Diagnostic>& notes) {
+void addGroups(Machine& m, const Run& run, std::vector<Diagnostic>& notes) {
   constexpr size_t kMaxGroups = 4;
   for (size_t k = 0; k < run.parked.size() && k < kMaxGroups; ++k) {
     const ThreadGroup& g = run.parked[k];
@@ -119,7 +133,7 @@ void addGroups(const Run& run, std::vector<Diagnostic>& notes) {
     Diagnostic d = placeOf(*run.prepared->program, run.prepared->code[g.pc].location);
     std::vector<Diagnostic> callers = std::move(d.notes);
     d.notes.clear();
-    d.message = std::to_string(g.mask.active) + " of its threads wait here";
+    d.message = std::to_string(g.mask.active) + " of its threads wait here" + groupText(m, g);
     notes.push_back(std::move(d));
     for (Diagnostic& caller : callers) notes.push_back(std::move(caller));
   }
@@ -187,11 +201,20 @@ Diagnostic waiterNote(Machine& m, Task& t) {
   }
   if (!t.isStream && t.blocked != Blocked::No) {
     what += threadsText(static_cast<Run&>(t));
-    addGroups(static_cast<Run&>(t), d.notes);
+    addGroups(m, static_cast<Run&>(t), d.notes);
   }
   d.message = what;
   if (!t.isStream && t.blocked == Blocked::No) addLoop(m, static_cast<Run&>(t), d);
   return d;
+}
+
+Diagnostic headOf(const Run& run, const Diagnostic& note) {
+  auto isForMemory = [](const ThreadGroup& g) {
+    return g.state == ThreadGroup::State::Waits && !(g.awaited.empty() && g.watched.places.empty());
+  };
+  auto group = std::find_if(run.parked.begin(), run.parked.end(), isForMemory);
+  if (run.blocked != Blocked::NamedBarrier || group == run.parked.end()) return note;
+  return placeOf(*run.prepared->program, run.prepared->code[group->pc].location);
 }
 
 bool before(const Task* a, const Task* b) {

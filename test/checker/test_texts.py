@@ -9,7 +9,7 @@ import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
 from tandem.check.findings import findings_of
-from tandem.simt import atomic_add, ld, st, tid
+from tandem.simt import __syncwarp, atomic_add, ld, named_barrier_arrive, named_barrier_sync, st, tid
 
 pytestmark = pytest.mark.filterwarnings("ignore::tandem.SimulationWarning")
 
@@ -181,6 +181,26 @@ def wait_alone(flag_ptr):
 def test_threads_that_have_ended_are_said_to_be_done():
     text = report_of(lambda team: wait_alone[(1,)](team.zeros(1, "int32", name="flag")), 1)["text"]
     assert "(1 of its 128 threads; 127 are done)" in text and "wait here" not in text
+
+
+@tandem.jit
+def first_warp_waits(flag_ptr):
+    if tid(0) < 32:
+        if tid(0) == 0:
+            while ld(flag_ptr, scope="sys", semantic="acquire") != 1:  # nobody sets it
+                pass
+        __syncwarp()
+        named_barrier_arrive(1, 128)
+    else:
+        named_barrier_sync(1, 128)  # for the first warp
+
+
+def test_the_threads_that_wait_for_memory_come_first():
+    report = report_of(lambda team: first_warp_waits[(1,)](team.zeros(1, "int32", name="flag")), 1)
+    assert report["kind"] == "deadlock"
+    places = [int(line) for line in re.findall(r"^.*:(\d+):\d+: (?:error|note)", report["text"], re.M)]
+    assert places[:2] == [line_of("nobody sets it"), line_of("for the first warp")]
+    assert "1 of its threads wait here: reads `flag` + 0 of rank 0, sees 0, never written" in report["text"]
 
 
 @tandem.jit

@@ -6,6 +6,7 @@ import enum
 import hashlib
 import os
 import subprocess
+import sys
 import types
 
 from .. import _tandem
@@ -100,7 +101,9 @@ class GPUDriver(DriverBase):
 class CudaDriver(GPUDriver):
     @classmethod
     def is_active(cls):
-        return is_available()
+        """As Triton, by what PyTorch knows: its compile workers are forks of a process that has used the driver, which answers no fork."""
+        torch = sys.modules.get("torch")
+        return torch.cuda.is_available() and torch.version.hip is None if hasattr(torch, "cuda") else is_available()
 
 
 @dataclasses.dataclass(frozen=True)

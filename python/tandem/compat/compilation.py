@@ -78,7 +78,8 @@ class Compiled(metaclass=_OfAnyOrigin):
     def __init__(self, src, request, arguments, options, flags):
         self.src, self.request, self.arguments, self.options, self.flags = src, request, arguments, options, flags
         self._known = kernel = self._compiled([])
-        self.name, self.metadata = kernel.name, types.SimpleNamespace(**vars(kernel.metadata))
+        warps = kernel.info["threads"] // 32  # with those that only copy, as others who launch the code must know
+        self.name, self.metadata = kernel.name, types.SimpleNamespace(**{**vars(kernel.metadata), "num_warps": warps})
         self.packed_metadata = self.metadata
         self.hash = hashlib.sha256(request.encode()).hexdigest()
 

@@ -26,8 +26,8 @@ constexpr int64_t kIterations = 8;  // of a loop, as far as costs go
 
 bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 
-unsigned bitsOf(Value tile) {
-  Type element = cast<RankedTensorType>(tile.getType()).getElementType();
+unsigned bitsOf(Type tile) {
+  Type element = cast<RankedTensorType>(tile).getElementType();
   return isa<tile::PtrType>(element) ? 64 : std::max(8u, element.getIntOrFloatBitWidth());
 }
 
@@ -66,7 +66,7 @@ int64_t divisionCost(Operation* op) {
 // Returns the cost of doing `op` again for one element; nothing for an op that is not done again.
 std::optional<int64_t> elementCost(Operation* op) {
   using Cost = std::optional<int64_t>;
-  int64_t words = llvm::divideCeil(bitsOf(op->getResult(0)), 32);
+  int64_t words = llvm::divideCeil(bitsOf(op->getResult(0).getType()), 32);
   return llvm::TypeSwitch<Operation*, Cost>(op)
       .Case<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::PermuteOp, tile::BitcastOp,
             tile::PtrToIntOp, tile::IntToPtrOp, arith::ConstantOp>([](auto) { return Cost(0); })
@@ -86,17 +86,19 @@ std::optional<int64_t> elementCost(Operation* op) {
 }
 
 // Returns the cost of loading in another layout: each warp loads what few threads would load once, as memory's nearest
-// cache answers; a larger tile is loaded by other threads instead, if its first layout is of no other use.
-std::optional<int64_t> loadCost(tile::LoadOp load, const LinearLayout& layout) {
+// cache answers; a larger tile is loaded by other threads instead, if it `moves`: its first layout is of no other use.
+std::optional<int64_t> loadCost(tile::LoadOp load, const LinearLayout& layout, bool moves) {
   if (load.getIsVolatile()) return std::nullopt;
   Value tile = load.getResult();
   std::optional<tgpu::Neighbours> memory = tgpu::neighboursOf(load);
   if (cast<RankedTensorType>(tile.getType()).getNumElements() <= int64_t(layout.numLanes() * layout.numWarps())) {
-    int64_t word = memory ? layout::vectorLength(layout, memory->count, bitsOf(tile), memory->axis) : 1;
+    int64_t word = memory ? layout::vectorLength(layout, memory->count, bitsOf(tile.getType()), memory->axis) : 1;
     return 16 * registersOf(layout) / word;
   }
-  if (!tile.hasOneUse() || !memory) return std::nullopt;
-  auto costIn = [&](const LinearLayout& l) { return layout::loadCost(l, memory->count, bitsOf(tile), memory->axis); };
+  if (!moves || !memory) return std::nullopt;
+  auto costIn = [&](const LinearLayout& l) {
+    return layout::loadCost(l, memory->count, bitsOf(tile.getType()), memory->axis);
+  };
   std::optional<int64_t> now = costIn(layoutOf(tile)), then = costIn(layout);
   return now && then ? std::optional(std::max<int64_t>(0, *then - *now)) : std::nullopt;
 }
@@ -116,12 +118,12 @@ bool isCheapTree(Value value, int depth) {
          llvm::all_of(op->getOperands(), [&](Value v) { return isCheapTree(v, depth + 1); });
 }
 
-int64_t LayoutChange::conversionCost(Value tile, const LinearLayout& layout) {
+int64_t conversionCost(Type tile, const LinearLayout& from, const LinearLayout& to) {
   constexpr int64_t kRoomBytes = 65536, kBarrierLatency = 128;
-  LinearLayout from = layoutOf(tile);
-  layout::Conversion way = layout::plan(from, layout, bitsOf(tile), kRoomBytes);
+  unsigned bits = bitsOf(tile);
+  layout::Conversion way = layout::plan(from, to, bits, kRoomBytes);
   auto* shared = std::get_if<layout::ThroughShared>(&way);
-  return 2 * layout::cost(way, from, bitsOf(tile)) + (shared && !shared->withinWarp ? kBarrierLatency : 0);
+  return 2 * layout::cost(way, from, bits) + (shared && !shared->withinWarp ? kBarrierLatency : 0);
 }
 
 Value LayoutChange::known(Value tile, const LinearLayout& layout, Operation* place) const {
@@ -137,14 +139,14 @@ int64_t LayoutChange::total(ArrayRef<unsigned> parts) const {
   return sum;
 }
 
-unsigned LayoutChange::plan(Value tile, const LinearLayout& layout, Operation* place) {
+unsigned LayoutChange::plan(Value tile, const LinearLayout& layout, Operation* place, bool userMoves) {
   for (auto [i, planned] : llvm::enumerate(plans_))
     if (planned.tile == tile && planned.place == place && planned.layout == layout) return i;
   unsigned index = plans_.size();
-  plans_.push_back({tile, layout, place});
+  plans_.push_back({tile, layout, place, userMoves && tile.hasOneUse()});
   plans_[index].parts = {index};
   if ((plans_[index].made = known(tile, layout, place))) return index;
-  int64_t converting = conversionCost(tile, layout);
+  int64_t converting = conversionCost(tile.getType(), layoutOf(tile), layout);
   if (isFromOutside(tile, place)) converting = llvm::divideCeil(converting, kIterations);
   plans_[index].cost = converting;
   if (converting == 0) return index;
@@ -163,16 +165,17 @@ unsigned LayoutChange::plan(Value tile, const LinearLayout& layout, Operation* p
 std::optional<SmallVector<unsigned>> LayoutChange::planAgain(unsigned index) {
   Value tile = plans_[index].tile;
   LinearLayout layout = plans_[index].layout;
+  bool moves = plans_[index].moves;
   Operation* op = tile.getDefiningOp();
   if (!op || op->getNumResults() != 1 || op->getNumRegions() || plans_.size() > kMostPlans) return std::nullopt;
   std::optional<int64_t> cost;
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
-    cost = loadCost(load, layout);
+    cost = loadCost(load, layout, moves);
     if (cost && isFromOutside(tile, plans_[index].place)) *cost /= kIterations;
   } else if (std::optional<int64_t> each =
                  isMemoryEffectFree(op) || isa<tgpu::LocalLoadOp>(op) ? elementCost(op) : std::nullopt) {
-    // An op that has no other use is not done twice.
-    cost = *each * std::max<int64_t>(0, registersOf(layout) - (tile.hasOneUse() ? registersOf(layoutOf(tile)) : 0));
+    // An op that nothing else needs is not done twice.
+    cost = *each * std::max<int64_t>(0, registersOf(layout) - (moves ? registersOf(layoutOf(tile)) : 0));
   }
   if (!cost) return std::nullopt;
   // A load is done again beside the first one, before memory changes.
@@ -182,7 +185,7 @@ std::optional<SmallVector<unsigned>> LayoutChange::planAgain(unsigned index) {
     if (!isTile(operand.get())) continue;
     std::optional<LinearLayout> wanted = backward(operand, layout);
     if (!wanted) return std::nullopt;
-    parts.append(plans_[plan(operand.get(), *wanted, place)].parts);
+    parts.append(plans_[plan(operand.get(), *wanted, place, moves)].parts);
   }
   llvm::sort(parts);
   parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
@@ -190,17 +193,19 @@ std::optional<SmallVector<unsigned>> LayoutChange::planAgain(unsigned index) {
   return parts;
 }
 
-Value LayoutChange::make(Operation* place, Value tile, const LinearLayout& layout) {
-  unsigned index = plan(tile, layout, place);
+Value LayoutChange::make(unsigned index) {
   if (Value made = plans_[index].made) return made;
-  Operation* op = tile.getDefiningOp();
-  bool again = plans_[index].again, isLoad = again && isa<tile::LoadOp>(op);
+  Value tile = plans_[index].tile;
+  LinearLayout layout = plans_[index].layout;
+  Operation *place = plans_[index].place, *op = tile.getDefiningOp();
+  bool again = plans_[index].again, moves = plans_[index].moves, isLoad = again && isa<tile::LoadOp>(op);
   OpBuilder builder(isLoad ? op : place);
   Value made;
   if (again) {
     Operation* copy = op->clone();
     for (OpOperand& operand : copy->getOpOperands())
-      if (isTile(operand.get())) operand.set(make(isLoad ? op : place, operand.get(), *backward(operand, layout)));
+      if (isTile(operand.get()))
+        operand.set(make(plan(operand.get(), *backward(operand, layout), isLoad ? op : place, moves)));
     builder.insert(copy);
     if (dividesByVariable(op)) divisions_.emplace_back(copy, op);
     made = copy->getResult(0);
@@ -214,7 +219,7 @@ Value LayoutChange::make(Operation* place, Value tile, const LinearLayout& layou
 
 Value LayoutChange::bring(Value tile, const LinearLayout& layout, Operation* user) {
   plans_.clear();
-  return make(user, tile, layout);
+  return make(plan(tile, layout, user, /*userMoves=*/true));
 }
 
 }  // namespace tandem::transform::gpu

@@ -17,6 +17,9 @@ bool isCheapTree(mlir::Value tile, int depth = 0);
 // Returns true for a division of tiles, or its remainder, by what is no constant: tens of instructions.
 bool dividesByVariable(mlir::Operation* op);
 
+// The cost of a tile's way from one layout to another, in quarter cycles of a multiprocessor for each warp.
+int64_t conversionCost(mlir::Type tile, const layout::LinearLayout& from, const layout::LinearLayout& to);
+
 // The layouts of a kernel's tiles are known when this is made. It stays valid while only it adds ops.
 class LayoutChange {
  public:
@@ -30,24 +33,25 @@ class LayoutChange {
  private:
   using LinearLayout = layout::LinearLayout;
 
-  // One tile in one layout before one op, as it might be had. `parts` are the plans that it needs, itself among them,
-  // each once.
+  // One tile in one layout before one op, as it might be had. `moves`: nothing will need it in its own layout any more.
+  // `parts` are the plans that it needs, itself among them, each once.
   struct Plan {
     mlir::Value tile;
     LinearLayout layout;
     mlir::Operation* place;
+    bool moves;
     int64_t cost = 0;  // of this step alone
     bool again = false;
     llvm::SmallVector<unsigned> parts = {};
     mlir::Value made = nullptr;
   };
 
-  unsigned plan(mlir::Value tile, const LinearLayout& layout, mlir::Operation* place);
+  // `userMoves`: the op that asks will itself not be needed as it was.
+  unsigned plan(mlir::Value tile, const LinearLayout& layout, mlir::Operation* place, bool userMoves);
   std::optional<llvm::SmallVector<unsigned>> planAgain(unsigned index);
   int64_t total(llvm::ArrayRef<unsigned> parts) const;
-  int64_t conversionCost(mlir::Value tile, const LinearLayout& layout);
   mlir::Value known(mlir::Value tile, const LinearLayout& layout, mlir::Operation* place) const;
-  mlir::Value make(mlir::Operation* place, mlir::Value tile, const LinearLayout& layout);
+  mlir::Value make(unsigned index);
 
   mlir::DominanceInfo dominance_;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> converted_;  // by the tile that they come from

@@ -249,16 +249,37 @@ static SmallVector<unsigned> sharingLanes(const LinearLayout& result, int64_t wa
   return out;
 }
 
+// The elements in a row that neighbouring registers of a thread hold, the first of them in register 0.
+static int64_t runOf(const LinearLayout& layout) {
+  int64_t run = 1;
+  for (uint64_t basis : layout.bases(Dim::Register)) {
+    if (basis != uint64_t(run)) break;
+    run *= 2;
+  }
+  return run;
+}
+
+// Returns true if each warp's values lie together in scratch memory, not those of all warps for one element: where a thread
+// reads neighbours, and where lanes side by side read so far apart that they would wait for one another's banks.
+static bool liesByWarps(const LinearLayout& result, int64_t warps) {
+  constexpr int64_t kManyWarps = 8, kManyLanes = 8;
+  int64_t lanes = int64_t(result.numLanes()) >> llvm::popcount(result.freeMask(Dim::Lane));
+  return runOf(result) > 1 || (warps >= kManyWarps && lanes >= kManyLanes);
+}
+
 // Every warp writes its values; a thread reads the values of all warps at the positions it holds in `result`, or its part
 // of them, and has the others' by shuffles.
 static Rows reduceWarps(KernelContext& cx, tile::ReduceOp op, const LinearLayout& layout, const LinearLayout& reduced,
                         const LinearLayout& result, const Rows& rows) {
   SmallVector<unsigned> along = bitsAlong(layout, Dim::Warp, op.getAxis());
   int64_t warps = int64_t(1) << along.size();
+  bool byWarps = liesByWarps(result, warps);
   SmallVector<int64_t> shape(reduced.shape());
-  shape.push_back(warps);
-  LinearLayout partial = reduced.mapBases(shape, [&](uint64_t basis) { return basis * warps; });
-  for (auto [i, bit] : llvm::enumerate(along)) partial.mutableBases(Dim::Warp)[bit] = uint64_t(1) << i;
+  shape.insert(byWarps ? shape.begin() : shape.end(), warps);
+  // How far apart elements lie, and the values of warps.
+  int64_t ofElement = byWarps ? 1 : warps, ofWarp = byWarps ? reduced.numElements() : 1;
+  LinearLayout partial = reduced.mapBases(shape, [&](uint64_t basis) { return basis * ofElement; });
+  for (auto [i, bit] : llvm::enumerate(along)) partial.mutableBases(Dim::Warp)[bit] = uint64_t(ofWarp) << i;
 
   SmallVector<int64_t> begins;
   int64_t bytes = 0;
@@ -273,9 +294,18 @@ static Rows reduceWarps(KernelContext& cx, tile::ReduceOp op, const LinearLayout
         cx.b.getInt8Ty(), base,
         cx.b.CreateAdd(cx.b.CreateMul(element, cx.b.getInt32(width)), cx.b.getInt32(begins[operand])));
   };
+  auto inOneAccess = [&](size_t operand, int64_t count) {
+    return std::min<int64_t>(count, 128 / cx.bitsOf(rows[0][operand]->getType()));
+  };
   cx.when(cx.isOwner(partial), [&] {
-    for (auto [r, row] : llvm::enumerate(rows))
-      for (auto [k, v] : llvm::enumerate(row)) cx.storeShared(addressOf(k, cx.position(partial, r)), {cx.toBits(v)});
+    for (size_t k = 0; k < rows[0].size(); ++k) {
+      int64_t vector = inOneAccess(k, runOf(partial));
+      for (size_t r = 0; r < rows.size(); r += vector) {
+        Regs words;
+        for (int64_t i = 0; i < vector; ++i) words.push_back(cx.toBits(rows[r + i][k]));
+        cx.storeShared(addressOf(k, cx.position(partial, r)), words);
+      }
+    }
   });
   cx.emit.blockBarrier();
   SmallVector<Exchange> shared;
@@ -287,19 +317,23 @@ static Rows reduceWarps(KernelContext& cx, tile::ReduceOp op, const LinearLayout
     begin = cx.b.CreateAdd(begin, cx.b.CreateMul(isUpper, cx.b.getInt32(own << i)));
     shared.emplace_back(cx, op.getCombine(), bit);
   }
-  Rows out;
-  for (int64_t r = 0; r < result.numRegisters(); ++r) {
-    llvm::Value* first = cx.b.CreateAdd(cx.b.CreateMul(cx.position(result, r), cx.b.getInt32(warps)), begin);
-    Rows parts(own);
-    for (size_t k = 0; k < rows[0].size(); ++k) {
-      llvm::Type* type = rows[0][k]->getType();
-      int64_t vector = std::min<int64_t>(own, 128 / cx.bitsOf(type));
-      for (int64_t w = 0; w < own; w += vector)
-        for (auto [i, v] : llvm::enumerate(
-                 cx.loadShared(addressOf(k, cx.b.CreateAdd(first, cx.b.getInt32(w))), cx.bitsOf(type), vector)))
-          parts[w + i].push_back(cx.fromBits(v, type));
+  begin = cx.b.CreateMul(begin, cx.b.getInt32(ofWarp));
+  std::vector<Rows> parts(result.numRegisters(), Rows(own));
+  for (size_t k = 0; k < rows[0].size(); ++k) {
+    llvm::Type* type = rows[0][k]->getType();
+    int64_t elements = byWarps ? inOneAccess(k, runOf(result)) : 1, ofWarps = byWarps ? 1 : inOneAccess(k, own);
+    for (int64_t r = 0; r < result.numRegisters(); r += elements) {
+      llvm::Value* first = cx.b.CreateAdd(cx.b.CreateMul(cx.position(result, r), cx.b.getInt32(ofElement)), begin);
+      for (int64_t w = 0; w < own; w += ofWarps) {
+        llvm::Value* address = addressOf(k, cx.b.CreateAdd(first, cx.b.getInt32(w * ofWarp)));
+        for (auto [i, v] : llvm::enumerate(cx.loadShared(address, cx.bitsOf(type), elements * ofWarps)))
+          parts[r + (byWarps ? i : 0)][w + (byWarps ? 0 : i)].push_back(cx.fromBits(v, type));
+      }
     }
-    Regs row = combineAll(cx, op.getCombine(), std::move(parts));
+  }
+  Rows out;
+  for (Rows& ofOne : parts) {
+    Regs row = combineAll(cx, op.getCombine(), std::move(ofOne));
     for (Exchange& exchange : shared) row = exchange.reduce(row);
     out.push_back(row);
   }

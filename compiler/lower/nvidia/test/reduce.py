@@ -11,6 +11,7 @@
 # RUN: tandemc %s:mean --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=MEAN
 # RUN: tandemc %s:sum_and_any --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=ANY
 # RUN: tandemc %s:products --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16' | FileCheck %s --check-prefix=PRODUCTS
+# RUN: tandemc %s:columns --emit=ptx --target sm_90a --num-warps 8 --signature '*fp32:16, *fp32:16' | FileCheck %s --check-prefix=COLUMNS
 import triton
 import triton.language as tl
 
@@ -143,3 +144,15 @@ def products(x, o):
     # PRODUCTS-COUNT-12: fma.rn.f32
     # PRODUCTS-NOT: {{mul(.rn)?}}.f32
     tl.store(o + i, tl.sum(v * v, 1))
+
+
+@triton.jit
+def columns(x, o):
+    i = tl.arange(0, 128)
+    at = tl.arange(0, 16)[None, :] * 128 + i[:, None]
+    # A warp's four columns of a thread lie side by side, as lanes do: no two wait for one bank.
+    # COLUMNS: st.shared.v4
+    # COLUMNS: bar.sync
+    # COLUMNS-COUNT-8: ld.shared.v4
+    # COLUMNS-NOT: ld.shared.v4
+    tl.store(o + i, tl.sum(tl.load(x + at), 1))

@@ -103,13 +103,18 @@ static void lowerAssert(KernelContext& cx, tile::AssertOp op) {
     if (op.getMask()) wrong = cx.b.CreateAnd(wrong, cx.pick(op.getMask(), r));
     fails = cx.b.CreateOr(fails, wrong);
   }
-  bool isTile = isa<RankedTensorType>(op.getCondition().getType());
-  llvm::Value* speaker = isTile ? cx.isOwner(cx.layoutOf(op.getCondition())) : oneThread(cx, op);
-  if (speaker) fails = cx.b.CreateAnd(fails, speaker);
   auto [file, line] = Places::fileAndLine(op.getLoc());
   llvm::Value *message = text(cx, op.getMessage()), *where = text(cx, file),
               *function = text(cx, cx.function->getName());
-  cx.when(fails, [&] { cx.emit.failAssertion(message, where, line, function); });
+  // All threads that hold the condition look at it, and those that fail end there. The others meet: the assembler takes the
+  // threads of a warp to be apart behind a branch, asks at each shuffle, and keeps no descriptor in uniform registers.
+  llvm::BasicBlock *failed = cx.newBlock("failed"), *next = cx.newBlock("asserted");
+  cx.b.CreateCondBr(fails, failed, next);
+  cx.b.SetInsertPoint(failed);
+  cx.emit.failAssertion(message, where, line, function);
+  cx.b.CreateUnreachable();
+  cx.b.SetInsertPoint(next);
+  if (!cx.threadValues(op).actsEach(op)) cx.emit.blockBarrier();
 }
 
 void registerDebug(Lowerings& table) {

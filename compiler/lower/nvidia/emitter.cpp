@@ -204,7 +204,7 @@ void NvidiaEmitter::print(llvm::Value* format, Scalars values) {
 void NvidiaEmitter::failAssertion(llvm::Value* message, llvm::Value* file, unsigned line, llvm::Value* function) {
   auto callee = cx_->module.getOrInsertFunction("__assertfail", b_.getVoidTy(), b_.getPtrTy(), b_.getPtrTy(),
                                                 b_.getInt32Ty(), b_.getPtrTy(), b_.getInt64Ty());
-  b_.CreateCall(callee, {message, file, b_.getInt32(line), function, b_.getInt64(1)});
+  b_.CreateCall(callee, {message, file, b_.getInt32(line), function, b_.getInt64(1)})->setDoesNotReturn();
 }
 
 }  // namespace tandem::lower::nvidia

@@ -47,7 +47,11 @@ def asserts(x):
     # HANDLER: __assertfail
     # ASSERT: c"it is positive\00"
     # ASSERT: debug.py\00"
+    # The threads that fail end; the others meet.
     # ASSERT: call void @__assertfail(
+    # ASSERT-NEXT: unreachable
+    # ASSERT: asserted:
+    # ASSERT-NEXT: bar.sync
     tl.device_assert(tl.load(x + i) > 0, "it is positive")
 
 

@@ -119,6 +119,45 @@ std::optional<LinearLayout> coalescedInWarps(const LinearLayout& computed, const
   return LinearLayout(computed.shape(), registers, range(inWord, inThreads), warps);
 }
 
+namespace {
+
+// Returns the number of neighbours that each thread moves at once if lanes side by side have whole sectors of memory,
+// or as many bytes as with the best layout; zero if they have less.
+int64_t wordOf(const LinearLayout& layout, const Coalescing& best, int64_t bytes) {
+  constexpr int64_t kSectorBytes = 32;
+  if (layout.freeMask(Dim::Lane) || layout.freeMask(Dim::Warp)) return 0;
+  unsigned shift = layout.axisShift(best.axis);
+  auto grow = [&](int64_t from, int64_t limit, Dim dim) {
+    while (from < limit && llvm::is_contained(layout.bases(dim), uint64_t(from) << shift)) from *= 2;
+    return from;
+  };
+  int64_t word = grow(1, best.neighbours, Dim::Register), run = grow(word, layout.shape()[best.axis], Dim::Lane);
+  bool isWhole = run * bytes >= kSectorBytes || (word == best.neighbours && run > word);
+  return word > 1 && isWhole ? word : 0;
+}
+
+// The same with a word's elements in neighbouring registers.
+LinearLayout inWords(LinearLayout layout, unsigned axis, int64_t word) {
+  unsigned shift = layout.axisShift(axis);
+  auto isInWord = [&](uint64_t basis) {
+    return basis >> shift && basis >> shift < uint64_t(word) && !(basis & (basis - 1));
+  };
+  layout::Bases& registers = layout.mutableBases(Dim::Register);
+  layout::Bases inWord, others;
+  for (uint64_t basis : registers) (isInWord(basis) ? inWord : others).push_back(basis);
+  llvm::sort(inWord);
+  llvm::append_range(inWord, others);
+  registers = inWord;
+  return layout;
+}
+
+}  // namespace
+
+std::optional<LinearLayout> nearby(const LinearLayout& computed, const Coalescing& best, int64_t bytes) {
+  if (int64_t word = wordOf(computed, best, bytes)) return inWords(computed, best.axis, word);
+  return coalescedInWarps(computed, best, bytes);
+}
+
 LinearLayout coalescedBlock(RankedTensorType type, layout::ThreadCounts threads) {
   SmallVector<unsigned> order(type.getRank());
   std::iota(order.rbegin(), order.rend(), 0);

@@ -36,4 +36,9 @@ layout::LinearLayout copiedByGroups(mlir::RankedTensorType type, int64_t vector,
 // serve several results.
 layout::LinearLayout patches(llvm::ArrayRef<int64_t> shape, layout::ThreadCounts threads);
 
+// An access of a tile whose elements are computed in `computed`: as it lies in the threads where that fills whole sectors,
+// else as near as a change inside each warp brings it, for which no warp waits for another.
+std::optional<layout::LinearLayout> nearby(const layout::LinearLayout& computed, const Coalescing& best,
+                                           int64_t elementBytes);
+
 }  // namespace tandem::transform::gpu

@@ -42,6 +42,7 @@ class LayoutAssignment {
     placeLoads();
     spread(loads_);
     spread(stores_);
+    placeUnloaded();
     placeDefaults();
     placeStores();
     chooseStores();
@@ -138,11 +139,30 @@ class LayoutAssignment {
     auto offered = std::move(offered_);
     offered_.clear();
     LoadsTogether together(kernel_, axes_, threads_);
+    auto place = [&](Value result) {
+      placeLoad(result, offered.find(result)->second, together.of(result.getDefiningOp<tile::LoadOp>()));
+    };
     // A tile that either of two branches loads has the layout of the branch with the wider accesses.
+    SmallVector<Value> repeated;
     for (bool isNarrow : {false, true})
       for (auto& [result, layout] : offered)
-        if (isNarrowBranch(result) == isNarrow)
-          placeLoad(result, layout, together.of(result.getDefiningOp<tile::LoadOp>()));
+        if (!layout && isRepeated(result))
+          repeated.push_back(result);
+        else if (isNarrowBranch(result) == isNarrow)
+          place(result);
+    if (repeated.empty()) return;
+    spread(loads_);
+    for (Value result : repeated)
+      if (!known_.count(homeOf(result))) place(result);
+  }
+
+  // Returns true if a tile repeats few elements of memory: wherever it lies, a warp's access is of few lines.
+  bool isRepeated(Value tile) const {
+    Value pointers = tile.getDefiningOp<tile::LoadOp>().getPointer();
+    int64_t different = 1;
+    for (auto [d, size] : llvm::enumerate(cast<RankedTensorType>(pointers.getType()).getShape()))
+      different *= size / std::min(size, axes_.of(pointers).constancy(d));
+    return different <= threads_.lanes && different < cast<RankedTensorType>(pointers.getType()).getNumElements();
   }
 
   void placeLoad(Value result, const std::optional<LinearLayout>& layout, const Coalescing& best) {
@@ -150,7 +170,7 @@ class LayoutAssignment {
       anchor(result, *layout, loads_);
       return;
     }
-    anchor(result, (layout ? near(*layout, best, bytesOf(result)) : std::nullopt).value_or(best.layout), loads_);
+    anchor(result, (layout ? nearby(*layout, best, bytesOf(result)) : std::nullopt).value_or(best.layout), loads_);
   }
 
   // Returns true if a branch loads the tile with fewer neighbours at once than the other branch does.
@@ -166,46 +186,9 @@ class LayoutAssignment {
     return other && neighbours(tile.getDefiningOp<tile::LoadOp>()) < neighbours(other);
   }
 
-  // An access of a tile whose elements are computed in `computed`: as it lies in the threads where that fills whole sectors,
-  // else as near as a change inside each warp brings it, for which no warp waits for another.
-  static std::optional<LinearLayout> near(const LinearLayout& computed, const Coalescing& best, int64_t bytes) {
-    if (int64_t word = wordOf(computed, best, bytes)) return inWords(computed, best.axis, word);
-    return coalescedInWarps(computed, best, bytes);
-  }
-
   static int64_t bytesOf(Value tile) {
     Type element = cast<RankedTensorType>(tile.getType()).getElementType();
     return isa<tile::PtrType>(element) ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8);
-  }
-
-  // Returns the number of neighbours that each thread moves at once if lanes side by side have whole sectors of memory,
-  // or as many bytes as with the best layout; zero if they have less.
-  static int64_t wordOf(const LinearLayout& layout, const Coalescing& best, int64_t bytes) {
-    constexpr int64_t kSectorBytes = 32;
-    if (layout.freeMask(Dim::Lane) || layout.freeMask(Dim::Warp)) return 0;
-    unsigned shift = layout.axisShift(best.axis);
-    auto grow = [&](int64_t from, int64_t limit, Dim dim) {
-      while (from < limit && llvm::is_contained(layout.bases(dim), uint64_t(from) << shift)) from *= 2;
-      return from;
-    };
-    int64_t word = grow(1, best.neighbours, Dim::Register), run = grow(word, layout.shape()[best.axis], Dim::Lane);
-    bool isWhole = run * bytes >= kSectorBytes || (word == best.neighbours && run > word);
-    return word > 1 && isWhole ? word : 0;
-  }
-
-  // The same with a word's elements in neighbouring registers.
-  static LinearLayout inWords(LinearLayout layout, unsigned axis, int64_t word) {
-    unsigned shift = layout.axisShift(axis);
-    auto isInWord = [&](uint64_t basis) {
-      return basis >> shift && basis >> shift < uint64_t(word) && !(basis & (basis - 1));
-    };
-    layout::Bases& registers = layout.mutableBases(Dim::Register);
-    layout::Bases inWord, others;
-    for (uint64_t basis : registers) (isInWord(basis) ? inWord : others).push_back(basis);
-    llvm::sort(inWord);
-    llvm::append_range(inWord, others);
-    registers = inWord;
-    return layout;
   }
 
   // Leaves at the op how many neighbours one access may move, and along which dimension: in another layout a thread may
@@ -334,6 +317,14 @@ class LayoutAssignment {
     }
   }
 
+  // What neither loads nor products place, as random numbers and sums, lies as it is stored.
+  void placeUnloaded() {
+    for (auto& [store, best] : coalescedStores_) {
+      if (!known_.count(homeOf(store.getValue()))) anchor(store.getValue(), best.layout, stores_);
+      spread(stores_);
+    }
+  }
+
   // Step 3. It goes in the order of the program, so that a layout that follows from a default is not a default itself.
   void placeDefaults() {
     kernel_.walk<WalkOrder::PreOrder>([&](Operation* op) {
@@ -356,7 +347,8 @@ class LayoutAssignment {
       if (isCheapTree(store.getValue())) continue;
       const LinearLayout& computed = known_.find(homeOf(store.getValue()))->second;
       if (computed == best.layout || computed.freeMask(Dim::Register)) continue;
-      if (std::optional<LinearLayout> layout = near(computed, best, bytesOf(store.getValue()))) access(store, *layout);
+      if (std::optional<LinearLayout> layout = nearby(computed, best, bytesOf(store.getValue())))
+        access(store, *layout);
     }
   }
 

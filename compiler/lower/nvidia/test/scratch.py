@@ -48,8 +48,8 @@ def large(x, o):
     tl.store(o + i * 128 + j, tl.gather(tl.gather(v, (i * 3 + j) % 128, 0), (i + j * 5) % 128, 1))
 
 
-# 128 KB leave room for no other block, so what a reduction needs lies beside them.
-# WHOLE-COUNT-3: bar.sync
+# 128 KB leave room for no other block, so what a reduction needs lies beside them. It gives sums to the threads that store them.
+# WHOLE-COUNT-2: bar.sync
 # WHOLE-NOT: bar.sync
 @triton.jit
 def whole(x, o):

@@ -47,6 +47,7 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   passes.addPass(createOrderOffsets());  // Of the addresses that are left.
   passes.addPass(createAssignLayouts({target}));
   passes.addPass(createDeferReductions());  // By layout: what a thread has of a tile it folds alone.
+  passes.addPass(createLayOutScans());      // By layout, too: what its neighbours are.
   // A thread's own accesses, by layout, need none between them.
   passes.addPass(createInsertBarriers());
 }

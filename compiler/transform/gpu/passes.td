@@ -173,7 +173,8 @@ def AssignThreadLayouts : KernelPass<"assign-thread-layouts"> {
   let summary = "give every tile a layout over the threads of a GPU whose matrix units nothing uses";
   let description = [{
     1. Anchors: memory accesses take the layout that coalesces, products by multiply-adds a patch for each thread.
-    2. From anchors layouts spread, forwards and backwards, through ops that move no data; products first, then loads, then stores.
+    2. From anchors layouts spread, forwards and backwards, through ops that move no data; products first, then loads, then stores:
+       these of what is cheap to compute again, and of values that nothing has reached.
     3. A tile that none of these reaches gets a default.
     4. Where an op needs an operand in another layout than it has, that is converted, or computed again from what is: whichever costs less.
   }];
@@ -190,6 +191,17 @@ def DeferReductions : KernelPass<"defer-reductions"> {
     products, which have no registers to spare. Layouts must be known.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::tandem::tgpu::TgpuDialect"];
+}
+
+def LayOutScans : KernelPass<"lay-out-scans"> {
+  let summary = "scan where each thread has neighbours, if the way there and back costs less than it saves";
+  let description = [{
+    Where neighbours along a scan's axis are different threads', each of a thread's elements is scanned over lanes by itself, and all
+    of them over the thread's parts. Where a thread has a run of neighbours it scans that alone, and one sum of each thread goes over
+    lanes. So sources are converted to such a layout, and results back or to what they are wanted in, when that is less than it saves:
+    what combines two elements, and shuffles, against conversions. Layouts must be known.
+  }];
+  let dependentDialects = ["::tandem::tgpu::TgpuDialect"];
 }
 
 def InsertBarriers : KernelPass<"insert-barriers"> {

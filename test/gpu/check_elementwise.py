@@ -40,17 +40,27 @@ def integral(x, y, o, n, B: tl.constexpr, BITS: tl.constexpr):
     tl.store(o + 5 * n + i, ~a, m)
     tl.store(o + 6 * n + i, a << s, m)
     tl.store(o + 7 * n + i, a >> s, m)
+    few, zero_too = a & 63, b & 15
+    tl.store(o + 8 * n + i, a // zero_too, m)
+    tl.store(o + 9 * n + i, a % zero_too, m)
+    tl.store(o + 10 * n + i, few // zero_too, m)
+    tl.store(o + 11 * n + i, few % zero_too, m)
 
 
 def integral_reference(x, y, o, n, *rest):
     bits = x.dtype.itemsize * 8
     with np.errstate(all="ignore"):
-        c = np.where(y == 0, 3, y).astype(x.dtype)
-        quotient = np.abs(x.astype(object)) // np.abs(c.astype(object)) * np.sign(x.astype(object)) * np.sign(c.astype(object))
-        rest_ = x.astype(object) - quotient * c.astype(object)
         wrap = lambda v: np.array([int(e) & (2**bits - 1) for e in v], np.uint64).astype(f"u{bits // 8}").view(x.dtype)
-        s = (y & np.array(bits - 1, x.dtype)).astype(x.dtype)
-        return np.concatenate([wrap(quotient), wrap(rest_), x & y, x | y, x ^ y, ~x, x << s, x >> s])
+
+        def divided(a, b):
+            a, b = a.astype(object), b.astype(object)
+            quotient = np.array([-1 if d == 0 else abs(n) // abs(d) * (1 if (n < 0) == (d < 0) else -1) for n, d in zip(a, b)], object)
+            return [wrap(quotient), wrap(a - quotient * b)]
+
+        mask = lambda v, bits: (v & np.array(bits, x.dtype)).astype(x.dtype)
+        c, s, zero_too = np.where(y == 0, 3, y).astype(x.dtype), mask(y, bits - 1), mask(y, 15)
+        parts = [*divided(x, c), x & y, x | y, x ^ y, ~x, x << s, x >> s, *divided(x, zero_too), *divided(mask(x, 63), zero_too)]
+        return np.concatenate(parts)
 
 
 @triton.jit
@@ -125,7 +135,7 @@ for at, dtype in enumerate([*INTEGERS, *FLOATS]):
         check(whole, _pair(dtype, n, 7), whole_reference, tag, grid, ULP.get(dtype, 0), 0.0, B=block, num_warps=warps)
         if dtype in INTEGERS:
             bits = np.dtype(DTYPES[dtype]).itemsize * 8
-            check(integral, _pair(dtype, n, 8), integral_reference, tag, grid, B=block, BITS=bits, num_warps=warps)
+            check(integral, _pair(dtype, n, 12), integral_reference, tag, grid, B=block, BITS=bits, num_warps=warps)
         elif dtype in ("fp32", "fp64"):
             make = lambda rng, n=n, dtype=dtype: [normal(rng, n, dtype), poisoned(14 * n, dtype), n]
             check(

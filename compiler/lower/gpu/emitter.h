@@ -111,7 +111,9 @@ class Emitter {
   // `x` is a float; a few ulp.
   virtual llvm::Value* approximate(codegen::Approximate function, llvm::Value* x) = 0;
   virtual llvm::Value* divideApproximately(llvm::Value* x, llvm::Value* y) = 0;  // floats; two ulp
-  virtual llvm::Value* multiplyWide(llvm::Value* x, llvm::Value* y) = 0;         // unsigned i32 to i64
+  // The quotient, rounded towards zero, and the remainder of integers of 32 or 64 bits, for all operands (integer.cpp).
+  virtual std::pair<llvm::Value*, llvm::Value*> divide(llvm::Value* x, llvm::Value* y, bool isSigned) = 0;
+  virtual llvm::Value* multiplyWide(llvm::Value* x, llvm::Value* y) = 0;  // unsigned i32 to i64
   // Towards zero; an integer of 32 or 64 bits. A float beyond its range becomes the nearest integer, NaN of a float
   // zero or, of 64 bits or from a double, anything.
   virtual llvm::Value* integerToFloat(llvm::Value* x, bool isSigned) = 0;

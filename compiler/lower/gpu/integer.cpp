@@ -10,7 +10,7 @@ using namespace mlir;
 namespace {
 
 // A divisor of zero gives all ones and the dividend as remainder; -1 negates, the one case in which a quotient may not
-// fit.
+// fit. LLVM's ops leave these open, so that divisors are kept from them.
 struct Division {
   Division(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, bool isSigned, bool isTile)
       : b_(b), x_(x), y_(y), isSigned_(isSigned), isTile_(isTile) {
@@ -92,8 +92,22 @@ llvm::Value* integerToOddFloat(KernelContext& cx, llvm::Value* x, bool isSigned)
 
 }  // namespace
 
+// The quotient and the remainder of elements of tiles, by the target's own instructions where the divisor is a variable.
+static std::optional<std::pair<llvm::Value*, llvm::Value*>> dividedByVariable(KernelContext& cx, Operation* op,
+                                                                              Scalars v, bool isSigned) {
+  if (!isa<ShapedType>(op->getResult(0).getType()) || isa<llvm::Constant>(v[1])) return std::nullopt;
+  unsigned bits = v[0]->getType()->getIntegerBitWidth();
+  llvm::Type* held = bits > 32 ? cx.b.getInt64Ty() : cx.b.getInt32Ty();
+  auto hold = [&](llvm::Value* x) { return isSigned ? cx.b.CreateSExt(x, held) : cx.b.CreateZExt(x, held); };
+  auto [quotient, remainder] = cx.emit.divide(hold(v[0]), hold(v[1]), isSigned);
+  return std::pair(cx.b.CreateTrunc(quotient, v[0]->getType()), cx.b.CreateTrunc(remainder, v[0]->getType()));
+}
+
 llvm::Value* integerOp(KernelContext& cx, Operation* op, Scalars v) {
   bool isTile = isa<ShapedType>(op->getResult(0).getType());
+  if (isa<arith::DivSIOp, arith::RemSIOp, arith::DivUIOp, arith::RemUIOp>(op))
+    if (auto parts = dividedByVariable(cx, op, v, isa<arith::DivSIOp, arith::RemSIOp>(op)))
+      return isa<arith::DivSIOp, arith::DivUIOp>(op) ? parts->first : parts->second;
   auto division = [&](bool isSigned) { return Division(cx.b, v[0], v[1], isSigned, isTile); };
   return llvm::TypeSwitch<Operation*, llvm::Value*>(op)
       .Case<arith::DivSIOp>([&](auto) { return division(true).quotient(); })

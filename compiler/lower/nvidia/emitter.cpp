@@ -150,6 +150,11 @@ llvm::Value* NvidiaEmitter::divideApproximately(llvm::Value* x, llvm::Value* y) 
 }
 
 // LLVM's own multiplication would be divided into two.
+std::pair<llvm::Value*, llvm::Value*> NvidiaEmitter::divide(llvm::Value* x, llvm::Value* y, bool isSigned) {
+  auto [quotient, remainder] = ptx::divide(b_, x, y, isSigned);
+  return {quotient, remainder};
+}
+
 llvm::Value* NvidiaEmitter::multiplyWide(llvm::Value* x, llvm::Value* y) {
   ptx::Call call(b_);
   std::string result = call.out(b_.getInt64Ty()), left = call.in(x), right = call.in(y);

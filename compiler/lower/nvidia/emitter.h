@@ -71,6 +71,7 @@ class NvidiaEmitter : public Emitter {
     return ptx::approximate(b_, function, x);
   }
   llvm::Value* divideApproximately(llvm::Value* x, llvm::Value* y) override;
+  std::pair<llvm::Value*, llvm::Value*> divide(llvm::Value* x, llvm::Value* y, bool isSigned) override;
   llvm::Value* multiplyWide(llvm::Value* x, llvm::Value* y) override;
   llvm::Value* integerToFloat(llvm::Value* x, bool isSigned) override;
   llvm::Value* floatToInteger(llvm::Value* x, llvm::Type* integer, bool isSigned) override;

@@ -9,6 +9,7 @@
 #include "compiler/codegen/nvidia/asm/atomic.h"
 #include "compiler/codegen/nvidia/asm/barrier.h"
 #include "compiler/codegen/nvidia/asm/convert.h"
+#include "compiler/codegen/nvidia/asm/divide.h"
 #include "compiler/codegen/nvidia/asm/grid.h"
 #include "compiler/codegen/nvidia/asm/math.h"
 #include "compiler/codegen/nvidia/asm/matrix.h"

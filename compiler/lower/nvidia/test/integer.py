@@ -1,6 +1,7 @@
 # Integer ops are defined for all operands: division by zero, long shifts, floats that no integer holds.
 # RUN: tandemc %s:divides --emit=llvm --target sm_90a --signature '*i32, *i32' | FileCheck %s --check-prefix=DIVIDE
 # RUN: tandemc %s:by_one_number --emit=ptx --target sm_90a --signature '*i32, i32' | FileCheck %s --check-prefix=ONE
+# RUN: tandemc %s:by_long_number --emit=ptx --target sm_90a --signature '*i64, i64' | FileCheck %s --check-prefix=LONG
 # RUN: tandemc %s:by_constant --emit=ptx --target sm_80 --signature '*i32' | FileCheck %s --check-prefix=CONSTANT
 # RUN: tandemc %s:shifts --emit=ptx --target sm_89 --signature '*i32, *i32' | FileCheck %s --check-prefix=SHIFT
 # RUN: tandemc %s:converts --emit=ptx --target sm_90a --signature '*fp32, *i64' | FileCheck %s --check-prefix=CONVERT
@@ -14,27 +15,36 @@ import triton.language as tl
 @triton.jit
 def divides(x, y):
     i = tl.arange(0, 128)
-    # DIVIDE: icmp eq i32 {{.*}}, 0
-    # DIVIDE: icmp eq i32 {{.*}}, -1
-    # DIVIDE: sdiv i32
-    # DIVIDE: select i1 {{.*}}, i32 -1, i32 1
-    # DIVIDE: select i1 {{.*}}, i32 0, i32
-    # DIVIDE: mul i32
-    # DIVIDE: sext i1 {{.*}} to i32
-    # DIVIDE: add i32
+    # The instruction is defined for all operands, LLVM's is not.
+    # DIVIDE-NOT: {{sdiv|icmp|select}}
+    # DIVIDE: asm "div.s32 $0, $1, $2;"
+    # DIVIDE-NOT: {{sdiv|icmp|select}}
+    # DIVIDE: ret void
     tl.store(x + i, tl.load(x + i) // tl.load(y + i))
 
 
-# Divisors of 0 and -1 are told apart once for the four elements, by four selections; each element has a multiply-add.
-# ONE-COUNT-4: selp
-# ONE-NOT: selp
-# ONE-COUNT-4: mad.lo.s32
-# ONE-NOT: selp
+# ONE-NOT: {{selp|mad}}
+# ONE-COUNT-4: div.s32
+# ONE-NOT: {{selp|mad}}
 # ONE: st.global
 @triton.jit
 def by_one_number(x, n):
     i = tl.arange(0, 512)
     tl.store(x + i, tl.load(x + i) // n)
+
+
+# One division gives quotient and remainder. Where both numbers are small, of 32 bits.
+# LONG: setp.ne.b32 large, upper, 0;
+# LONG: div.u32 q, a, b;
+# LONG: LARGE:
+# LONG-NEXT: div.s64 q64
+# LONG-NOT: div.
+# LONG: st.global
+@triton.jit
+def by_long_number(x, n):
+    i = tl.arange(0, 128)
+    v = tl.load(x + i)
+    tl.store(x + i, v // n + v % n)
 
 
 # Both halves of a product by one instruction; one half alone as LLVM has it.

@@ -48,7 +48,7 @@ def update(a, b, c, lock, rows, n):
 
 
 # Rows past the last one wrap around within a promised run: each is divided, none is counted on past the end.
-# WRAPPED-COUNT-4: rem.{{[su]}}32
+# WRAPPED-COUNT-4: div.{{[su]}}32
 @triton.jit
 def wrapped(x, y, rows):
     row = tl.program_id(0) * 128 + tl.arange(0, 128)
@@ -57,7 +57,7 @@ def wrapped(x, y, rows):
 
 
 # The same where a loop hands the promised rows on: before the loop and inside each of the two has its own four divisions.
-# HANDED-COUNT-12: rem.{{[su]}}32
+# HANDED-COUNT-12: div.{{[su]}}32
 @triton.jit
 def handed_on(y, rows, columns, times):
     place = tl.arange(0, 128)

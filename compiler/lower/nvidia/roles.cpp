@@ -22,9 +22,9 @@ static bool hasSmallBuffers(KernelContext& cx, func::FuncOp kernel) {
 }
 
 // Blocks of few consumers share the multiprocessor by two if the widest instruction leaves registers enough (of eight
-// consumers, without roles, all products of an iteration); with roles by three, if all products of an iteration do and
-// the buffers are small. By a plan of few blocks, there are no more than have all registers. Without roles, between
-// which registers are divided, one block more may be found where the products leave it some.
+// consumers, all products of an iteration, with roles if they are few), with roles by three, if all products of an
+// iteration do, and if the buffers are small. By a plan of few blocks, there are no more than have all registers.
+// Without roles, between which registers are divided, one block more may be found where the products leave it some.
 BlockShare blocksThatFit(KernelContext& cx, func::FuncOp kernel, target::RegisterPlan plan) {
   int64_t widest = 0, groups = std::max(1, cx.numWarps / 4);
   llvm::DenseMap<Block*, int64_t> columns;
@@ -42,9 +42,9 @@ BlockShare blocksThatFit(KernelContext& cx, func::FuncOp kernel, target::Registe
   if (widest > 128 || cx.numWarps > 8) return {1, true};
   int64_t most = 0;  // columns of 64 rows, two to a register
   for (auto [block, all] : columns) most = std::max(most, all);
-  bool areFew = most <= 128;
+  bool areFew = most <= 128, areSmall = most <= 64;
   bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  bool areMany = cx.numWarps > 4 ? !haveRoles && areFew : haveRoles && areFew && widest <= 64;
+  bool areMany = cx.numWarps > 4 ? (haveRoles ? areSmall : areFew) : haveRoles && areFew && widest <= 64;
   int roomy = target::roomyBlocks(cx.target, cx.numWarps);
   if (areMany && plan == target::RegisterPlan::ManyBlocks && hasSmallBuffers(cx, kernel)) return {roomy + 1, true};
   constexpr int kBesideProducts = 32;

@@ -6,6 +6,8 @@
 # RUN: tandemc %s:product --emit=ptx --num-warps 4 --num-stages 3 --constexpr 'BM=64, BN=128' \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=TWO
 # RUN: tandemc %s:product --emit=ptx --num-warps 8 --num-stages 3 --constexpr 'BM=128, BN=64' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=PAIR
+# RUN: tandemc %s:product --emit=ptx --num-warps 8 --num-stages 3 --constexpr 'BM=128, BN=128' \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=ONE
 # 640 threads have 96 registers each: 512 of 114 would be more than that.
 # RUN: tandemc %s:product --emit=ptx --num-warps 16 --num-stages 3 --constexpr 'BM=256, BN=64' \
@@ -38,6 +40,9 @@ import triton.language as tl
 # TWO: .minnctapersm 2
 # TWO-DAG: setmaxnreg.inc.sync.aligned.u32 216
 # TWO-DAG: setmaxnreg.dec.sync.aligned.u32 40
+# PAIR: .minnctapersm 2
+# PAIR-DAG: setmaxnreg.inc.sync.aligned.u32 96
+# PAIR-DAG: setmaxnreg.dec.sync.aligned.u32 40
 # ONE: .minnctapersm 1
 # ONE-DAG: setmaxnreg.inc.sync.aligned.u32 232
 # WIDE: .reqntid 640

@@ -8,6 +8,8 @@
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
+static constexpr int kFewRegisters = 24;  // the least that a producer's thread can have
+
 // Returns true if the buffers take their share of the shared memory at most, with room for stores and exchanges, where
 // two blocks of eight consumers or three of four share it.
 static bool hasSmallBuffers(KernelContext& cx, func::FuncOp kernel) {
@@ -21,10 +23,60 @@ static bool hasSmallBuffers(KernelContext& cx, func::FuncOp kernel) {
   return bytes <= cx.target.maxSharedBytes() / blocks;
 }
 
+// Returns the registers of a thread that tiles take in loops with products: all sums of a block, and each tile that is
+// computed beside them.
+static int64_t registersOfProducts(KernelContext& cx, func::FuncOp kernel, int64_t mostColumns) {
+  llvm::DenseSet<Block*> loops;
+  kernel.walk([&](tgpu::WgmmaOp op) { loops.insert(op->getBlock()); });
+  int64_t bits = 0;
+  for (Block* loop : loops)
+    for (Operation& op : *loop) {
+      if (isa<tgpu::WgmmaOp, tgpu::WgmmaWaitOp>(op)) continue;
+      for (Type type : op.getResultTypes())
+        if (auto tile = dyn_cast<RankedTensorType>(type))
+          bits += tile.getNumElements() *
+                  (tile.getElementType().isIntOrFloat() ? std::max(32u, tile.getElementTypeBitWidth()) : 64);
+    }
+  return mostColumns / 2 + bits / 32 / (cx.numWarps * cx.warpSize());
+}
+
+// Returns the bytes of the buffers, and of the largest sums as they are stored.
+static int64_t bytesOfProducts(KernelContext& cx, func::FuncOp kernel) {
+  constexpr int64_t kBarriers = 1024, kMostStored = 16 * 1024;
+  int64_t bytes = 0, stored = 0;
+  kernel.walk([&](tgpu::AllocOp op) {
+    auto type = cast<tile::SmemType>(op.getType());
+    bytes +=
+        ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * op.getSlots();
+  });
+  kernel.walk([&](tgpu::WgmmaOp op) {
+    stored = std::max(stored, cast<RankedTensorType>(op.getAcc().getType()).getNumElements() * 2);
+  });
+  return bytes + std::min(stored, kMostStored) + kBarriers;
+}
+
+// Returns how many blocks with roles share the multiprocessor where what products need of registers and shared memory
+// decides alone: few slots of small tiles are too little under way for one block to keep the tensor cores busy.
+static int blocksOfSmallTiles(KernelContext& cx, func::FuncOp kernel, int64_t widest, int64_t mostColumns) {
+  constexpr int kMost = 4, kBesideTiles = 40, kBesideInstruction = 32;
+  int64_t registers = registersOfProducts(cx, kernel, mostColumns) + kBesideTiles, bytes = bytesOfProducts(cx, kernel);
+  int consumers = cx.numWarps * cx.warpSize(), threads = consumers + target::kProducerWarps * cx.warpSize();
+  auto fits = [&](int blocks) {
+    int each = cx.target.registersPerMultiprocessor() / blocks / threads / 8 * 8;
+    return each >= widest / 2 + kBesideInstruction &&
+           target::consumerRegisters(each, consumers, kFewRegisters) >= registers &&
+           bytes <= cx.target.maxSharedBytes() / blocks;
+  };
+  int blocks = 1;
+  while (blocks < kMost && fits(blocks + 1)) ++blocks;
+  return blocks;
+}
+
 // Blocks of few consumers share the multiprocessor by two if the widest instruction leaves registers enough (of eight
-// consumers, all products of an iteration, with roles if they are few), with roles by three, if all products of an
-// iteration do, and if the buffers are small. By a plan of few blocks, there are no more than have all registers.
-// Without roles, between which registers are divided, one block more may be found where the products leave it some.
+// consumers, without roles, all products of an iteration); with roles by three, if all products of an iteration do and
+// the buffers are small, or by more, if all tiles of their loops are small. By a plan of few blocks, there are no more
+// than have all registers. Without roles, between which registers are divided, one block more may be found where the
+// products leave it some.
 BlockShare blocksThatFit(KernelContext& cx, func::FuncOp kernel, target::RegisterPlan plan) {
   int64_t widest = 0, groups = std::max(1, cx.numWarps / 4);
   llvm::DenseMap<Block*, int64_t> columns;
@@ -39,14 +91,18 @@ BlockShare blocksThatFit(KernelContext& cx, func::FuncOp kernel, target::Registe
     widest = std::max(widest, together);
   });
   if (!widest) return {};
-  if (widest > 128 || cx.numWarps > 8) return {1, true};
   int64_t most = 0;  // columns of 64 rows, two to a register
   for (auto [block, all] : columns) most = std::max(most, all);
-  bool areFew = most <= 128, areSmall = most <= 64;
-  bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  bool areMany = cx.numWarps > 4 ? (haveRoles ? areSmall : areFew) : haveRoles && areFew && widest <= 64;
+  tgpu::WarpSpecializeOp roles;
+  kernel.walk([&](tgpu::WarpSpecializeOp op) { roles = op; });
+  bool mayBeMany = plan == target::RegisterPlan::ManyBlocks, haveRoles = roles != nullptr;
   int roomy = target::roomyBlocks(cx.target, cx.numWarps);
-  if (areMany && plan == target::RegisterPlan::ManyBlocks && hasSmallBuffers(cx, kernel)) return {roomy + 1, true};
+  if (mayBeMany && roles && !producesByGroup(roles) && roles.getPreparer().empty())
+    if (int blocks = blocksOfSmallTiles(cx, kernel, widest, most); blocks > roomy) return {blocks, true};
+  if (widest > 128 || cx.numWarps > 8) return {1, true};
+  bool areFew = most <= 128;
+  bool areMany = cx.numWarps > 4 ? !haveRoles && areFew : haveRoles && areFew && widest <= 64;
+  if (areMany && mayBeMany && hasSmallBuffers(cx, kernel)) return {roomy + 1, true};
   constexpr int kBesideProducts = 32;
   int more = cx.target.registersPerMultiprocessor() / ((roomy + 1) * cx.numWarps * cx.target.warpSize());
   return {roomy, haveRoles || most / 2 + kBesideProducts > more};
@@ -83,10 +139,11 @@ bool producesByGroup(tgpu::WarpSpecializeOp roles) {
 void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op) {
   bool ofGroup = cx.producesByGroup = producesByGroup(op), hasPreparer = !op.getPreparer().empty();
   constexpr int kGroupRegisters = 72;
-  const int producerRegisters = ofGroup ? kGroupRegisters
-                                : cx.blocksPerMultiprocessor > 2 || cx.numWarps > 8 || hasPreparer
-                                    ? 24
-                                    : target::kProducerRegisters;
+  const int producerRegisters =
+      ofGroup ? kGroupRegisters
+      : cx.blocksPerMultiprocessor > target::roomyBlocks(cx.target, cx.numWarps) || cx.numWarps > 8 || hasPreparer
+          ? kFewRegisters
+          : target::kProducerRegisters;
   int consumers = cx.warpSize() * cx.numWarps, producersEnd = consumers + cx.warpSize() * target::kProducerWarps,
       threads = producersEnd + (hasPreparer ? cx.warpSize() * target::kPreparerWarps : 0);
   cx.image.threads = threads;

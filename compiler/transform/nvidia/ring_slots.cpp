@@ -10,8 +10,8 @@ namespace tandem::transform::nvidia {
 using namespace mlir;
 namespace {
 
-constexpr int64_t kScratchBytes = 8 * 1024, kAlignment = 1024, kMaxSlots = 8, kSlotsBesideTiles = 3,
-                  kBytesBetweenBlocks = 1024, kMadeMapsBytes = 2048;
+constexpr int64_t kSmallRing = 32 * 1024, kScratchBytes = 8 * 1024, kAlignment = 1024, kMaxSlots = 8,
+                  kSlotsBesideTiles = 3, kBytesBetweenBlocks = 1024, kMadeMapsBytes = 2048;
 
 // Returns true if the kernel makes tensor maps, which it does in shared memory.
 bool haveMadeMaps(const RingPlan& plan) {
@@ -46,7 +46,8 @@ class SlotCount {
   }
 
  private:
-  // Gives rings in loops as many slots as were asked for, or as fit into `budget` bytes; returns how many.
+  // Gives rings in loops as many slots as were asked for, or more where that makes small rings, or as fit into `budget`
+  // bytes; returns how many.
   int64_t fitInto(int64_t budget) {
     int64_t perSlot = 0, room = budget - bytesWithoutRing();
     for (auto [i, p] : llvm::enumerate(rings_)) {
@@ -57,7 +58,7 @@ class SlotCount {
       }
       for (const CopiedLoad& c : p.gathered) perSlot += llvm::alignTo(bytesOf(c.type()), kAlignment);
     }
-    int64_t slots = std::min(room / perSlot, asked_);
+    int64_t slots = std::min(room / perSlot, std::max(asked_, std::min(kSmallRing / perSlot, kMaxSlots)));
     for (RingPlan& p : rings_)
       if (p.loop) p.slots = slots;
     repeat(room - slots * perSlot);

@@ -41,8 +41,8 @@ import triton.language as tl
 # TWO-DAG: setmaxnreg.inc.sync.aligned.u32 216
 # TWO-DAG: setmaxnreg.dec.sync.aligned.u32 40
 # PAIR: .minnctapersm 2
-# PAIR-DAG: setmaxnreg.inc.sync.aligned.u32 96
-# PAIR-DAG: setmaxnreg.dec.sync.aligned.u32 40
+# PAIR-DAG: setmaxnreg.inc.sync.aligned.u32 104
+# PAIR-DAG: setmaxnreg.dec.sync.aligned.u32 24
 # ONE: .minnctapersm 1
 # ONE-DAG: setmaxnreg.inc.sync.aligned.u32 232
 # WIDE: .reqntid 640

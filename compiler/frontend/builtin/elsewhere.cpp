@@ -27,6 +27,7 @@ constexpr Group kTriton[] = {
      "zeros_like"},
     {"tl", "triton.*", "constexpr_function jit next_power_of_2"},
     {"tl", "triton.language.core.*", "builtin extern extern_elementwise get_int_dtype item must_use_result to_tensor"},
+    {"tl", "triton.language.standard.*", "sort_impl"},
     {"tl.extra.libdevice", "triton.language.extra.libdevice.*", "*"},
     {"tl.math", "triton.language.math.*", "*"},
     {"triton", "triton.*", "*"},

@@ -66,11 +66,11 @@ void Emitter::assignSequence(const Expr& target, const Value& value) {
   size_t count = target.children.size(), star = count;
   for (size_t i = 0; i < count; ++i)
     if (target.children[i]->kind == ExprKind::Starred) star = i;
-  bool fits = star == count ? values.size() == count : values.size() + 1 >= count;
-  if (!fits)
+  size_t needed = star == count ? count : count - 1;  // Of more values than variables Triton takes the first ones.
+  if (values.size() < needed)
     cx.failAt(target.range, "unpack-count",
-              "cannot unpack " + std::to_string(values.size()) + " values into " +
-                  std::to_string(star == count ? count : count - 1) + (star == count ? "" : " or more") + " variables");
+              "cannot unpack " + std::to_string(values.size()) + " values into " + std::to_string(needed) +
+                  (star == count ? "" : " or more") + " variables");
   size_t extra = values.size() + 1 - count, at = 0;
   for (size_t i = 0; i < count; ++i) {
     if (i != star) {

@@ -69,16 +69,6 @@ def _merge(x, dim: tl.constexpr, stages: tl.constexpr, run: tl.constexpr, descen
 
 
 @triton.jit
-def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
-    """The elements along `dim` in ascending or descending order. Its size is a power of two."""
-    axis: tl.constexpr = _axis(x.shape, dim)
-    steps: tl.constexpr = _log2(x.shape[axis])
-    for step in tl.static_range(1, steps + 1):
-        x = _merge(x, axis, step, 2**step, descending)
-    return x
-
-
-@triton.jit
 def bitonic_merge(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
     """The elements along `dim` in order, if they rise and then fall, or the other way round."""
     axis: tl.constexpr = _axis(x.shape, dim)
@@ -86,23 +76,37 @@ def bitonic_merge(x, dim: tl.constexpr = None, descending: tl.constexpr = False)
 
 
 @triton.jit
-def _larger(x, dim: tl.constexpr, distance: tl.constexpr):
+def _kept(x, dim: tl.constexpr, distance: tl.constexpr, descending: tl.constexpr):
     low, high = _halves(x, dim, distance)
-    return tl.reshape(tl.where(low > high, low, high), x.shape[:dim] + (x.shape[dim] // 2,) + x.shape[dim + 1:])
+    kept = tl.where((low > high) == descending, low, high)
+    return tl.reshape(kept, x.shape[:dim] + (x.shape[dim] // 2,) + x.shape[dim + 1:])
+
+
+@triton.jit
+def sort_impl(x, k: tl.constexpr = None, dim: tl.constexpr = None, descending: tl.constexpr = False):
+    """The `k` elements that come first along the last dimension, in ascending or descending order; without `k`, all."""
+    # Runs of k are in order, one this way, the next the other: those of their pairs that come first are the first k of both.
+    axis: tl.constexpr = _axis(x.shape, dim)
+    count: tl.constexpr = x.shape[axis] if k is None else _count(k, x.shape[axis])
+    steps: tl.constexpr = _log2(count)
+    halvings: tl.constexpr = _log2(x.shape[axis]) - steps
+    for step in tl.static_range(1, steps + 1):
+        x = _merge(x, axis, step, 2**step, descending)
+    for halving in tl.static_range(halvings):
+        x = _merge(_kept(x, axis, count, descending), axis, steps, count, descending)
+    return x
+
+
+@triton.jit
+def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
+    """The elements along `dim` in ascending or descending order. Its size is a power of two."""
+    return sort_impl(x, None, dim, descending)
 
 
 @triton.jit
 def topk(x, k: tl.constexpr, dim: tl.constexpr = None):
     """The `k` largest elements along the last dimension, the largest first."""
-    # Runs of k are in order, one down, the next up: the larger ones of their pairs are the k largest of both.
-    axis: tl.constexpr = _axis(x.shape, dim)
-    steps: tl.constexpr = _log2(_count(k, x.shape[axis]))
-    halvings: tl.constexpr = _log2(x.shape[axis]) - steps
-    for step in tl.static_range(1, steps + 1):
-        x = _merge(x, axis, step, 2**step, True)
-    for halving in tl.static_range(halvings):
-        x = _merge(_larger(x, axis, k), axis, steps, k, True)
-    return x
+    return sort_impl(x, k, dim, True)
 
 
 @triton.jit

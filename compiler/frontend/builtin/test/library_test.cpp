@@ -87,6 +87,7 @@ TEST(Library, Sorting) {
   EXPECT_HAS(store("  tl.sort(i)").error, "`dim` is -1, outside the 0 dimensions");
   for (const char* k : {"0", "-1", "3", "64"})
     EXPECT_HAS(store(std::string("  tl.topk(x, ") + k + ")").error, ", a power of two up to 32 is needed");
+  EXPECT_EMITS(store("  y = tl.sort_impl(x, 8)\n  tl.static_assert(y.shape == (8,))"), "tile.split");
   EXPECT_EMITS(store("  y = tl.flip(tl.reshape(x, [4, 8]), 0)\n  tl.static_assert(y.shape == (4, 8))"), "tile.join");
   EXPECT_EMITS(store("  tl.store(p + o, tl.bitonic_merge(x))"), "tile.join");
 }

@@ -175,7 +175,8 @@ TEST(Error, UnsupportedFeatures) {
   EXPECT_EQ(errorOf("def k(i):\n    with open('x'):\n        pass\n").substr(0, 10), "4:10 unkno");
 }
 TEST(Error, Values) {
-  EXPECT_EQ(errorOf("def k(i):\n    a, b = (1, 2, 3)\n"), "4:5 unpack-count: cannot unpack 3 values into 2 variables");
+  EXPECT_EQ(errorOf("def k(i):\n    a, b = (1,)\n"), "4:5 unpack-count: cannot unpack 1 values into 2 variables");
+  EXPECT_EQ(errorOf("def k(i):\n    a, b = (1, 2, 3)\n    a = a + b + i\n"), "");  // as Triton, which takes the first ones
   EXPECT_EQ(errorOf("def k(i):\n    a, b = i\n"),
             "4:5 type-error: cannot unpack `int32` tensor into several variables");
   EXPECT_HAS(errorOf("def k(i):\n    i(3)\n"), "4:5 not-callable: ");

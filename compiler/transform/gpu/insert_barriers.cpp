@@ -273,7 +273,7 @@ class Inserter {
     llvm::erase_if(conflicts, [&](const Access& earlier) { return waitsAlone(earlier, access); });
     if (!relieve(access.op, pending) && !conflicts.empty()) {
       bool inBlock = llvm::all_of(conflicts, [&](const Access& earlier) { return stayInBlock(earlier, access); });
-      meet(access.op, inBlock, conflicts, pending);
+      meetEarly(access.op, inBlock, conflicts, pending);
     }
     if (stays && mayBeAwaited(access)) merge(pending, access);
   }
@@ -288,6 +288,40 @@ class Inserter {
     for (const Access& earlier : pending)
       if (conflict(earlier, access) && !isAheadOf(earlier, access)) conflicts.push_back(earlier);
     return conflicts;
+  }
+
+  // Puts a barrier before an access and those loads before it that may as well come behind the barrier, because nothing in
+  // their block is written where they read: they are then under way together with the access.
+  void meetEarly(Operation* access, bool inBlock, const Pending& conflicts, Pending& pending) {
+    Operation* first = access;
+    Pending passed;
+    const llvm::DenseSet<Value>& written = writtenIn(access->getBlock());
+    for (Operation* op = access->getPrevNode(); op && inBlock && !written.contains(nullptr); op = op->getPrevNode()) {
+      if (auto load = dyn_cast<tile::LoadOp>(op)) {
+        Value root = rootOf(load.getPointer());
+        if (!root || written.contains(root)) break;
+        first = op;
+        llvm::copy_if(pending, std::back_inserter(passed), [&](const Access& earlier) { return earlier.op == op; });
+      } else if (op->getNumRegions() || !isMemoryEffectFree(op)) {
+        break;
+      }
+    }
+    meet(first, inBlock, conflicts, pending);
+    merge(pending, passed);
+  }
+
+  // The parameters that a block writes through, with null where what is written is not known.
+  const llvm::DenseSet<Value>& writtenIn(Block* block) {
+    auto [at, isNew] = writtenIn_.try_emplace(block);
+    if (!isNew) return at->second;
+    block->walk([&](Operation* op) {
+      std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+      if (!does) return;
+      for (const tile::MemoryAccess& access : does->accesses)
+        if (access.writes && access.memory != tile::Memory::Shared)
+          at->second.insert(access.address ? rootOf(access.address) : nullptr);
+    });
+    return at->second;
   }
 
   // Stores by the asynchronous unit go on behind the barrier unless it is for them: to complete them takes about a microsecond.
@@ -372,6 +406,7 @@ class Inserter {
   ThreadDependence threads_;
   llvm::DenseSet<Value> readAhead_;  // by a producer
   llvm::DenseSet<Value> written_;    // with null where what is written is not known
+  std::map<Block*, llvm::DenseSet<Value>> writtenIn_;
   bool isCluster_;
 };
 

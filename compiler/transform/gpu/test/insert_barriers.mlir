@@ -145,6 +145,7 @@ func.func @update_of_program(%o: !tile.ptr<f32>, %w: !tile.ptr<i32>, %x: i32) at
 // CHECK-LABEL: func.func @producers_loads
 // CHECK: tile.store
 // CHECK-NEXT: tile.load %arg1
+// CHECK-NEXT: tile.store %arg3
 // CHECK-NEXT: simt.barrier
 // CHECK-NEXT: tile.load %arg2
 func.func @producers_loads(%o: !tile.ptr<f32>, %n: !tile.ptr<i32>, %m: !tile.ptr<i32>, %k: !tile.ptr<i32>)
@@ -159,9 +160,9 @@ func.func @producers_loads(%o: !tile.ptr<f32>, %n: !tile.ptr<i32>, %m: !tile.ptr
   tgpu.warp_specialize consumer {
     tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
     %a = tile.load %n : !tile.ptr<i32> -> i32
+    tile.store %k, %a : !tile.ptr<i32>, i32
     %b = tile.load %m : !tile.ptr<i32> -> i32
-    %sum = arith.addi %a, %b : i32
-    tile.store %k, %sum : !tile.ptr<i32>, i32
+    tile.store %k, %b : !tile.ptr<i32>, i32
   } producer {
     %a = tile.load %n : !tile.ptr<i32> -> i32
     scf.for %i = %zero to %a step %one : i32 {
@@ -275,5 +276,32 @@ func.func @but_for_these(%o: !tile.ptr<f32>, %i: !tile.ptr<f32>) attributes {til
   tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
   %x = tile.load %q : tensor<128x!tile.ptr<f32>> -> tensor<128xf32>
   tile.store %q, %x : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  return
+}
+
+// A load of what the loop writes waits for the threads; the one before it, of what nothing there writes, comes behind the
+// barrier, too, so that both are under way together.
+// CHECK-LABEL: func.func @loads_together
+// CHECK: scf.for
+// CHECK-NOT: tile.load
+// CHECK: simt.barrier
+// CHECK-NEXT: tile.load
+// CHECK: tile.load
+// CHECK: simt.barrier
+// CHECK-NEXT: tile.store
+// CHECK-NOT: simt.barrier
+func.func @loads_together(%o: !tile.ptr<f32>, %x: !tile.ptr<f32>, %n: i32) attributes {tile.num_warps = 4 : i32} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %i = %zero to %n step %one : i32 {
+    %at = tile.addptr %o, %i : !tile.ptr<f32>, i32
+    %next = tile.addptr %at, %one : !tile.ptr<f32>, i32
+    %from = tile.addptr %x, %i : !tile.ptr<f32>, i32
+    %a = tile.load %from : !tile.ptr<f32> -> f32
+    %twice = arith.addf %a, %a : f32
+    %b = tile.load %at : !tile.ptr<f32> -> f32
+    %sum = arith.addf %twice, %b : f32
+    tile.store %next, %sum : !tile.ptr<f32>, f32
+  }
   return
 }

@@ -107,7 +107,10 @@ void NvidiaEmitter::blockBarrier() {
   int id = cx_->role == Role::Block      ? KernelContext::kBlockBarrier
            : cx_->role == Role::Preparer ? KernelContext::kPreparersBarrier
                                          : KernelContext::kConsumersBarrier;
-  ptx::barrierSync(b_, id, cx_->numThreads());
+  if (cx_->role == Role::Block && cx_->numThreads() == cx_->warpSize())
+    warpBarrier();
+  else
+    ptx::barrierSync(b_, id, cx_->numThreads());
   cx_->blockBarriers.insert(&b_.GetInsertBlock()->back());
 }
 void NvidiaEmitter::warpBarrier() { b_.CreateIntrinsic(b_.getVoidTy(), I::nvvm_bar_warp_sync, {b_.getInt32(-1)}); }

@@ -7,6 +7,7 @@
 # RUN: tandemc %s:scalar --emit=ptx --target sm_90a --signature '*i32' | FileCheck %s --check-prefix=SCALAR
 # RUN: tandemc %s:scalars --emit=ptx --target sm_90a --signature '*i32, i32' | FileCheck %s --check-prefix=SCALARS
 # RUN: tandemc %s:many_scalars --emit=ptx --target sm_90a --signature '*i32, i32' | FileCheck %s --check-prefix=MANY
+# RUN: tandemc %s:reverse_in_warp --emit=ptx --target sm_90a --num-warps 1 --signature '*fp32' | FileCheck %s --check-prefix=WARP
 import triton
 import triton.language as tl
 
@@ -88,3 +89,14 @@ def many_scalars(x, n):
     for i in range(n):
         for j in tl.static_range(20):
             tl.store(x + i * 20 + j, n)
+
+
+# The threads of a single warp need no barrier of the block.
+# WARP: ld.global
+# WARP: bar.warp.sync
+# WARP-NOT: bar.sync
+# WARP: st.global
+@triton.jit
+def reverse_in_warp(x):
+    i = tl.arange(0, 32)
+    tl.store(x + 31 - i, tl.load(x + i))

@@ -42,7 +42,7 @@ class LayoutAssignment {
     placeLoads();
     spread(loads_);
     spread(stores_);
-    placeUnloaded();
+    if (products_.empty()) placeUnloaded();  // What products want comes first.
     placeDefaults();
     placeStores();
     chooseStores();
@@ -281,13 +281,13 @@ class LayoutAssignment {
     if (op->getNumResults() == 0 && isSameLayout(op)) access(op, layout);
   }
 
-  // Returns true if a small tile that several threads hold would make each of them hold much of a large one.
-  static bool isHeldTwice(Operation* op, const LinearLayout& layout) {
-    constexpr int64_t kMany = 4;
+  // Returns true if a small tile that several threads hold would make each of them hold much of a large one. Beside products
+  // two may: pairs of threads share rows of their operands.
+  bool isHeldTwice(Operation* op, const LinearLayout& layout) const {
     if (!isa<tile::BroadcastOp>(op)) return false;
     int copies = llvm::popcount(layout.freeMask(Dim::Lane)) + llvm::popcount(layout.freeMask(Dim::Warp));
     int64_t held = layout.numRegisters() >> llvm::popcount(layout.freeMask(Dim::Register));
-    return held >= kMany && (int64_t(1) << copies) >= kMany;
+    return held >= (placesDefaults_ && products_.empty() ? 2 : 4) && copies >= (products_.empty() ? 1 : 2);
   }
 
   static bool isLoop(Operation* op) { return isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op); }
@@ -317,7 +317,7 @@ class LayoutAssignment {
     }
   }
 
-  // What neither loads nor products place, as random numbers and sums, lies as it is stored.
+  // What no load places, as random numbers and sums, lies as it is stored.
   void placeUnloaded() {
     for (auto& [store, best] : coalescedStores_) {
       if (!known_.count(homeOf(store.getValue()))) anchor(store.getValue(), best.layout, stores_);
@@ -327,6 +327,7 @@ class LayoutAssignment {
 
   // Step 3. It goes in the order of the program, so that a layout that follows from a default is not a default itself.
   void placeDefaults() {
+    placesDefaults_ = true;
     kernel_.walk<WalkOrder::PreOrder>([&](Operation* op) {
       if (op->getParentOp() && isa<tile::ReduceOp, tile::ScanOp, tile::MapElementwiseOp>(op->getParentOp())) return;
       SmallVector<Value> values(op->getResults());
@@ -454,6 +455,7 @@ class LayoutAssignment {
   // Products by the loops around them, most first: what a loop carries changes threads before and behind it, not in it.
   std::map<int, Queue, std::greater<>> products_;
   Queue loads_, stores_;
+  bool placesDefaults_ = false;
   std::vector<std::pair<tile::StoreOp, Coalescing>> coalescedStores_;
   llvm::MapVector<Value, LinearLayout> known_;  // by home
   llvm::MapVector<Value, std::optional<LinearLayout>>

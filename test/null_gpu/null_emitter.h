@@ -53,6 +53,10 @@ class NullEmitter : public gpu::Emitter {
   llvm::Value* divideApproximately(llvm::Value* x, llvm::Value* y) override {
     return ask("divide", x->getType(), {x, y});
   }
+  std::pair<llvm::Value*, llvm::Value*> divide(llvm::Value* x, llvm::Value* y, bool isSigned) override {
+    llvm::StringRef sign = isSigned ? " of signed integers" : " of unsigned integers";
+    return {ask("quotient" + sign, x->getType(), {x, y}), ask("remainder" + sign, x->getType(), {x, y})};
+  }
   llvm::Value* multiplyWide(llvm::Value* x, llvm::Value* y) override {
     return ask("multiply wide", b_.getInt64Ty(), {x, y});
   }

@@ -16,7 +16,7 @@ void SyncPlace::wrote(UpdatePoint update, uint64_t old, bool reads) {
   bool isLook = reads && old == value_ && isAcquired();
   update.chain = std::max(chain_, firstRelease_);
   update.end = endOfReleases();
-  updates_.push_back(std::move(update));
+  updates_.push_back(update);
   if (updates_.back().sets) lastSet_ = newest();
   auto [author, isNew] = authorOf_.try_emplace({by.actor, by.part});
   if (isNew)

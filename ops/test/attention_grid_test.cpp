@@ -74,6 +74,8 @@ TEST(AttentionForms, TheOneThatEndsFirstIsTaken) {
   EXPECT_EQ(chosenTile(128, 4096, 16, 16, 4, true).m, 128);
   EXPECT_EQ(chosenTile(128, 484, 32, 4, 9, true).m, 64);   // ends of short blocks are hidden behind another program
   EXPECT_EQ(chosenTile(128, 2048, 4, 4, 1, false).m, 64);  // 64 blocks for 132 multiprocessors
+  EXPECT_EQ(chosenTile(192, 666, 8, 2, 6, true).m, 128);
+  EXPECT_EQ(chosenTile(192, 310, 12, 3, 20, true).m, 64);
   EXPECT_EQ(chosenTile(64, 16384, 32, 32, 1, false).m, 256);
   EXPECT_EQ(chosenTile(64, 1024, 32, 32, 16, true).m, 64);
   EXPECT_EQ(chosenTile(64, 10880, 4, 2, 1, true).m, 128);  // the longest block of 256 is more than a fair share of all

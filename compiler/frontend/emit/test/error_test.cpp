@@ -176,8 +176,7 @@ TEST(Error, UnsupportedFeatures) {
 }
 TEST(Error, Values) {
   EXPECT_EQ(errorOf("def k(i):\n    a, b = (1,)\n"), "4:5 unpack-count: cannot unpack 1 values into 2 variables");
-  EXPECT_EQ(errorOf("def k(i):\n    a, b = (1, 2, 3)\n    a = a + b + i\n"),
-            "");  // as Triton, which takes the first ones
+  EXPECT_EQ(errorOf("def k(i):\n    a, b = (1, 2, 3)\n    a = a + b + i\n"), "");  // as Triton
   EXPECT_EQ(errorOf("def k(i):\n    a, b = i\n"),
             "4:5 type-error: cannot unpack `int32` tensor into several variables");
   EXPECT_HAS(errorOf("def k(i):\n    i(3)\n"), "4:5 not-callable: ");

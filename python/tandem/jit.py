@@ -104,6 +104,7 @@ class JITFunction(Source, KernelInterface[_Kernel]):
         self.constexprs = [p.num for p in self.params if p.is_constexpr]
         self.number_names = {p.name for p in self.params if not p.is_constexpr}  # of arguments that are no constants
         self.debug, self.noinline, self.launch_metadata, self.repr = debug, noinline, launch_metadata, repr or (lambda _: self.__name__)
+        self.pre_run_hooks = []  # Triton's name
         self.used_global_vals = {}  # Triton's name; PyTorch's compiler empties it before it takes a function to another process
         self._forget_compiled()
 
@@ -123,8 +124,12 @@ class JITFunction(Source, KernelInterface[_Kernel]):
         self._forget_compiled()
 
     def __getitem__(self, grid: typing.Any) -> typing.Callable[..., typing.Any]:
-        straight = rank_team() is None and type(self).run is JITFunction.run
+        straight = rank_team() is None and type(self).run is JITFunction.run and not self.pre_run_hooks
         return functools.partial(self.gpu_launcher.run, grid) if straight else functools.partial(self.run, grid=grid, warmup=False)
+
+    def add_pre_run_hook(self, hook):
+        """Has `hook` called with the arguments of each launch before it, as Triton does, and not where the kernel is only compiled."""
+        self.pre_run_hooks.append(hook)
 
     @functools.cached_property
     def gpu_launcher(self):
@@ -154,6 +159,9 @@ class JITFunction(Source, KernelInterface[_Kernel]):
         team = rank_team()
         if warmup:
             kwargs["warmup"] = True
+        else:
+            for hook in self.pre_run_hooks:
+                hook(*args, **kwargs)
         if team is None:
             return self.gpu_launcher.run(grid, *args, **kwargs)
         if self.counts_signals and not warmup:

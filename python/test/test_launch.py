@@ -388,3 +388,19 @@ def test_result_shows_itself():
     (image,) = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', result._repr_html_())
     assert ">rank 1<" in base64.b64decode(image).decode()
     assert "<img" not in tandem.launch(lambda team: team.barrier(), ranks=2)._repr_html_()
+
+
+def test_hooks_before_a_launch():
+    """Hooks get the arguments of each launch before it."""
+
+    @tandem.jit
+    def add(x_ptr, step):
+        tl.store(x_ptr, tl.load(x_ptr) + step)
+
+    x = zeros(1)
+    add.add_pre_run_hook(lambda array, step: array.fill(step * 10))
+    for step in (1, 2):
+        add[(1,)](x, step)
+        assert x[0] == step * 11
+    tandem.launch(lambda team: add[(1,)](x, 3), ranks=1)
+    assert x[0] == 33

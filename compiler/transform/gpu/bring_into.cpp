@@ -86,7 +86,8 @@ std::optional<int64_t> elementCost(Operation* op) {
 }
 
 // Returns the cost of loading in another layout: each warp loads what few threads would load once, as memory's nearest
-// cache answers; a larger tile is loaded by other threads instead, if it `moves`: its first layout is of no other use.
+// cache answers; a larger tile of one use is loaded by other threads, instead if it `moves`: its first layout is of no
+// other use then.
 std::optional<int64_t> loadCost(tile::LoadOp load, const LinearLayout& layout, bool moves) {
   if (load.getIsVolatile()) return std::nullopt;
   Value tile = load.getResult();
@@ -95,12 +96,12 @@ std::optional<int64_t> loadCost(tile::LoadOp load, const LinearLayout& layout, b
     int64_t word = memory ? layout::vectorLength(layout, memory->count, bitsOf(tile.getType()), memory->axis) : 1;
     return 16 * registersOf(layout) / word;
   }
-  if (!moves || !memory) return std::nullopt;
+  if (!tile.hasOneUse() || !memory) return std::nullopt;
   auto costIn = [&](const LinearLayout& l) {
     return layout::loadCost(l, memory->count, bitsOf(tile.getType()), memory->axis);
   };
   std::optional<int64_t> now = costIn(layoutOf(tile)), then = costIn(layout);
-  return now && then ? std::optional(std::max<int64_t>(0, *then - *now)) : std::nullopt;
+  return now && then ? std::optional(std::max<int64_t>(0, *then - (moves ? *now : 0))) : std::nullopt;
 }
 
 }  // namespace

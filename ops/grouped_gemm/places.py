@@ -31,14 +31,17 @@ def order_of_blocks(blocks_ptr, blocks, first_turn, early):
 @tandem.jit
 def shared_out(blocks, halves, PROGRAMS: tl.constexpr):
     """How many of the tiles of full columns, those first in order, stay whole, how many halves the others have, the full columns of a
-    block, and what a tile's number is divided by these with. A round of fewer halves than programs takes half as long as one of whole
-    tiles; and where each block has a half behind its full columns, all halves are dealt together."""
+    block, and what a tile's number is divided by these with. A half behind the full columns comes with the halves of the last round's
+    tiles, all dealt together, where programs so have fewer halves than with whole tiles alone; else that column is full, too."""
     full = halves // 2
-    tiles = blocks * full
-    rest = tiles % PROGRAMS
-    rest = tl.where((2 * rest <= PROGRAMS) | (halves > 2 * full), rest, 0)
+    rest = blocks * full % PROGRAMS
+    behind = tl.where(halves > 2 * full, blocks, 0)
+    most = blocks * full // PROGRAMS * 2 + tl.cdiv(2 * rest + behind, PROGRAMS)
+    are_fewer = most < 2 * tl.cdiv(blocks * tl.cdiv(halves, 2), PROGRAMS)
+    full = tl.where(are_fewer, full, tl.cdiv(halves, 2))
+    rest = tl.where(are_fewer, rest, 0)
     divisor = tl.maximum(full, 1)
-    return tiles - rest, 2 * rest, full, (1 << 36) // divisor.to(tl.int64) + 1
+    return blocks * full - rest, 2 * rest, full, (1 << 36) // divisor.to(tl.int64) + 1
 
 
 @tandem.jit

@@ -73,9 +73,9 @@ int blocksAskedFor(std::string_view ptx);
 
 // Assembles the PTX of one kernel. Where it does not bound its registers or blocks itself (.maxnreg, .minnctapersm),
 // ptxas first may spend registers as if one block were enough. If that keeps a multiprocessor from holding half of its
-// threads, ptxas makes room for one block more, unless it holds many; if that fits, ptxas weighs registers against blocks
-// itself, and makes room for one more than that. Each result is taken if more blocks fit and no more spills, or twice as
-// many blocks fit and a few bytes more spill.
+// threads, ptxas makes room for one block more, unless it holds many; if that fits but for a few bytes, ptxas weighs
+// registers against blocks itself, and makes room for one more than that. Each result is taken if more blocks fit and no
+// more spills, or twice as many blocks fit and a few bytes more spill.
 std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo& target, const BlockNeeds& block,
                                   const CubinOptions& options = {});
 

@@ -120,10 +120,10 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
       return std::nullopt;
     }
   };
+  constexpr int kNextToNothing = 32, kFew = 64;  // bytes, stored and read again
   // More blocks fit, and no more is spilled, or next to nothing for twice the blocks, and products stay asynchronous.
   auto isBetter = [&](const std::optional<Cubin>& other, const Cubin& than) {
     if (!other) return false;
-    constexpr int kNextToNothing = 32;
     int now = occupancy(than).blocks, then = occupancy(*other).blocks;
     int spilled = other->spillBytes - than.spillBytes;
     return then > now && spilled <= (then >= 2 * now ? kNextToNothing : 0) &&
@@ -137,9 +137,12 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
   };
   if (blocks && blocks < kMostBlocks) {
     std::optional<Cubin> oneMore = attempt(blocks + 1);
-    // A kernel that spills when one block more is asked for spills, too, where ptxas itself chooses more blocks.
-    if (!isBetter(oneMore, *first)) return out;
-    take(*oneMore);
+    // A kernel that spills when one block more is asked for spills, too, where ptxas itself chooses more blocks, but for a
+    // few bytes: with a number of its own ptxas may load later and have no need of them.
+    if (isBetter(oneMore, *first))
+      take(*oneMore);
+    else if (!oneMore || !oneMore->spillBytes || oneMore->spillBytes > kFew)
+      return out;
   }
   std::optional<Cubin> choice = attempt(kItsChoice);
   if (!isBetter(choice, *first)) return out;

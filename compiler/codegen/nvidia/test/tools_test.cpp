@@ -187,6 +187,10 @@ TEST_F(Telling, WhatSpillsForOneBlockMoreIsNotTriedForOthers) {
   EXPECT_EQ(told(256, "1) used=255;; *) used=128; spilt=400;;"), "1 2 ");
 }
 
+TEST_F(Telling, WhatSpillsAFewBytesForOneBlockMoreMaySpillNoneByItsChoice) {
+  EXPECT_EQ(told(128, "1) used=221;; 3) used=168; spilt=48;; 0) used=147;; 4) used=128; spilt=20;;"), "1 3 0 4 3 ");
+}
+
 TEST_F(Telling, OneBlockMoreIsTheCodeForSoManyOfItsChoice) {
   EXPECT_EQ(told(128, "1) used=110;; 5) used=96;; 0) used=90;;"), "1 5 0 ");
 }

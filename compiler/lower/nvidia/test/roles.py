@@ -2,6 +2,12 @@
 # RUN: tandemc %s:product --emit=ptx --num-warps 4 --num-stages 3 --constexpr 'BM=64, BN=64' \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=THREE
 # RUN: tandemc %s:product --emit=ptx --num-warps 4 --num-stages 4 --constexpr 'BM=64, BN=64' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=THREE
+# RUN: tandemc %s:product --emit=ptx --num-warps 4 --num-stages 2 --constexpr 'BM=64, BN=64' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=FOUR
+# RUN: tandemc %s:product --emit=ptx --num-warps 8 --num-stages 3 --constexpr 'BM=64, BN=64' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=TRIO
+# RUN: tandemc %s:product --emit=ptx --num-warps 4 --num-stages 5 --constexpr 'BM=64, BN=64' \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=TWO
 # RUN: tandemc %s:product --emit=ptx --num-warps 4 --num-stages 3 --constexpr 'BM=64, BN=128' \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=TWO
@@ -37,6 +43,12 @@ import triton.language as tl
 # THREE: .minnctapersm 3
 # THREE-DAG: setmaxnreg.inc.sync.aligned.u32 136
 # THREE-DAG: setmaxnreg.dec.sync.aligned.u32 24
+# FOUR: .minnctapersm 4
+# FOUR-DAG: setmaxnreg.inc.sync.aligned.u32 104
+# FOUR-DAG: setmaxnreg.dec.sync.aligned.u32 24
+# TRIO: .minnctapersm 3
+# TRIO-DAG: setmaxnreg.inc.sync.aligned.u32 72
+# TRIO-DAG: setmaxnreg.dec.sync.aligned.u32 24
 # TWO: .minnctapersm 2
 # TWO-DAG: setmaxnreg.inc.sync.aligned.u32 216
 # TWO-DAG: setmaxnreg.dec.sync.aligned.u32 40

@@ -86,9 +86,8 @@ std::optional<int64_t> elementCost(Operation* op) {
 }
 
 // Returns the cost of loading in another layout: each warp loads what few threads would load once, as memory's nearest
-// cache answers; a larger tile of one use is loaded by other threads, instead if it `moves`: its first layout is of no
-// other use then.
-std::optional<int64_t> loadCost(tile::LoadOp load, const LinearLayout& layout, bool moves) {
+// cache answers; a larger tile is loaded by other threads instead, if its first layout is of no other use.
+std::optional<int64_t> loadCost(tile::LoadOp load, const LinearLayout& layout) {
   if (load.getIsVolatile()) return std::nullopt;
   Value tile = load.getResult();
   std::optional<tgpu::Neighbours> memory = tgpu::neighboursOf(load);
@@ -101,7 +100,7 @@ std::optional<int64_t> loadCost(tile::LoadOp load, const LinearLayout& layout, b
     return layout::loadCost(l, memory->count, bitsOf(tile.getType()), memory->axis);
   };
   std::optional<int64_t> now = costIn(layoutOf(tile)), then = costIn(layout);
-  return now && then ? std::optional(std::max<int64_t>(0, *then - (moves ? *now : 0))) : std::nullopt;
+  return now && then ? std::optional(std::max<int64_t>(0, *then - *now)) : std::nullopt;
 }
 
 }  // namespace
@@ -140,11 +139,11 @@ int64_t LayoutChange::total(ArrayRef<unsigned> parts) const {
   return sum;
 }
 
-unsigned LayoutChange::plan(Value tile, const LinearLayout& layout, Operation* place, bool userMoves) {
+unsigned LayoutChange::plan(Value tile, const LinearLayout& layout, Operation* place) {
   for (auto [i, planned] : llvm::enumerate(plans_))
     if (planned.tile == tile && planned.place == place && planned.layout == layout) return i;
   unsigned index = plans_.size();
-  plans_.push_back({tile, layout, place, userMoves && tile.hasOneUse()});
+  plans_.push_back({tile, layout, place});
   plans_[index].parts = {index};
   if ((plans_[index].made = known(tile, layout, place))) return index;
   int64_t converting = conversionCost(tile.getType(), layoutOf(tile), layout);
@@ -166,17 +165,16 @@ unsigned LayoutChange::plan(Value tile, const LinearLayout& layout, Operation* p
 std::optional<SmallVector<unsigned>> LayoutChange::planAgain(unsigned index) {
   Value tile = plans_[index].tile;
   LinearLayout layout = plans_[index].layout;
-  bool moves = plans_[index].moves;
   Operation* op = tile.getDefiningOp();
   if (!op || op->getNumResults() != 1 || op->getNumRegions() || plans_.size() > kMostPlans) return std::nullopt;
   std::optional<int64_t> cost;
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
-    cost = loadCost(load, layout, moves);
+    cost = loadCost(load, layout);
     if (cost && isFromOutside(tile, plans_[index].place)) *cost /= kIterations;
   } else if (std::optional<int64_t> each =
                  isMemoryEffectFree(op) || isa<tgpu::LocalLoadOp>(op) ? elementCost(op) : std::nullopt) {
-    // An op that nothing else needs is not done twice.
-    cost = *each * std::max<int64_t>(0, registersOf(layout) - (moves ? registersOf(layoutOf(tile)) : 0));
+    // An op that has no other use is not done twice.
+    cost = *each * std::max<int64_t>(0, registersOf(layout) - (tile.hasOneUse() ? registersOf(layoutOf(tile)) : 0));
   }
   if (!cost) return std::nullopt;
   // A load is done again beside the first one, before memory changes.
@@ -186,7 +184,7 @@ std::optional<SmallVector<unsigned>> LayoutChange::planAgain(unsigned index) {
     if (!isTile(operand.get())) continue;
     std::optional<LinearLayout> wanted = backward(operand, layout);
     if (!wanted) return std::nullopt;
-    parts.append(plans_[plan(operand.get(), *wanted, place, moves)].parts);
+    parts.append(plans_[plan(operand.get(), *wanted, place)].parts);
   }
   llvm::sort(parts);
   parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
@@ -199,14 +197,14 @@ Value LayoutChange::make(unsigned index) {
   Value tile = plans_[index].tile;
   LinearLayout layout = plans_[index].layout;
   Operation *place = plans_[index].place, *op = tile.getDefiningOp();
-  bool again = plans_[index].again, moves = plans_[index].moves, isLoad = again && isa<tile::LoadOp>(op);
+  bool again = plans_[index].again, isLoad = again && isa<tile::LoadOp>(op);
   OpBuilder builder(isLoad ? op : place);
   Value made;
   if (again) {
     Operation* copy = op->clone();
     for (OpOperand& operand : copy->getOpOperands())
       if (isTile(operand.get()))
-        operand.set(make(plan(operand.get(), *backward(operand, layout), isLoad ? op : place, moves)));
+        operand.set(make(plan(operand.get(), *backward(operand, layout), isLoad ? op : place)));
     builder.insert(copy);
     if (dividesByVariable(op)) divisions_.emplace_back(copy, op);
     made = copy->getResult(0);
@@ -220,7 +218,7 @@ Value LayoutChange::make(unsigned index) {
 
 Value LayoutChange::bring(Value tile, const LinearLayout& layout, Operation* user) {
   plans_.clear();
-  return make(plan(tile, layout, user, /*userMoves=*/true));
+  return make(plan(tile, layout, user));
 }
 
 }  // namespace tandem::transform::gpu

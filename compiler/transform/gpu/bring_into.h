@@ -33,21 +33,19 @@ class LayoutChange {
  private:
   using LinearLayout = layout::LinearLayout;
 
-  // One tile in one layout before one op, as it might be had. `moves`: nothing will need it in its own layout any more.
-  // `parts` are the plans that it needs, itself among them, each once.
+  // One tile in one layout before one op, as it might be had. `parts` are the plans that it needs, itself among them,
+  // each once.
   struct Plan {
     mlir::Value tile;
     LinearLayout layout;
     mlir::Operation* place;
-    bool moves;
     int64_t cost = 0;  // of this step alone
     bool again = false;
     llvm::SmallVector<unsigned> parts = {};
     mlir::Value made = nullptr;
   };
 
-  // `userMoves`: the op that asks will itself not be needed as it was.
-  unsigned plan(mlir::Value tile, const LinearLayout& layout, mlir::Operation* place, bool userMoves);
+  unsigned plan(mlir::Value tile, const LinearLayout& layout, mlir::Operation* place);
   std::optional<llvm::SmallVector<unsigned>> planAgain(unsigned index);
   int64_t total(llvm::ArrayRef<unsigned> parts) const;
   mlir::Value known(mlir::Value tile, const LinearLayout& layout, mlir::Operation* place) const;

@@ -5,8 +5,6 @@
 # RUN: tandemc %s:widened --emit=layouts --target sm_90a --signature '*bf16:16, *fp32:16' | FileCheck %s --check-prefix=WIDENED
 # RUN: tandemc %s:twice --emit=layouts --target sm_90a --signature '*fp32:16, *fp32:16' | FileCheck %s --check-prefix=TWICE
 # RUN: tandemc %s:mixed --emit=layouts --target sm_90a --signature '*bf16:16, *fp32:16, *fp32:16' | FileCheck %s --check-prefix=MIXED
-# RUN: tandemc %s:summed --emit=layouts --num-warps 1 --target sm_90a \
-# RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, *bf16:16, *fp32:16, *bf16:16' | FileCheck %s --check-prefix=SUMMED
 import triton
 import triton.language as tl
 
@@ -67,16 +65,3 @@ def twice(x, out):
 def mixed(x, y, out):
     i = tl.arange(0, 4096)
     tl.store(out + i, tl.load(x + i) + tl.load(y + i))
-
-
-# What is computed of several loads changes threads once: done again, these would be loaded twice, as the first sum is needed as it is.
-# SUMMED-COUNT-4: tile.load
-# SUMMED-NOT: tile.load
-# SUMMED: return
-@triton.jit
-def summed(a, b, c, d, out, narrow):
-    i = tl.arange(0, 1024)
-    s = tl.load(a + i).to(tl.float32) + tl.load(b + i).to(tl.float32) * tl.load(c + i).to(tl.float32) - tl.load(d + i).to(tl.float32)
-    tl.store(out + i, s)
-    tl.store(narrow + i, (s * 2).to(tl.bfloat16))
-    tl.atomic_add(out + i + 1024, s * 3)

@@ -132,6 +132,17 @@ def test_pruning(gpu):
         kernel[(1,)](FakeTensor(16), FakeTensor(16), 500)
 
 
+def test_what_a_subclass_prunes_is_not_compiled(gpu):
+    class Fewer(Autotuner):
+        def prune_configs(self, kwargs):
+            return super().prune_configs(kwargs)[:2]
+
+    kernel = tandem.jit(scale)
+    tuned = Fewer(kernel, kernel.arg_names, CONFIGS, ["n"], None, None, warmup=0, rep=1)
+    tuned[(1,)](FakeTensor(16), FakeTensor(16), 16)
+    assert len(gpu.requests) == 2 and tuned.best_config in CONFIGS[:2]
+
+
 def test_results_are_kept_on_disk(gpu, tmp_path):
     times = {32: 3.0, 64: 1.0, 128: 2.0}
     first, second = [], []

@@ -115,10 +115,14 @@ class Compiled(metaclass=_OfAnyOrigin):
             raise AttributeError(name)
         return getattr(self.kernel, name)
 
-    def __getitem__(self, grid):
+    def _on_device(self):
+        """The CompiledKernel, on the current device if it is on none yet."""
         if self.kernel.device is None:
             self._init_handles()
-        return self.kernel[grid]
+        return self.kernel
+
+    def __getitem__(self, grid):
+        return self._on_device()[grid]
 
     def launch_metadata(self, grid, stream, *args):
         """Triton's hooks get what a function that the author names makes of a launch; there is none here."""
@@ -136,12 +140,11 @@ class Compiled(metaclass=_OfAnyOrigin):
     def run(self):
         """Launches a grid of `x`, `y`, `z` programs. `args`: the function's, constants among them. `function` and
         `packed_metadata` are the kernel's own, which Triton hands through."""
-        launch = self.kernel._launch
 
         def run(x, y, z, stream, function, packed_metadata, launch_metadata, enter_hook, exit_hook, *args):
             if enter_hook:
                 enter_hook(launch_metadata)
-            launch((x, y, z), *args, stream=stream)
+            self._on_device()._launch((x, y, z), *args, stream=stream)
             if exit_hook:
                 exit_hook(launch_metadata)
 

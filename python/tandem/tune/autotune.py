@@ -240,7 +240,7 @@ class Autotuner(_Wrapper):
         saved = self.saved_for(device, key)
         if saved is not None:
             return saved
-        candidates = self.prune_configs(kwargs)
+        candidates = self._call.to_compile = self.prune_configs(kwargs)  # a subclass may have left out more
         best = candidates[0]
         if len(candidates) > 1:
             start = time.monotonic()

@@ -1,7 +1,10 @@
 # A ring of small tiles has more slots than were asked for, up to 8 of them or 32 KB; one of large tiles has what was asked for.
-# RUN: tandemc %s --emit=gpu --num-warps 4 --num-stages 2 --constexpr 'K=16' --signature '*fp16:16, *fp16:16, *fp16:16, i32' | FileCheck %s --check-prefix=EIGHT
-# RUN: tandemc %s --emit=gpu --num-warps 4 --num-stages 2 --constexpr 'K=32' --signature '*fp16:16, *fp16:16, *fp16:16, i32' | FileCheck %s --check-prefix=FOUR
-# RUN: tandemc %s --emit=gpu --num-warps 4 --num-stages 3 --constexpr 'K=64' --signature '*fp16:16, *fp16:16, *fp16:16, i32' | FileCheck %s --check-prefix=THREE
+# RUN: tandemc %s --emit=gpu --num-warps 4 --num-stages 2 --constexpr 'K=16' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32' | FileCheck %s --check-prefix=EIGHT
+# RUN: tandemc %s --emit=gpu --num-warps 4 --num-stages 2 --constexpr 'K=32' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32' | FileCheck %s --check-prefix=FOUR
+# RUN: tandemc %s --emit=gpu --num-warps 4 --num-stages 3 --constexpr 'K=64' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32' | FileCheck %s --check-prefix=THREE
 import triton
 import triton.language as tl
 

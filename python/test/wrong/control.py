@@ -257,7 +257,7 @@ def double_star_call(x_ptr, n):
 
 @tandem.jit
 def unpack_count(x_ptr):
-    a, b = 1, 2, 3  # <-- a, b: cannot unpack 3 values into 2 variables
+    a, b, c = 1, 2  # <-- a, b, c: cannot unpack 2 values into 3 variables
     tl.store(x_ptr, a)
 
 

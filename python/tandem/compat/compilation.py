@@ -115,14 +115,10 @@ class Compiled(metaclass=_OfAnyOrigin):
             raise AttributeError(name)
         return getattr(self.kernel, name)
 
-    def _on_device(self):
-        """The CompiledKernel, on the current device if it is on none yet."""
+    def __getitem__(self, grid):
         if self.kernel.device is None:
             self._init_handles()
-        return self.kernel
-
-    def __getitem__(self, grid):
-        return self._on_device()[grid]
+        return self.kernel[grid]
 
     def launch_metadata(self, grid, stream, *args):
         """Triton's hooks get what a function that the author names makes of a launch; there is none here."""
@@ -144,7 +140,7 @@ class Compiled(metaclass=_OfAnyOrigin):
         def run(x, y, z, stream, function, packed_metadata, launch_metadata, enter_hook, exit_hook, *args):
             if enter_hook:
                 enter_hook(launch_metadata)
-            self._on_device()._launch((x, y, z), *args, stream=stream)
+            self.kernel._launch((x, y, z), *args, stream=stream)
             if exit_hook:
                 exit_hook(launch_metadata)
 

@@ -15,6 +15,7 @@ from ..host.call import grid_sizes
 from ..host.current import rank_team
 from .ahead import capsule_of
 from .arguments import NUMBER_PACKS, Arguments, words_of
+from .device import current_device
 from .streams import stream_handle
 
 
@@ -148,6 +149,8 @@ class CompiledKernel:
             self._launch_first(key, grid, *args, **kwargs)
 
     def _launch_first(self, key, grid, *args, stream=None, **kwargs):
+        if self.device is None:  # compiled without a call
+            self.device = current_device()
         bound = self.function.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         serving, _ = self.serving(bound.arguments)

@@ -16,6 +16,7 @@ struct Gpu {
   const char* features = "";  // LLVM's feature string
   int warpSize = 32;
   int registersPerMultiprocessor = 65536, threadsPerMultiprocessor = 2048, blocksPerMultiprocessor = 32;
+  int mostMultiprocessors = 0;                                 // of the GPUs of this kind
   int maxSharedBytes = 48 * 1024, sharedBytesReserved = 1024;  // of a block
   int maxClusterSize = 1;
   bool wgmma = false, tma = false, ldmatrix = false, stmatrix = false, setMaxRegister = false, mbarrierTryWait = false,
@@ -48,6 +49,7 @@ class TargetInfo {
   int registersPerMultiprocessor() const { return gpu_.registersPerMultiprocessor; }
   int threadsPerMultiprocessor() const { return gpu_.threadsPerMultiprocessor; }
   int blocksPerMultiprocessor() const { return gpu_.blocksPerMultiprocessor; }
+  int mostMultiprocessors() const { return gpu_.mostMultiprocessors; }
   // Shared memory of a multiprocessor, of which each block takes what it asks for and `sharedBytesReserved`.
   int sharedBytesPerMultiprocessor() const { return maxSharedBytes() + sharedBytesReserved(); }
   int sharedBytesReserved() const { return gpu_.sharedBytesReserved; }

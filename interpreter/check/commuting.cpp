@@ -15,7 +15,8 @@ uint64_t Commuting::after(uint64_t value) const {
   return value;
 }
 
-// What an update does to its word whatever the value there. A program that uses the old value knows its place.
+// Returns what an update does to its word whatever the value there; nothing for one whose program uses the old value, and
+// so knows its place.
 std::optional<Commuting> Checker::commutingOf(const MemoryAccess& a, uint64_t old, uint64_t now) const {
   if (a.isSignal && a.sets) return std::nullopt;
   if (a.isSignal) return Commuting{RmwOp::Add, a.bytes == 4 ? Elem::I32 : Elem::I64, now - old};
@@ -84,7 +85,7 @@ Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place,
   }
   auto behindAll = following.begin();
   uint64_t lost = 0;  // by those that follow an add
-  // Of very many updates only some are judged, others by each waiter.
+  // Each waiter judges only some of very many updates, and other waiters other ones.
   uint64_t stride = 1 + (last - first) * (end - first) / kMostPairs;
   for (uint64_t n = last; n >= first; --n) {
     if ((n + now.actor + now.time) % stride) continue;

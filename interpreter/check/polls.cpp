@@ -187,7 +187,7 @@ class Rounds {
           return operand & ~kLastUse;
     return kNone;
   }
-  // What is found at a place that varies is found there.
+  // A value that memory holds does not vary because its address does.
   bool spread(uint32_t pc) {
     if (Consequences::isAccess(p_.code[pc].op) || !uses(pc, varies_)) return false;
     bool isNew = false;

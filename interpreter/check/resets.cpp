@@ -27,7 +27,8 @@ bool Checker::comesAfter(const MemoryAccess& a, const SyncPlace& place, uint64_t
          knowsUpdate(v, now, &place, {by, 0, number});
 }
 
-// What an atomic learns by its old value does not count: it might have come before the store and found another one.
+// Notes whether an atomic comes after the last store, before it learns anything by its old value: it might have come before
+// the store and found another one.
 void Checker::asksForStore(const MemoryAccess& a) {
   const SyncPlace* place = isCounted(a) ? sync_.find(a.address) : nullptr;
   knowsStore_ = !place || !place->update(place->lastSet()) || comesAfter(a, *place, place->lastSet());

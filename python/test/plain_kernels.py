@@ -19,6 +19,20 @@ def collected():
     return kernels, plain
 
 
+def refusals(plain):
+    """A dictionary, and a decorator that adds a kernel to `plain`'s and what the error says to the dictionary, by the kernel's name."""
+    found = {}
+
+    def refused(words, grid):
+        def add(function):
+            found[function.__name__] = words
+            return plain(grid)(function)
+
+        return add
+
+    return found, refused
+
+
 ALL, plain = collected()
 
 

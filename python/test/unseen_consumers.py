@@ -1,20 +1,12 @@
 """Plain kernels that read a matrix A (M x K), of forms beyond those of `plain_kernels`; each writes C (M x N) or D (M), zeros before."""
 
-from plain_kernels import collected
+from plain_kernels import collected, refusals
 
 import tandem
 import tandem.language as tl
 
 ALL, plain = collected()
-REFUSED = {}  # by a kernel's name: what the error says
-
-
-def refused(words, grid):
-    def add(function):
-        REFUSED[function.__name__] = words
-        return plain(grid)(function)
-
-    return add
+REFUSED, refused = refusals(plain)
 
 
 @tandem.jit

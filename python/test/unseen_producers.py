@@ -1,21 +1,13 @@
 """Plain kernels that write a matrix C (M x N), of forms beyond those of `plain_producers`; some also write D (M)."""
 
-from plain_kernels import collected
+from plain_kernels import collected, refusals
 from plain_producers import product
 from unseen_consumers import put, tile_of
 
 import tandem.language as tl
 
 ALL, plain = collected()
-REFUSED = {}  # by a kernel's name: what the error says
-
-
-def refused(words, grid):
-    def add(function):
-        REFUSED[function.__name__] = words
-        return plain(grid)(function)
-
-    return add
+REFUSED, refused = refusals(plain)
 
 
 @plain(lambda rows, columns: (2,))

@@ -53,6 +53,7 @@ class NullEmitter : public gpu::Emitter {
   llvm::Value* divideApproximately(llvm::Value* x, llvm::Value* y) override {
     return ask("divide", x->getType(), {x, y});
   }
+  bool hasDivision(unsigned) const override { return true; }
   std::pair<llvm::Value*, llvm::Value*> divide(llvm::Value* x, llvm::Value* y, bool isSigned) override {
     llvm::StringRef sign = isSigned ? " of signed integers" : " of unsigned integers";
     return {ask("quotient" + sign, x->getType(), {x, y}), ask("remainder" + sign, x->getType(), {x, y})};

@@ -112,6 +112,8 @@ class Emitter {
   virtual llvm::Value* approximate(codegen::Approximate function, llvm::Value* x) = 0;
   virtual llvm::Value* divideApproximately(llvm::Value* x, llvm::Value* y) = 0;  // floats; two ulp
   // The quotient, rounded towards zero, and the remainder of integers of 32 or 64 bits, for all operands (integer.cpp).
+  // `hasDivision`: better in this kernel than what LLVM makes of a division of so many bits.
+  virtual bool hasDivision(unsigned bits) const = 0;
   virtual std::pair<llvm::Value*, llvm::Value*> divide(llvm::Value* x, llvm::Value* y, bool isSigned) = 0;
   virtual llvm::Value* multiplyWide(llvm::Value* x, llvm::Value* y) = 0;  // unsigned i32 to i64
   // Towards zero; an integer of 32 or 64 bits. A float beyond its range becomes the nearest integer, NaN of a float

@@ -1,7 +1,6 @@
 // Integer ops whose meaning LLVM leaves open for some operands (division, shifts, conversions of floats), and those of
 // two results.
 #include "compiler/lower/gpu/integer.h"
-#include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/lower/gpu/float_convert.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -93,23 +92,13 @@ llvm::Value* integerToOddFloat(KernelContext& cx, llvm::Value* x, bool isSigned)
 
 }  // namespace
 
-// Returns true if the kernel of `op` has products, whose sums leave a thread few registers.
-static bool isBesideProducts(Operation* op) {
-  return op->getParentOfType<func::FuncOp>()
-      .walk([](Operation* o) {
-        return isa<tile::DotOp, tgpu::WgmmaOp>(o) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-// The quotient and the remainder of elements of tiles, by the target's own instructions where the divisor is a variable.
-// Of 64 bits these take registers that kernels with products lack.
+// Returns the quotient and the remainder of elements of tiles, by the target's own instructions where the divisor is a
+// variable; nothing where LLVM divides better.
 static std::optional<std::pair<llvm::Value*, llvm::Value*>> dividedByVariable(KernelContext& cx, Operation* op,
                                                                               Scalars v, bool isSigned) {
   if (!isa<ShapedType>(op->getResult(0).getType()) || isa<llvm::Constant>(v[1])) return std::nullopt;
-  unsigned bits = v[0]->getType()->getIntegerBitWidth();
-  if (bits > 32 && isBesideProducts(op)) return std::nullopt;
-  llvm::Type* held = bits > 32 ? cx.b.getInt64Ty() : cx.b.getInt32Ty();
+  llvm::Type* held = v[0]->getType()->getIntegerBitWidth() > 32 ? cx.b.getInt64Ty() : cx.b.getInt32Ty();
+  if (!cx.emit.hasDivision(held->getIntegerBitWidth())) return std::nullopt;
   auto hold = [&](llvm::Value* x) { return isSigned ? cx.b.CreateSExt(x, held) : cx.b.CreateZExt(x, held); };
   auto [quotient, remainder] = cx.emit.divide(hold(v[0]), hold(v[1]), isSigned);
   return std::pair(cx.b.CreateTrunc(quotient, v[0]->getType()), cx.b.CreateTrunc(remainder, v[0]->getType()));

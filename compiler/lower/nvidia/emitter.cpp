@@ -19,6 +19,7 @@ void NvidiaEmitter::begin(func::FuncOp kernel) {
   BlockShare share = blocksThatFit(*cx_, kernel, plan_);
   cx_->blocksPerMultiprocessor = share.blocks;
   minBlocks_ = share.isFirm ? share.blocks : 0;
+  kernel.walk([&](Operation* op) { multiplies_ |= isa<tile::DotOp, tgpu::WgmmaOp>(op); });
   if (std::optional<int64_t> given = tile::maxRegisters(kernel)) cx_->maxRegisters = *given;
   collectTensorMaps(*cx_, kernel);
   allocateBuffers(*cx_, kernel);
@@ -152,12 +153,12 @@ llvm::Value* NvidiaEmitter::divideApproximately(llvm::Value* x, llvm::Value* y) 
   return b_.CreateIntrinsic(x->getType(), I::nvvm_div_full, {x, y});
 }
 
-// LLVM's own multiplication would be divided into two.
 std::pair<llvm::Value*, llvm::Value*> NvidiaEmitter::divide(llvm::Value* x, llvm::Value* y, bool isSigned) {
   auto [quotient, remainder] = ptx::divide(b_, x, y, isSigned);
   return {quotient, remainder};
 }
 
+// LLVM's own multiplication would be divided into two.
 llvm::Value* NvidiaEmitter::multiplyWide(llvm::Value* x, llvm::Value* y) {
   ptx::Call call(b_);
   std::string result = call.out(b_.getInt64Ty()), left = call.in(x), right = call.in(y);

@@ -71,6 +71,7 @@ class NvidiaEmitter : public Emitter {
     return ptx::approximate(b_, function, x);
   }
   llvm::Value* divideApproximately(llvm::Value* x, llvm::Value* y) override;
+  bool hasDivision(unsigned bits) const override { return bits <= 32 || !multiplies_; }
   std::pair<llvm::Value*, llvm::Value*> divide(llvm::Value* x, llvm::Value* y, bool isSigned) override;
   llvm::Value* multiplyWide(llvm::Value* x, llvm::Value* y) override;
   llvm::Value* integerToFloat(llvm::Value* x, bool isSigned) override;
@@ -98,7 +99,8 @@ class NvidiaEmitter : public Emitter {
   llvm::IRBuilder<>& b_;
   KernelContext* cx_ = nullptr;
   target::RegisterPlan plan_;
-  int minBlocks_ = 0;  // blocks that a multiprocessor shall hold at once; 0: the assembler decides
+  bool multiplies_ = false;  // sums of products leave a thread no registers for divisions of 64 bits
+  int minBlocks_ = 0;        // blocks that a multiprocessor shall hold at once; 0: the assembler decides
 };
 
 }  // namespace tandem::lower::nvidia

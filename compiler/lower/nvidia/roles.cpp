@@ -10,21 +10,26 @@ using namespace mlir;
 
 static constexpr int kFewRegisters = 24;  // the least that a producer's thread can have
 
-// Returns true if the buffers take their share of the shared memory at most, with room for stores and exchanges, where
-// two blocks of eight consumers or three of four share it.
-static bool hasSmallBuffers(KernelContext& cx, func::FuncOp kernel) {
-  constexpr int64_t kBesideBuffers = 16 * 1024;
-  int64_t bytes = kBesideBuffers, blocks = cx.numWarps > 4 ? 2 : 3;
+static int64_t bytesOfBuffers(func::FuncOp kernel) {
+  int64_t bytes = 0;
   kernel.walk([&](tgpu::AllocOp op) {
     auto type = cast<tile::SmemType>(op.getType());
     bytes +=
         ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * op.getSlots();
   });
-  return bytes <= cx.target.maxSharedBytes() / blocks;
+  return bytes;
 }
 
-// Returns the registers of a thread that tiles take in loops with products: all sums of a block, and each tile that is
-// computed beside them.
+// Returns true if the buffers take their share of the shared memory at most, with room for stores and exchanges, where
+// two blocks of eight consumers or three of four share it.
+static bool hasSmallBuffers(KernelContext& cx, func::FuncOp kernel) {
+  constexpr int64_t kBesideBuffers = 16 * 1024;
+  int64_t blocks = cx.numWarps > 4 ? 2 : 3;
+  return bytesOfBuffers(kernel) + kBesideBuffers <= cx.target.maxSharedBytes() / blocks;
+}
+
+// Returns a bound on the registers of a thread that tiles take in loops with products: all sums of a block, and each tile
+// that is computed beside them, as if all were there at once.
 static int64_t registersOfProducts(KernelContext& cx, func::FuncOp kernel, int64_t mostColumns) {
   llvm::DenseSet<Block*> loops;
   kernel.walk([&](tgpu::WgmmaOp op) { loops.insert(op->getBlock()); });
@@ -41,25 +46,20 @@ static int64_t registersOfProducts(KernelContext& cx, func::FuncOp kernel, int64
 }
 
 // Returns the bytes of the buffers, and of the largest sums as they are stored.
-static int64_t bytesOfProducts(KernelContext& cx, func::FuncOp kernel) {
+static int64_t bytesOfProducts(func::FuncOp kernel) {
   constexpr int64_t kBarriers = 1024, kMostStored = 16 * 1024;
-  int64_t bytes = 0, stored = 0;
-  kernel.walk([&](tgpu::AllocOp op) {
-    auto type = cast<tile::SmemType>(op.getType());
-    bytes +=
-        ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * op.getSlots();
-  });
+  int64_t stored = 0;
   kernel.walk([&](tgpu::WgmmaOp op) {
     stored = std::max(stored, cast<RankedTensorType>(op.getAcc().getType()).getNumElements() * 2);
   });
-  return bytes + std::min(stored, kMostStored) + kBarriers;
+  return bytesOfBuffers(kernel) + std::min(stored, kMostStored) + kBarriers;
 }
 
 // Returns how many blocks with roles share the multiprocessor where what products need of registers and shared memory
 // decides alone: few slots of small tiles are too little under way for one block to keep the tensor cores busy.
 static int blocksOfSmallTiles(KernelContext& cx, func::FuncOp kernel, int64_t widest, int64_t mostColumns) {
   constexpr int kMost = 4, kBesideTiles = 40, kBesideInstruction = 32;
-  int64_t registers = registersOfProducts(cx, kernel, mostColumns) + kBesideTiles, bytes = bytesOfProducts(cx, kernel);
+  int64_t registers = registersOfProducts(cx, kernel, mostColumns) + kBesideTiles, bytes = bytesOfProducts(kernel);
   int consumers = cx.numWarps * cx.warpSize(), threads = consumers + target::kProducerWarps * cx.warpSize();
   auto fits = [&](int blocks) {
     int each = cx.target.registersPerMultiprocessor() / blocks / threads / 8 * 8;

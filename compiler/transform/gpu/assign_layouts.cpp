@@ -281,13 +281,15 @@ class LayoutAssignment {
     if (op->getNumResults() == 0 && isSameLayout(op)) access(op, layout);
   }
 
-  // Returns true if a small tile that several threads hold would make each of them hold much of a large one. Beside products
-  // two may: pairs of threads share rows of their operands.
+  // Returns true if a small tile that several threads hold would make each of them hold much of a large one. In kernels with
+  // products two threads may, since pairs share rows of operands; in others a pair of elements is much in a default layout.
   bool isHeldTwice(Operation* op, const LinearLayout& layout) const {
     if (!isa<tile::BroadcastOp>(op)) return false;
+    const bool multiplies = !products_.empty();
+    const int64_t fewestThreads = multiplies ? 4 : 2, fewestElements = placesDefaults_ && !multiplies ? 2 : 4;
     int copies = llvm::popcount(layout.freeMask(Dim::Lane)) + llvm::popcount(layout.freeMask(Dim::Warp));
     int64_t held = layout.numRegisters() >> llvm::popcount(layout.freeMask(Dim::Register));
-    return held >= (placesDefaults_ && products_.empty() ? 2 : 4) && copies >= (products_.empty() ? 1 : 2);
+    return held >= fewestElements && (int64_t(1) << copies) >= fewestThreads;
   }
 
   static bool isLoop(Operation* op) { return isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op); }
@@ -317,7 +319,7 @@ class LayoutAssignment {
     }
   }
 
-  // What no load places, as random numbers and sums, lies as it is stored.
+  // Values that no load places, such as random numbers and sums, lie as they are stored.
   void placeUnloaded() {
     for (auto& [store, best] : coalescedStores_) {
       if (!known_.count(homeOf(store.getValue()))) anchor(store.getValue(), best.layout, stores_);

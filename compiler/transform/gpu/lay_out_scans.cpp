@@ -27,7 +27,7 @@ int64_t combineCost(tile::ScanOp scan) {
   return cost;
 }
 
-// What bits of the position along the axis count, the lowest first.
+// Returns what the bits of the position along the axis count, the lowest first.
 SmallVector<Dim> placesAlong(const LinearLayout& layout, unsigned axis) {
   SmallVector<Dim> out;
   for (uint64_t bit = uint64_t(1) << layout.axisShift(axis); bit & layout.axisMask(axis); bit <<= 1)
@@ -96,7 +96,7 @@ void layOut(tile::ScanOp scan) {
   for (Value result : scan.getResults()) {
     tgpu::setLayout(result, *runs);
     Value back = converted(result, now);
-    // What is wanted in another layout goes there at once.
+    // Uses in another layout convert the scan's own result, not what has come back.
     result.replaceUsesWithIf(back, [&](OpOperand& use) {
       return use.getOwner() != back.getDefiningOp() && !isa<tgpu::ConvertLayoutOp>(use.getOwner());
     });

@@ -60,11 +60,10 @@ bool beginsAtProgram(Value value, llvm::SmallDenseSet<Value>& seen) {
 
 // Returns true if each program does a tile, then the one that is a constant number further on, and there are no more such programs than
 // multiprocessors: each has one to itself.
-bool hasMultiprocessorAlone(func::FuncOp kernel) {
-  constexpr int64_t kMultiprocessors = 132;
-  auto isFew = [](Value step) {
+bool hasMultiprocessorAlone(func::FuncOp kernel, const target::TargetInfo& target) {
+  auto isFew = [&](Value step) {
     std::optional<int64_t> programs = getConstantIntValue(step);
-    return programs && *programs > 1 && *programs <= kMultiprocessors;
+    return programs && *programs > 1 && *programs <= target.mostMultiprocessors();
   };
   auto begins = [](Value value) {
     llvm::SmallDenseSet<Value> seen;
@@ -166,8 +165,8 @@ bool isRecurrence(scf::ForOp loop) {
   });
 }
 
-// What the consumers of a producer's tiles load themselves would be waited for in each iteration of a recurrence: it comes one iteration
-// ahead where a thread has few registers of it. Returns true if there is any.
+// Makes the consumers of a producer's tiles load their own tiles one iteration ahead, where a thread has few registers of these: in a
+// recurrence each iteration would wait for them. Returns true if there are any.
 bool loadBesideProducer(scf::ForOp loop, Reasons& reasons) {
   if (!isRecurrence(loop) || isDivergent(loop.getBody()->getTerminator())) return false;
   Slice slice = chooseSmall(loop);
@@ -197,7 +196,7 @@ bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProd
   int64_t bytes = bytesInSlot(copied.loads);
   int64_t room = roomForSlots(loop->getParentOfType<func::FuncOp>(), copied.loads, target);
   // Nothing else hides the way from the second cache.
-  if (!sums.waits.empty() && hasMultiprocessorAlone(loop->getParentOfType<func::FuncOp>()))
+  if (!sums.waits.empty() && hasMultiprocessorAlone(loop->getParentOfType<func::FuncOp>(), target))
     asked = std::min(asked + 1, kMaxSlots);
   // So many bytes are under way that more of them gain nothing.
   constexpr int64_t kEnough = 32 << 10;

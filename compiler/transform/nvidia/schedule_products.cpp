@@ -29,7 +29,7 @@ struct Reads {
 };
 
 class Schedule {
-  // A thread has these for results of products and tiles that wait beside them: beside a producer, or in more warps than four, and else.
+  // A thread has these for results of products and tiles that wait beside them: with a producer or more warps than four, and without.
   static constexpr int64_t kMostRegisters = 160, kMostAlone = 200;
 
  public:

@@ -132,7 +132,7 @@ def lock(p, x):
     tl.atomic_xchg(p, 0)
 
 
-# What the last update gave is used behind the loop: all threads go around.
+# The value that the last update gave is used behind the loop, so all threads go around.
 @triton.jit
 def ticket(p, o):
     # TICKET: bar.sync

@@ -1,5 +1,5 @@
-# What all loops of a turn read has two slots, so that the next turn's comes while this one's is read: where there is room, and in programs
-# that are alone on their multiprocessor.
+# A tile that all loops of a turn read has two slots, so that the next turn's comes while this one's is read: where there is
+# room, and in programs that are alone on their multiprocessor.
 # RUN: tandemc %s:turns --emit=gpu --num-warps 8 --num-stages 2 --signature '*bf16:16, *bf16:16, *fp32:16, i32:16, i32:16' \
 # RUN:   --constexpr 'D=128, N_TILE=128' | FileCheck %s --check-prefix=TWO
 # RUN: tandemc %s:turns --emit=gpu --num-warps 8 --num-stages 2 --signature '*bf16:16, *bf16:16, *fp32:16, i32:16, i32:16' \

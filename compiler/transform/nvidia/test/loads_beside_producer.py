@@ -1,5 +1,5 @@
-# What the consumers of a producer's tiles load themselves comes one iteration ahead where no product can begin before the last iteration's
-# results are there, and a thread has few registers of it. Where products only add up, these hide the loads.
+# A tile that the consumers of a producer's tiles load themselves comes one iteration ahead where no product can begin before the last
+# iteration's results are there, and a thread has few registers of it. Where products only add up, these hide the loads.
 # RUN: tandemc %s:states --emit=gpu --signature '*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16' --constexpr 'RECURS=1' | FileCheck %s
 # RUN: tandemc %s:states --emit=gpu --signature '*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16' --constexpr 'RECURS=0' \
 # RUN:   | FileCheck %s --check-prefix=SUMS

@@ -60,9 +60,22 @@ static Value nonNegativeIf(Value condition) {
   return number.getSExtValue() >= (excludes ? -1 : 0) ? value : Value();
 }
 
+// The number that all elements of a tile are; the value itself where nothing is known of it.
+static Value repeated(Value value) {
+  while (Operation* op = value.getDefiningOp())
+    if (isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp>(op))
+      value = op->getOperand(0);
+    else
+      break;
+  return value;
+}
+
+// Divisors are taken to be positive here as well.
 void AxisInfoSolver::findPromises() {
-  function_->walk([&](tile::AssumeOp op) {
-    Value value = nonNegativeIf(op.getCondition());
+  function_->walk([&](Operation* op) {
+    Value value;
+    if (auto assume = dyn_cast<tile::AssumeOp>(op)) value = nonNegativeIf(assume.getCondition());
+    if (isa<arith::DivSIOp, arith::RemSIOp>(op)) value = repeated(op->getOperand(1));
     if (value && value.getParentBlock() == op->getBlock()) promised_.insert(value);
   });
 }

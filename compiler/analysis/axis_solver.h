@@ -15,7 +15,7 @@ class AxisInfoSolver {
 
  private:
   void setArguments();
-  // Finds the values that the author promises to be 0 or more wherever they are computed.
+  // Finds the values that are 0 or more wherever they are computed: the author promises it, or divides by them.
   void findPromises();
   void visit(mlir::Operation* op);
   // An op is visited again when its operands, or the values that a region of it yields, have changed.

@@ -135,6 +135,16 @@ TEST(AxisArith, PromisesOfASign) {
                    .nonNegative);
 }
 
+TEST(AxisArith, DivisorsAreSizes) {
+  auto product = [](const std::string& before) {
+    return infoOf(before + "\n%r = arith.muli %pid, %x {name = \"r\"} : i32").nonNegative;
+  };
+  EXPECT_TRUE(product("%q = arith.divsi %pid, %x : i32"));
+  EXPECT_TRUE(product("%s = tile.splat %x : i32 -> tensor<128xi32>\n%q = arith.remsi %range, %s : tensor<128xi32>"));
+  EXPECT_FALSE(product("%q = arith.divsi %x, %m : i32"));
+  EXPECT_FALSE(product("%q = arith.cmpi eq, %pid, %c0 : i32\nscf.if %q { %d = arith.divsi %pid, %x : i32 }"));
+}
+
 TEST(AxisArith, MasksOfTheLastTile) {
   auto mask = [](const std::string& compare) {
     return known("%r = arith.cmpi " + compare + " {name = \"r\"} : tensor<128xi32>");

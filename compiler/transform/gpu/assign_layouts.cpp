@@ -43,6 +43,7 @@ class LayoutAssignment {
     spread(loads_);
     spread(stores_);
     if (products_.empty()) placeUnloaded();  // What products want comes first.
+    placeBuffered();
     placeDefaults();
     placeStores();
     chooseStores();
@@ -325,6 +326,25 @@ class LayoutAssignment {
       if (!known_.count(homeOf(store.getValue()))) anchor(store.getValue(), best.layout, stores_);
       spread(stores_);
     }
+  }
+
+  // Tiles that only go from shared memory to shared memory, converted on the way say, lie as the buffers do, those that are
+  // written first: a thread takes neighbours there.
+  void placeBuffered() {
+    auto place = [&](Operation* op, Value tile, Value buffer) {
+      auto alloc = buffer.getDefiningOp<tgpu::AllocOp>();
+      if (!alloc || known_.count(homeOf(tile))) return;
+      auto type = cast<RankedTensorType>(tile.getType());
+      SmallVector<unsigned> order;
+      if (alloc.getFastest()) order.push_back(*alloc.getFastest());
+      for (unsigned d = type.getRank(); d-- > 0;)
+        if (alloc.getFastest() != d) order.push_back(d);
+      unsigned bits = std::max(8u, type.getElementType().getIntOrFloatBitWidth());
+      anchor(tile, layout::defaultBlocked(type.getShape(), bits, threadsOf(op), order), loads_);
+      spread(loads_);
+    };
+    kernel_.walk([&](tgpu::LocalStoreOp op) { place(op, op.getValue(), op.getBuffer()); });
+    kernel_.walk([&](tgpu::LocalLoadOp op) { place(op, op.getResult(), op.getBuffer()); });
   }
 
   // Step 3. It goes in the order of the program, so that a layout that follows from a default is not a default itself.

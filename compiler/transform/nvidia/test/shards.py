@@ -33,12 +33,11 @@ import triton.language as tl
 
 @triton.jit
 def rows(a_ptr, b_ptr, c_ptr, M, N, K, SHARD, WHAT: tl.constexpr):
-    if WHAT != "no sign":
-        tl.assume(SHARD >= 0)
     B: tl.constexpr = 128
     tiles = tl.cdiv(SHARD, B)
     columns = tl.program_id(1) * B + tl.arange(0, B)
-    for tile in range(tl.program_id(0), tl.cdiv(M, SHARD) * tiles, tl.num_programs(0)):
+    count = M if WHAT == "no sign" else tl.cdiv(M, SHARD) * tiles  # what divides has a sign
+    for tile in range(tl.program_id(0), count, tl.num_programs(0)):
         shard = tile // tiles
         in_shard = tile % tiles * B + tl.arange(0, B)
         end = tl.maximum(tl.minimum(M - shard * SHARD, SHARD - 1 if WHAT == "other end" else SHARD), 0)

@@ -14,7 +14,8 @@ struct Tile {
   int keys, warps, stages, resident;
 };
 
-constexpr int64_t kDimStep = 16, kLeastDim = 32, kMostDim = 256;
+constexpr int64_t kCopied = 16;  // bytes, of which rows of the cache are multiples
+constexpr int64_t kLeastDim = 32, kMostDim = 256;
 constexpr int64_t kMostRows = 64, kLeastRows = 16, kFewRows = 16;
 constexpr int64_t kLeastShared = 1, kMostShared = 8;  // rows that one who has a part puts together at once
 // Bytes: of a part, and of all parts of an item, from which on they are put together by all who have one.
@@ -100,8 +101,9 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
     demand("latent", sizes.dim, {64, 128, 256, 512});
     demand("turned", sizes.turned, {32, 64, 128});
   } else {
-    if (sizes.dim % kDimStep || sizes.dim < kLeastDim || sizes.dim > kMostDim)
-      fail("`head_dim` is " + std::to_string(sizes.dim) + ", a multiple of " + std::to_string(kDimStep) + " from " +
+    int64_t step = kCopied / (config.fp8Cache ? 1 : byteSize(dtype));
+    if (sizes.dim % step || sizes.dim < kLeastDim || sizes.dim > kMostDim)
+      fail("`head_dim` is " + std::to_string(sizes.dim) + ", a multiple of " + std::to_string(step) + " from " +
            std::to_string(kLeastDim) + " to " + std::to_string(kMostDim) + " is needed");
   }
   bool simulated = team.target() == "sim";

@@ -16,7 +16,7 @@ const Table& flash_decode() {
                       {"q_len", "queries of a sequence, 1 to 8"},
                       {"heads", "of queries"},
                       {"kv_heads", "of keys and values"},
-                      {"head_dim", "a multiple of 16 from 32 to 256"},
+                      {"head_dim", "a multiple of 8 (with `fp8_cache` of 16) from 32 to 256"},
                       {"pages", "of the cache"},
                       {"page", "keys of a page, a power of two"},
                       {"width", "the most pages of a sequence"}},

@@ -21,6 +21,8 @@ CASES = {
     "head dimension 128": Case(head_dim=128, kv_heads=1, seed=7),
     "head dimension 256": Case(head_dim=256, kv_heads=1, heads=2, m=2, width=2, seed=8),
     "head dimension 80": Case(head_dim=80, heads=6, seed=15),
+    "head dimension 72": Case(head_dim=72, heads=6, seed=17),
+    "head dimension 40": Case(head_dim=40, heads=4, q_len=2, seed=18),
     "head dimension 96, fp8": Case(head_dim=96, q_len=3, fp8=True, dtype="bf16", seed=16),
     "more rows than a tile": Case(m=2, q_len=8, heads=16, kv_heads=1, width=2, seed=9),
     "parts that are put together by all": Case(m=2, q_len=4, heads=16, kv_heads=1, head_dim=256, width=3, seed=12),
@@ -176,7 +178,8 @@ def test_a_page_freed_and_used_again_in_one_step():
     "change, message",
     [
         ({"kv_heads": 3}, "`heads` is 4, a multiple of `kv_heads`, 3, is needed"),
-        ({"head_dim": 72}, "`head_dim` is 72, a multiple of 16 from 32 to 256 is needed"),
+        ({"head_dim": 68}, "`head_dim` is 68, a multiple of 8 from 32 to 256 is needed"),
+        ({"head_dim": 72, "fp8_cache": True}, "`head_dim` is 72, a multiple of 16 from 32 to 256 is needed"),
         ({"page": 24}, "`page` is 24, a power of two is needed"),
         ({"q_len": 9}, "`q_len` is 9, 1 to 8 are possible"),
         ({"soft_cap": -1.0}, r"`soft_cap` is -1.0, a number above 0 is needed"),

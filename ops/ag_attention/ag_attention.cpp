@@ -20,6 +20,12 @@ constexpr const char* kFile = "ops/ag_attention/ag_attention.py";
 constexpr int64_t kBandBytes = 16 << 20, kMostBands = 16, kSequencesAtOnce = 1024;
 constexpr int64_t kMostGroups = 4, kLeastRowBytes = 2048;  // copy engines are slow with narrower rows
 
+AttentionTile tileOf(const Team& team, const GatherAttentionConfig& config, int64_t d, int64_t dv, DType dtype) {
+  Heads heads = headsOf(d, dv, stepOf(dtype));
+  int64_t widest = std::max(heads.ofD.both(), heads.ofV.both());
+  return chosen(config, attentionForms(team.target(), widest, dtype).front().tile);
+}
+
 }  // namespace
 
 namespace tables {
@@ -77,7 +83,7 @@ AllGatherAttention::AllGatherAttention(Team& team, int64_t maxM, int64_t batch, 
                                        int64_t dv, DType dtype, const GatherAttentionConfig& config)
     : Operator(tables::ag_attention(), team, {maxM, batch, hq, hkv, d, dv}, dtype, &config), batch_(batch), hq_(hq),
       hkv_(hkv), d_(d), dv_(dv), config_(config) {
-  checkHeads(table_, hq, hkv, d, dv);
+  checkHeads(table_, hq, hkv, d, dv, dtype);
   if (config.groups && hkv % config.groups)
     throw Error("`ag_attention`: `groups` is " + std::to_string(config.groups) + ", a divisor of `hkv`, " +
                 std::to_string(hkv) + ", is needed");
@@ -90,8 +96,7 @@ AllGatherAttention::AllGatherAttention(Team& team, int64_t maxM, int64_t batch, 
   if (config.varlen) firsts_ = memory_.localZeros({team.size() * (maxM + 1)}, DType::Int32, "first rows");
   if (team.size() == 1) return;
   // Blocks of keys reach behind a rank's last row, into rows that are read and not used.
-  pitch_ =
-      batch * shardRows(maxM, team.size()) + chosen(config, attentionForms(team.target(), d, dtype).front().tile).n;
+  pitch_ = batch * shardRows(maxM, team.size()) + tileOf(team, config, d, dv, dtype).n;
   slots_ = config.ring ? 2 : team.size();
   keys_ = memory_.symmetricZeros({slots_ * pitch_, hkv * d}, dtype, "keys");
   values_ = memory_.symmetricZeros({slots_ * pitch_, hkv * dv}, dtype, "values");
@@ -99,7 +104,8 @@ AllGatherAttention::AllGatherAttention(Team& team, int64_t maxM, int64_t batch, 
     constexpr int64_t kOfState = 4;  // beside the values
     free_ = memory_.symmetricZeros({team.size()}, DType::Int64, "free");
     int64_t rows = batch * shardRows(maxM, team.size());
-    state_ = memory_.localZeros({rows * hq * (dv + kOfState)}, DType::Float32, "sums between launches");
+    state_ = memory_.localZeros({rows * hq * (headsOf(d, dv, stepOf(dtype)).ofV.both() + kOfState)}, DType::Float32,
+                                "sums between launches");
   }
   channel_ = std::make_unique<Gathering>(team, memory_);
   nobodys_ = memory_.localZeros({hq * d}, dtype, "row of a rank without any");
@@ -184,7 +190,7 @@ void AllGatherAttention::queue(const Call& call) {
   int64_t m = call.numbers[0], sequences = call.numbers[1], longest = call.numbers[2];
   checkSequences(m, sequences, longest);
   int64_t own = rowsOfRank(m, ranks, team_.rank()), shard = shardRows(m, ranks);
-  AttentionTile tile = chosen(config_, attentionForms(team_.target(), d_, dtype_).front().tile);
+  AttentionTile tile = tileOf(team_, config_, d_, dv_, dtype_);
   auto low = [&](int64_t rows) { return config_.inOrder ? rows : cdiv(rows, 2); };
   bool isWhole = !config_.varlen && own && low(own) % tile.m == 0 && own % tile.m == 0;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -196,7 +202,7 @@ void AllGatherAttention::queue(const Call& call) {
   int64_t bands = config_.bands ? config_.bands : std::clamp<int64_t>(bytes / kBandBytes, 1, kMostBands);
   int64_t bandRows = cdiv(batch_ * shard, bands);
   int beside = channel_ ? channel_->begin(stream) : stream;
-  Parts ofD = partsOf(d_), ofV = partsOf(dv_);
+  Heads heads = headsOf(d_, dv_, stepOf(dtype_));
   auto orNobodys = [&](const Tensor& x) { return own ? x : nobodys_; };
   Tensor q = orNobodys(t[0]), k = orNobodys(t[1]), v = orNobodys(t[2]), out = orNobodys(t[6]);
   const Tensor& none = v;
@@ -242,10 +248,12 @@ void AllGatherAttention::queue(const Call& call) {
                  {{"HQ", hq_},
                   {"HKV", hkv_},
                   {"GROUPS", groups},
-                  {"D0", ofD.first},
-                  {"D1", ofD.second},
-                  {"V0", ofV.first},
-                  {"V1", ofV.second},
+                  {"D", d_},
+                  {"V", dv_},
+                  {"D0", heads.ofD.first},
+                  {"D1", heads.ofD.second},
+                  {"V0", heads.ofV.first},
+                  {"V1", heads.ofV.second},
                   {"BLOCK_M", int64_t(tile.m)},
                   {"BLOCK_N", int64_t(tile.n)},
                   {"CAUSAL", config_.causal},

@@ -89,8 +89,7 @@ def along_window(
     q,
     k_blocks,
     v_blocks,
-    k_column,
-    v_column,
+    kv_head,
     start,
     ahead,
     window,
@@ -115,7 +114,7 @@ def along_window(
         there = arrival
         if ARRIVES:
             there = (arrival[0], arrival[1] + before, arrival[2], arrival[3], arrival[4], arrival[5])
-        read = (row + before, q, k_blocks, v_blocks, 0, k_column, v_column, queries + offset, n, window, scale, cap, 0.0, there)
+        read = (row + before, q, k_blocks, v_blocks, 0, kv_head, 0, queries + offset, n, window, scale, cap, 0.0, there)
         clear = (whole, part)
         sums = along_keys(sums, begin, end, *read, clear, QK, OV, BLOCK_N, True, True, CAP, False, False, True, ARRIVES)
     return sums
@@ -176,6 +175,8 @@ def ag_attention(
     HQ: tl.constexpr,
     HKV: tl.constexpr,
     GROUPS: tl.constexpr,
+    D: tl.constexpr,
+    V: tl.constexpr,
     D0: tl.constexpr,
     D1: tl.constexpr,
     V0: tl.constexpr,
@@ -198,11 +199,9 @@ def ag_attention(
     """rank: of `ranks`, numbers that the producer warp need not load. m: rows over all ranks of a sequence; most: this rank's, at least
     1. own_rows: of all sequences. VARLEN: sequences by `firsts`, in so many rows. k and v: this rank's; all_k and all_v: those of rank r
     begin at row r * pitch, in a RING those of the n-th rank before this one at row n % 2 * pitch. The launch is for those from first_nth
-    on, before end_nth; state[own_rows, HQ, V + 4]: the sums between launches. GROUPS of heads go one after the other, those of all
+    on, before end_nth; state[own_rows, HQ, V0 + V1 + 4]: the sums between launches. GROUPS of heads go one after the other, those of all
     sequences. ARRIVES: there are others; the channel counts their bands as slices, `bands` of each group. WHOLE: low and high rows
     are multiples of the blocks. WINDOW: a query sees the last `window` keys up to itself."""
-    D: tl.constexpr = D0 + D1
-    V: tl.constexpr = V0 + V1
     QK: tl.constexpr = (D0, D1)
     OV: tl.constexpr = (V0, V1)
     sequences = tl.num_programs(2) // GROUPS
@@ -213,17 +212,17 @@ def ag_attention(
     low = low_of(rows, IN_ORDER)
     start, limit = block_of(rows, low, BLOCK_M, CAUSAL)
     queries = start + tl.arange(0, BLOCK_M)
-    here, everywhere = (0, 0, 0, own_rows), (0, 0, 0, gathered_rows)
-    q = load_parts(blocks_of(q_ptr, here, HQ * D, BLOCK_M, QK, True), first_q + start, head * D, QK)
-    own_k, own_v = blocks_of(k_ptr, here, HKV * D, BLOCK_N, QK, True), blocks_of(v_ptr, here, HKV * V, BLOCK_N, OV, True)
+    here, everywhere = (0, 0, 0, own_rows, 0, 1), (0, 0, 0, gathered_rows, 0, 1)
+    q = load_parts(blocks_of(q_ptr, here, HQ, D, BLOCK_M, QK), first_q + start, head, QK)
+    own_k, own_v = blocks_of(k_ptr, here, HKV, D, BLOCK_N, QK), blocks_of(v_ptr, here, HKV, V, BLOCK_N, OV)
     all_k, all_v = (
-        blocks_of(all_k_ptr, everywhere, HKV * D, BLOCK_N, QK, True),
-        blocks_of(all_v_ptr, everywhere, HKV * V, BLOCK_N, OV, True),
+        blocks_of(all_k_ptr, everywhere, HKV, D, BLOCK_N, QK),
+        blocks_of(all_v_ptr, everywhere, HKV, V, BLOCK_N, OV),
     )
     in_state = (first_q + queries).to(tl.int64) * HQ + head
     sums = no_sums(BLOCK_M, OV) if BEGINS else load_sums(state_ptr, in_state, queries < limit, OV)
     count = tl.where(start < limit, rows, 0)
-    own = (first_q, q, own_k, own_v, 0, kv_head * D, kv_head * V, queries, count, 0, scale, cap, 0.0, 0)
+    own = (first_q, q, own_k, own_v, 0, kv_head, 0, queries, count, 0, scale, cap, 0.0, 0)
     if WINDOW:
         length = m
         if VARLEN:
@@ -233,7 +232,7 @@ def ag_attention(
                 length += n
         place = places_in_sequence(length, rank, ranks, IN_ORDER)
         ahead = tl.where(start < low, place[0], place[1] - low)
-        told = (kv_head * D, kv_head * V, start, ahead, window, scale, cap)
+        told = (kv_head, start, ahead, window, scale, cap)
         if BEGINS:
             some = (sums, place, count, tl.minimum(low, count), first_q, q, own_k, own_v)
             sums = along_window(*some, *told, 0, QK, OV, BLOCK_M, BLOCK_N, CAP, False)
@@ -252,7 +251,7 @@ def ag_attention(
             all_rows = rows_of_rank(m, peer, ranks) * (1 if VARLEN else sequences)
             slot = nth % 2 if RING else peer
             arrival = (ready_ptr + peer, first, all_rows, band_rows, 0, group * bands)
-            read = (first + slot * pitch, q, all_k, all_v, 0, kv_head * D, kv_head * V, queries, n, 0, scale, cap, 0.0, arrival)
+            read = (first + slot * pitch, q, all_k, all_v, 0, kv_head, 0, queries, n, 0, scale, cap, 0.0, arrival)
             if WINDOW:
                 place = places_in_sequence(length, peer, ranks, IN_ORDER)
                 some = (sums, place, n, tl.minimum(half, n), first + slot * pitch, q, all_k, all_v)
@@ -270,9 +269,9 @@ def ag_attention(
                 lse_ptr += (sequence.to(tl.int64) * HQ + head) * rows
             tl.store(lse_ptr + queries, lse_of(sums, 0.0), mask=queries < limit)
         if WHOLE:
-            store_means(out_ptr, sums, 0, first_q + start, limit, (0, 1, own_rows), head * V, HQ * V, OV, False)
+            store_means(out_ptr, sums, 0, first_q + start, limit, (0, 1, own_rows), head, HQ, V, OV, False)
         else:
-            store_means(out_ptr, sums, first_q, start, limit, (0, 1, own_rows), head * V, HQ * V, OV, True)
+            store_means(out_ptr, sums, first_q, start, limit, (0, 1, own_rows), head, HQ, V, OV, True)
     else:
         store_sums(state_ptr, in_state, queries < limit, sums, OV)
     if ARRIVES:

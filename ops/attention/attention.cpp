@@ -60,7 +60,7 @@ Attention::Attention(Team& team, int64_t maxRows, int64_t hq, int64_t hkv, int64
                      const AttentionForwardConfig& config)
     : Operator(tables::attention(), team, {maxRows, hq, hkv, d, dv}, dtype, &config), hq_(hq), hkv_(hkv), d_(d),
       dv_(dv), config_(config) {
-  checkHeads(table_, hq, hkv, d, dv);
+  checkHeads(table_, hq, hkv, d, dv, dtype);
   if (isFp8(dtype)) turned_ = memory_.localScratch({hkv, dv, turnedRows(maxRows, config.varlen)}, dtype, "values");
 }
 
@@ -76,7 +76,9 @@ void Attention::queue(const Call& call) {
                        of.n * hkv_ * (d_ + dv_) * byteSize(dtype_)};
     return attentionGrid(config_, form, multiprocessorsOf(team_), work);
   };
-  std::vector<AttentionForm> forms = attentionForms(team_.target(), d_, dtype_);
+  Heads heads = headsOf(d_, dv_, stepOf(dtype_));
+  std::vector<AttentionForm> forms =
+      attentionForms(team_.target(), std::max(heads.ofD.both(), heads.ofV.both()), dtype_);
   AttentionForm form = forms.front();
   for (const AttentionForm& other : forms)
     if (gridOf(other).time < gridOf(form).time) form = other;
@@ -108,7 +110,7 @@ void Attention::queue(const Call& call) {
     v = turned_;
   }
   AttentionGrid grid = gridOf(form);
-  auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
+  auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, heads);
   constants["SHARED"] = grid.shared;
   constants["SINKS"] = sinks.address != 0;
   constants["LSE"] = config_.withLse;

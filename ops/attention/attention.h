@@ -18,8 +18,8 @@ struct AttentionMore {
 };
 
 // out = softmax(q k^T * scale) v of each sequence and head, on one rank. Query heads share key heads in groups of hq / hkv.
-// fp16, bf16 or fp8e4nv, which has a result in bf16; d, the elements of a head of q and k, is 64, 96, 128, 192 or 256, and
-// dv, of v, the same, or 128 for a d of 192. A query that sees no key has a result of 0.
+// fp16, bf16 or fp8e4nv, which has a result in bf16; d, the elements of a head of q and k, and dv, of v, are multiples of 8
+// (fp8e4nv: 16) up to 256. A query that sees no key has a result of 0.
 class TANDEM_API Attention : public Operator {
  public:
   // maxRows: the most queries, keys or sequences of a call.

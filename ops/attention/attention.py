@@ -57,12 +57,12 @@ def turn(
 
 @tandem.jit
 def values_of(v_ptr, n, stride, rows, BLOCK_N: tl.constexpr, OV: tl.constexpr):
-    """Descriptors of blocks of transposed values, for both parts of a head."""
+    """Descriptors of blocks of transposed values, for both parts of a head, as `blocks_of` has them."""
     first = tl.make_tensor_descriptor(v_ptr, [rows, n], [stride, 1], [OV[0], BLOCK_N])
     second = first
     if OV[1]:
         second = tl.make_tensor_descriptor(v_ptr, [rows, n], [stride, 1], [OV[1], BLOCK_N])
-    return first, second
+    return (first, 0, 0), (second, 0, 0)
 
 
 @tandem.jit
@@ -86,6 +86,8 @@ def attention(
     stride,
     HQ: tl.constexpr,
     HKV: tl.constexpr,
+    D: tl.constexpr,
+    V: tl.constexpr,
     D0: tl.constexpr,
     D1: tl.constexpr,
     V0: tl.constexpr,
@@ -104,11 +106,9 @@ def attention(
     DEALT: tl.constexpr,
     SHARED: tl.constexpr,
 ):
-    """out[m, HQ, V0 + V1] of q[m, HQ, D0 + D1], k[n, HKV, D0 + D1] and v[n, HKV, V0 + V1]; lse[HQ, m]: the logarithms of the sums.
-    scale and cap: times log2(e). VARLEN: sequences by cu_q and cu_kv, else of seq_q and seq_kv rows each. SQUARE: as many of both, and
-    multiples of the blocks. FP8: v[HKV * V, stride], with DEALT in the order of `dealt`; scales[3]: of q, k and v. SHARED: see turns_of."""
-    D: tl.constexpr = D0 + D1
-    V: tl.constexpr = V0 + V1
+    """out[m, HQ, V] of q[m, HQ, D], k[n, HKV, D] and v[n, HKV, V]; lse[HQ, m]: the logarithms of the sums. D0 and D1, V0 and V1: the
+    elements of the tiles that a head comes in. scale and cap: times log2(e). VARLEN: sequences by cu_q and cu_kv, else of seq_q and seq_kv
+    rows each. SQUARE: as many of both, and multiples of the blocks. FP8: v[HKV * V, stride], with DEALT in the order of `dealt`; scales[3]: of q, k and v. SHARED: see turns_of."""
     QK: tl.constexpr = (D0, D1)
     OV: tl.constexpr = (V0, V1)
     if FP8:
@@ -125,7 +125,7 @@ def attention(
         at_q = place_of(cu_q_ptr, sequence, m, seq_q, VARLEN)
         at_kv = place_of(cu_kv_ptr, sequence, n, seq_kv, VARLEN)
         rows_q, rows_kv = at_q[1], at_kv[1]
-        k_blocks = blocks_of(k_ptr, at_kv, HKV * D, BLOCK_N, QK, VARLEN)
+        k_blocks = blocks_of(k_ptr, at_kv, HKV, D, BLOCK_N, QK)
         lift, behind = 0.0, 0  # of the transposed values, which all sequences share
         if FP8:
             lift = 8.0
@@ -135,17 +135,17 @@ def attention(
                 behind = 0 if VARLEN else at_kv[0].to(tl.int32)
             v_blocks = values_of(v_ptr, stride if DEALT else n, stride, HKV * V, BLOCK_N, OV)
         else:
-            v_blocks = blocks_of(v_ptr, at_kv, HKV * V, BLOCK_N, OV, VARLEN)
+            v_blocks = blocks_of(v_ptr, at_kv, HKV, V, BLOCK_N, OV)
         offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q
         rows = start + tl.arange(0, BLOCK_M)
         sums = no_sums(BLOCK_M, OV)
-        q = load_parts(blocks_of(q_ptr, at_q, HQ * D, BLOCK_M, QK, VARLEN), at_q[2] + start, head * D, QK)
+        q = load_parts(blocks_of(q_ptr, at_q, HQ, D, BLOCK_M, QK), at_q[2] + start, head, QK)
         if SQUARE:
             begin, whole, part, end = 0, 0, start if CAUSAL else seq_kv, start + BLOCK_M if CAUSAL else seq_kv
         else:
             some = tl.where(start < rows_q, rows_kv, 0)  # none for a block behind a shorter sequence
             begin, whole, part, end = keys_of(start, offset, some, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
-        of_keys = (q, k_blocks, v_blocks, behind, kv_head * D, kv_head * V)
+        of_keys = (q, k_blocks, v_blocks, behind, kv_head, kv_head * V)
         of_block = (at_kv[2], *of_keys, rows + offset, rows_kv, window, scale, cap, lift, None, (whole, part))
         shape: tl.constexpr = (QK, OV, BLOCK_N, CAUSAL, WINDOW, CAP, FP8, DEALT)
         sums = along_keys(sums, begin, end, *of_block, *shape, CAUSAL or not SQUARE, False)
@@ -156,4 +156,4 @@ def attention(
         if FP8:
             sums = (sums[0], sums[1] / tl.load(scales_ptr + 2), sums[2])
         of_all = (sequence, sequences, seq_q)
-        store_means(out_ptr, sums, at_q[0], start, rows_q, of_all, head * V, HQ * V, OV, VARLEN)
+        store_means(out_ptr, sums, at_q[0], start, rows_q, of_all, head, HQ, V, OV, VARLEN)

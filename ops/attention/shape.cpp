@@ -10,6 +10,9 @@
 namespace tandem::ops {
 namespace {
 
+constexpr int64_t kCopied = 16;  // bytes, of which rows that TMA copies are multiples
+constexpr int64_t kStep = 32;    // bytes of a row that one step of a product takes
+
 [[noreturn]] void fail(const Table& table, const std::string& what) { throw Error("`" + table.name + "`: " + what); }
 
 }  // namespace
@@ -18,8 +21,8 @@ std::vector<Size> attentionSizes() {
   return {{"max_rows", "the most queries, keys or sequences of a call"},
           {"hq", "heads of queries"},
           {"hkv", "heads of keys and values, each for hq / hkv heads of queries"},
-          {"d", "elements of a head of queries and keys: 64, 80, 96, 128, 192 or 256"},
-          {"dv", "elements of a head of values: the same, or 128 for a d of 192"}};
+          {"d", "elements of a head of queries and keys, a multiple of 8 (fp8: 16) up to 256"},
+          {"dv", "elements of a head of values, as `d`"}};
 }
 
 std::vector<Number> attentionNumbers() {
@@ -34,15 +37,15 @@ Operand cuOperand(const std::string& name) {
   return {.name = name, .shape = {"batch + 1"}, .always = DType::Int32, .givenBy = "varlen"};
 }
 
-void checkHeads(const Table& table, int64_t hq, int64_t hkv, int64_t d, int64_t dv) {
+void checkHeads(const Table& table, int64_t hq, int64_t hkv, int64_t d, int64_t dv, DType dtype) {
+  constexpr int64_t kMost = 256;
   if (hq % hkv)
     fail(table, "`hq` is " + std::to_string(hq) + ", a multiple of `hkv`, " + std::to_string(hkv) + ", is needed");
-  if (d != 64 && d != 80 && d != 96 && d != 128 && d != 192 && d != 256)
-    fail(table, "`d` is " + std::to_string(d) + ", 64, 80, 96, 128, 192 or 256 is needed");
-  int64_t wanted = d == 192 ? 128 : d;
-  if (dv != wanted)
-    fail(table, "`dv` is " + std::to_string(dv) + ", " + std::to_string(wanted) + " is needed where `d` is " +
-                    std::to_string(d));
+  int64_t step = kCopied / byteSize(dtype);
+  for (const auto& [name, elements] : {std::pair{"d", d}, std::pair{"dv", dv}})
+    if (elements % step || elements > kMost)
+      fail(table, "`" + std::string(name) + "` is " + std::to_string(elements) + ", a multiple of " +
+                      std::to_string(step) + " up to " + std::to_string(kMost) + " is needed");
 }
 
 void checkLengths(const Table& table, const AttentionConfig& config, const std::vector<int64_t>& numbers) {
@@ -58,10 +61,20 @@ void checkLengths(const Table& table, const AttentionConfig& config, const std::
          "`longest` is " + std::to_string(longest) + ", sequences have " + std::to_string(m / batch) + " queries");
 }
 
-Parts partsOf(int64_t elements) {
-  auto first = int64_t(std::bit_floor(uint64_t(elements)));
-  return {first, elements - first};
+namespace {
+
+Parts partsOf(int64_t elements, int64_t least) {
+  constexpr int64_t kLeastFirst = 64;
+  int64_t first = std::max(int64_t(std::bit_floor(uint64_t(elements))), kLeastFirst);
+  if (elements <= first) return {first, 0};
+  int64_t second = std::max(int64_t(std::bit_ceil(uint64_t(elements - first))), least);
+  return second == first ? Parts{2 * first, 0} : Parts{first, second};
 }
+
+}  // namespace
+
+Heads headsOf(int64_t d, int64_t dv, int64_t least) { return {d, dv, partsOf(d, least), partsOf(dv, least)}; }
+int64_t stepOf(DType dtype) { return kStep / byteSize(dtype); }
 
 int64_t blocksAlong(const AttentionConfig& config, const AttentionCall& call, int64_t rows, int64_t each,
                     int64_t block) {
@@ -91,14 +104,15 @@ AttentionCall attentionCall(const AttentionConfig& config, const AttentionTile& 
 }
 
 Constants attentionConstants(const AttentionConfig& config, const AttentionTile& tile, bool isSquare, int64_t hq,
-                             int64_t hkv, int64_t d, int64_t dv) {
-  Parts ofD = partsOf(d), ofV = partsOf(dv);
+                             int64_t hkv, const Heads& heads) {
   return {{"HQ", hq},
           {"HKV", hkv},
-          {"D0", ofD.first},
-          {"D1", ofD.second},
-          {"V0", ofV.first},
-          {"V1", ofV.second},
+          {"D", heads.d},
+          {"V", heads.dv},
+          {"D0", heads.ofD.first},
+          {"D1", heads.ofD.second},
+          {"V0", heads.ofV.first},
+          {"V1", heads.ofV.second},
           {"BLOCK_M", int64_t(tile.m)},
           {"BLOCK_N", int64_t(tile.n)},
           {"VARLEN", config.varlen},

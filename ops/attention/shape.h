@@ -33,15 +33,25 @@ std::vector<Option> attentionOptions() {
 }
 
 // Throws Error unless the heads can be shared and have a size that the kernels are made for.
-void checkHeads(const Table& table, int64_t hq, int64_t hkv, int64_t d, int64_t dv);
+void checkHeads(const Table& table, int64_t hq, int64_t hkv, int64_t d, int64_t dv, DType dtype);
 // Throws Error unless sequences that are alike fill the rows of a call: numbers m, n, batch, longest.
 void checkLengths(const Table& table, const AttentionConfig& config, const std::vector<int64_t>& numbers);
 
-// A head's elements as two powers of two, of which the second may be 0: what a tile can have.
+// The elements of the two tiles that a head comes in, powers of two, of which the second may be 0. Behind the head's elements are zeros.
 struct Parts {
   int64_t first, second;
+  int64_t both() const { return first + second; }
 };
-Parts partsOf(int64_t elements);
+
+// Heads of q and k, and of v.
+struct Heads {
+  int64_t d, dv;
+  Parts ofD, ofV;
+};
+// `least`: elements of a second tile.
+Heads headsOf(int64_t d, int64_t dv, int64_t least);
+// The elements of a row that one step of a product takes.
+int64_t stepOf(DType dtype);
 
 struct AttentionTile {
   int m, n, warps, stages;
@@ -62,7 +72,7 @@ int64_t blocksAlong(const AttentionConfig& config, const AttentionCall& call, in
 AttentionTile chosen(const AttentionConfig& config, AttentionTile tile);
 // The constants that all kernels have.
 Constants attentionConstants(const AttentionConfig& config, const AttentionTile& tile, bool isSquare, int64_t hq,
-                             int64_t hkv, int64_t d, int64_t dv);
+                             int64_t hkv, const Heads& heads);
 // Times log2(e), as kernels have them.
 double scaleOf(const AttentionConfig& config, int64_t d);
 double capOf(const AttentionConfig& config);

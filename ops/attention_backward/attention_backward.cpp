@@ -17,17 +17,21 @@ constexpr int kDeltaRows = 32, kSinkRows = 1024, kWarps = 4;
 
 // Of of_keys, whose tiles have a row for each key and two sums, and of of_queries.
 AttentionTile keysTile(int64_t d, bool hasK) {
-  if (d == 64) return {64, 64, 4, 2};
+  if (d <= 64) return {64, 64, 4, 2};
   return d <= 128 || !hasK ? AttentionTile{64, 128, 8, 2} : AttentionTile{32, 128, 8, 2};
 }
 AttentionTile queriesTile(int64_t d) {
-  if (d == 64) return {64, 128, 4, 2};
+  if (d <= 64) return {64, 128, 4, 2};
   return d <= 192 ? AttentionTile{128, 64, 8, 2} : AttentionTile{128, 32, 8, 2};
 }
 // The tile of the kernel `of_keys` where it adds to the gradient of q; a loop over heads leaves no registers for 128 queries. Heads from
 // kLeastTurned on, of whose keys and values each has a kernel, have fewer queries than a product's rows, and what is added is turned:
 // rows are elements of a head. Between the two, one kernel with the sums of both has no registers for what is added.
 constexpr int64_t kMostAdded = 128, kLeastTurned = 256;
+// Elements of heads of keys and values together whose sums one kernel has registers for, and with what is added.
+constexpr int64_t kMostSums = 320, kMostSumsAdding = 256;
+// Of a head's second tile: columns that warpgroups share when they add.
+constexpr int64_t kLeastPart = 32;
 constexpr AttentionTile kAddingTile = {64, 128, 8, 2}, kAddingTileOfHead = {128, 128, 8, 2},
                         kTurnedTile = {32, 128, 8, 2};
 bool mayHaveSums(int64_t d) { return d <= kMostAdded || d >= kLeastTurned; }
@@ -93,14 +97,16 @@ AttentionBackward::AttentionBackward(Team& team, int64_t maxRows, int64_t hq, in
                                      DType dtype, const AttentionBackwardConfig& config)
     : Operator(tables::attention_backward(), team, {maxRows, hq, hkv, d, dv}, dtype, &config), hq_(hq), hkv_(hkv),
       d_(d), dv_(dv), config_(config) {
-  checkHeads(table_, hq, hkv, d, dv);
+  checkHeads(table_, hq, hkv, d, dv, dtype);
+  Heads heads = headsOf(d, dv, kLeastPart);
+  int64_t wide = heads.ofD.both();
   delta_ = memory_.localScratch({hq * maxRows}, DType::Float32, "delta");
   int64_t partRows = std::min(kMostSharing * hkv * columnRows(maxRows, true), kPartRows * team.residentPrograms());
-  parts_ = memory_.localScratch({partRows * ((config.wantsK ? d : 0) + dv)}, DType::Float32, "parts");
+  parts_ = memory_.localScratch({partRows * ((config.wantsK ? wide : 0) + heads.ofV.both())}, DType::Float32, "parts");
   if (config.softcap != 0) return;
   int64_t rows = hq * columnRows(maxRows, config.varlen);
   columns_ = memory_.localScratch({rows * kColumns}, dtype, "columns");
-  if (config.anyOrder && mayHaveSums(d)) sums_ = memory_.localScratch({rows * d}, DType::Float32, "sums");
+  if (config.anyOrder && mayHaveSums(wide)) sums_ = memory_.localScratch({rows * wide}, DType::Float32, "sums");
 }
 
 void AttentionBackward::queue(const Call& call) {
@@ -121,28 +127,32 @@ void AttentionBackward::queue(const Call& call) {
     return chosen(config_, hasWgmma ? tile : simulated ? kSimulated : kPlain);
   };
 
-  bool isTurned = d_ >= kLeastTurned;
+  Heads heads = headsOf(d_, dv_, kLeastPart);
+  const Parts& ofD = heads.ofD;
+  int64_t d = ofD.both(), dv = heads.ofV.both(), widest = std::max(d, dv);
+  bool isTurned = d >= kLeastTurned;
   AttentionTile adding = simulated ? chosen(config_, kSimulatedAdding) : tileOf(isTurned ? kTurnedTile : kAddingTile);
-  AttentionTile ofBlocks = tileOf(keysTile(d_, config_.wantsK));
+  AttentionTile ofBlocks = tileOf(keysTile(widest, config_.wantsK));
   int64_t batch = call.numbers[2], longest = call.numbers[3];
   int64_t rows = (config_.varlen ? m / kColumnRows + batch : cdiv(m / batch, kColumnRows) * batch) * kColumnRows;
   // Above every product, as rows behind a sequence have it (columns.py): their weights must be 0.
   constexpr double kFar = 6e7, kFarEnough = 1e5;
   bool hasColumns = (hasWgmma || simulated) && config_.softcap == 0 && scale != 0 && kColumnRows % ofBlocks.m == 0 &&
                     rows * hq_ * kColumns <= columns_.shape[0] && (!config_.varlen || scale * kFar >= kFarEnough);
-  Parts ofD = partsOf(d_);
+  // One kernel of keys, or two: the sums of keys and values of the widest heads together are more than a thread's registers.
+  bool apart = (hasWgmma || simulated) && config_.wantsK && d + dv > kMostSums;
   int64_t across = adding.warps * 16 / adding.m;  // warpgroups that share rows
-  bool mayAdd = hasColumns && config_.anyOrder && config_.wantsQ && config_.wantsK && mayHaveSums(d_) &&
-                kColumnRows % adding.m == 0 && adding.m % 16 == 0 &&
+  bool mayAdd = hasColumns && config_.anyOrder && config_.wantsQ && config_.wantsK && mayHaveSums(d) &&
+                (apart || d + dv <= kMostSumsAdding) && kColumnRows % adding.m == 0 && adding.m % 16 == 0 &&
                 (isTurned || (across * adding.m == adding.warps * 16 && ofD.first % (across * 16) == 0 &&
                               ofD.second % (across * 16) == 0));
   double count = double(batch), queries = double(m) / count, keys = double(call.numbers[1]) / count;
-  GradientSizes sizes = {hq_,   hkv_,    d_,   dv_,
+  GradientSizes sizes = {hq_,   hkv_,    d,    dv,
                          batch, queries, keys, simulated ? kSimulatedPrograms : team_.residentPrograms()};
   auto planOf = [&](const KeysKernel& kernel, const AttentionTile& tile) {
     AttentionCall a = attentionCall(config_, tile, call.numbers);
     int64_t blocks = hkv_ * blocksAlong(config_, a, a.n, a.keys, tile.n) * (config_.varlen ? 1 : batch);
-    int64_t each = blocks * tile.n * ((config_.wantsK ? d_ : 0) + dv_);
+    int64_t each = blocks * tile.n * ((config_.wantsK ? d : 0) + dv);
     bool isWhole = tile.warps * 16 == tile.n;  // each warp has whole rows of what is kept
     return planKeys(config_, sizes, kernel, tile, isWhole ? parts_.shape[0] / each : 1);
   };
@@ -151,12 +161,10 @@ void AttentionBackward::queue(const Call& call) {
     AttentionTile tile;
     KeysPlan plan;
   };
-  // One kernel of keys, or two: the sums of keys and values of the widest heads together are more than a thread's registers.
-  bool apart = (hasWgmma || simulated) && config_.wantsK && d_ >= kLeastTurned;
   auto kernelsOf = [&](bool add) {
     std::vector<OfKeys> out;
     auto push = [&](const KeysKernel& kernel) {
-      AttentionTile tile = kernel.adds ? adding : tileOf(keysTile(d_, kernel.k));
+      AttentionTile tile = kernel.adds ? adding : tileOf(keysTile(widest, kernel.k));
       out.push_back({kernel, tile, planOf(kernel, tile)});
     };
     if (apart) push({false, true, false});
@@ -168,19 +176,18 @@ void AttentionBackward::queue(const Call& call) {
     for (const OfKeys& kernel : kernels) time += kernel.plan.time;
     return time;
   };
-  AttentionTile ofQueries = tileOf(queriesTile(d_));
+  AttentionTile ofQueries = tileOf(queriesTile(widest));
   std::vector<OfKeys> ofKeys = kernelsOf(false);
   bool adds = false;
   if (mayAdd) {
     std::vector<OfKeys> adders = kernelsOf(true);
     adds = timeOf(adders) + addedTime(sizes) < timeOf(ofKeys) + queriesTime(config_, sizes, ofQueries);
     if (adds) ofKeys = std::move(adders);
-    if (adds && hasWgmma && d_ == 64 && hq_ == hkv_ && ofKeys[0].plan.parts == 1)
+    if (adds && hasWgmma && d == 64 && hq_ == hkv_ && ofKeys[0].plan.parts == 1)
       ofKeys[0].tile = tileOf(kAddingTileOfHead);
   }
 
-  Parts parts = partsOf(dv_);
-  int64_t columns = parts.second ? parts.first * 2 : parts.first;
+  int64_t columns = heads.ofV.second ? heads.ofV.first * 2 : heads.ofV.first;
   if (hasColumns)
     queue("columns.py", "columns", {int(cdiv(longest, kColumnRows) * kColumnRows / kDeltaRows), int(hq_), int(batch)},
           {0, 0, kWarps, 1},
@@ -190,7 +197,7 @@ void AttentionBackward::queue(const Call& call) {
            {"V", dv_},
            {"BLOCK_V", columns},
            {"VARLEN", config_.varlen},
-           {"SUMS", adds ? d_ : 0},
+           {"SUMS", adds ? d : 0},
            {"BLOCK", int64_t(kDeltaRows)}});
   else
     queue("of_sums.py", "delta", {int(cdiv(m, kDeltaRows)), int(hq_), 1}, {0, 0, kWarps, 1}, {result, grad, delta_, m},
@@ -203,7 +210,7 @@ void AttentionBackward::queue(const Call& call) {
     bool hasK = kernel.k;
     AttentionCall a = attentionCall(config_, tile, call.numbers);
     int64_t blocks = blocksAlong(config_, a, a.n, a.keys, tile.n), sequences = config_.varlen ? 1 : a.batch;
-    auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, d_, dv_);
+    auto constants = attentionConstants(config_, tile, a.isSquare, hq_, hkv_, heads);
     constants["OF_K"] = hasK;
     constants["OF_V"] = kernel.v;
     constants["COLUMNS"] = hasColumns;
@@ -237,13 +244,15 @@ void AttentionBackward::queue(const Call& call) {
            plan.pieces},
           constants);
     if (plan.parts == 1) continue;
-    int64_t keptD = hasK ? d_ : 0, keptV = kernel.v ? dv_ : 0;
+    int64_t keptD = hasK ? d : 0, keptV = kernel.v ? dv : 0;
     queue("added.py", "joined", {int(blocks), int((keptD + keptV) / kColumns), int(hkv_ * sequences)},
           {0, 0, kWarps, 1},
           {parts_, hasK ? ofK : ofV, ofV, cuKv, scale / std::numbers::log2e, a.n, a.keys, plan.together},
           {{"HKV", hkv_},
-           {"D", keptD},
-           {"V", keptV},
+           {"D", d_},
+           {"V", dv_},
+           {"KEPT_D", keptD},
+           {"KEPT_V", keptV},
            {"PARTS", plan.parts},
            {"VARLEN", config_.varlen},
            {"BLOCK_N", int64_t(tile.n)},
@@ -255,6 +264,7 @@ void AttentionBackward::queue(const Call& call) {
     queue("added.py", "narrow", {int(cdiv(longest, tile.m)), int(hq_), int(batch)}, {0, 0, kWarps, 1},
           {sums_, ofQ, cuQ, scale / std::numbers::log2e, m, longest, rows},
           {{"HQ", hq_},
+           {"D", d_},
            {"D0", ofD.first},
            {"D1", ofD.second},
            {"VARLEN", config_.varlen},
@@ -270,7 +280,7 @@ void AttentionBackward::queue(const Call& call) {
   AttentionWork work{blocksAlong(config_, a, a.m, a.queries, ofQueries.m), hq_, a.batch, a.keys,
                      a.n * hkv_ * (d_ + dv_) * byteSize(q.dtype)};
   AttentionGrid grid = attentionGrid(config_, {ofQueries, stays, 1, 1, kEnds}, multiprocessorsOf(team_), work);
-  auto constants = attentionConstants(config_, ofQueries, a.isSquare, hq_, hkv_, d_, dv_);
+  auto constants = attentionConstants(config_, ofQueries, a.isSquare, hq_, hkv_, heads);
   constants["SHARED"] = grid.shared;
   queue("of_queries.py", "of_queries", grid.programs, ofQueries,
         {q, k, v, grad, lse, delta_, cuQ, cuKv, ofQ, scale, cap, a.m, a.n, a.queries, a.keys, window}, constants);

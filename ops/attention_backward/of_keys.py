@@ -5,8 +5,8 @@ import tandem
 import tandem.language as tl
 from ops.attention_backward.added import add_product, keep
 from ops.attention_backward.columns import columns_of, factors, first_column
-from ops.device.attention import LOG2E, block_of, blocks_of, load_parts, place_of, queries_of, seen, slope_of
-from ops.device.attention import store_parts, zero_parts
+from ops.device.attention import LOG2E, block_of, blocks_of, load_part, load_parts, place_of, queries_of, seen
+from ops.device.attention import slope_of, store_parts, zero_parts
 
 
 @tandem.jit
@@ -29,8 +29,7 @@ def _along_queries(
     lse_ptr,
     delta_ptr,
     sums_ptr,
-    q_column,
-    grad_column,
+    head,
     column_row,
     first,
     end,
@@ -69,14 +68,14 @@ def _along_queries(
             columns = column_blocks.load([column_row + start, 0])
         else:
             lse = tl.load(lse_ptr + i, mask=i < rows, other=float("inf"))
-        q0 = q_blocks[0].load([at, q_column])
+        q0 = load_part(q_blocks[0], at, head)
         scores = tl.dot(k[0], q0.T)
         if QK[1]:
-            q1 = q_blocks[1].load([at, q_column + QK[0]])
+            q1 = load_part(q_blocks[1], at, head)
             scores = tl.dot(k[1], q1.T, scores)
-        grad0, grad1 = grad_blocks[0].load([at, grad_column]), 0
+        grad0, grad1 = load_part(grad_blocks[0], at, head), 0
         if OV[1]:
-            grad1 = grad_blocks[1].load([at, grad_column + OV[0]])
+            grad1 = load_part(grad_blocks[1], at, head)
         if COLUMNS:
             scores = tl.dot(of_lse, columns.T, scores)
             if OF_K:  # goes on while exponentials are made, for which registers are left here
@@ -140,6 +139,8 @@ def of_keys(
     pieces,
     HQ: tl.constexpr,
     HKV: tl.constexpr,
+    D: tl.constexpr,
+    V: tl.constexpr,
     D0: tl.constexpr,
     D1: tl.constexpr,
     V0: tl.constexpr,
@@ -163,8 +164,6 @@ def of_keys(
     cap: times log2(e). SQUARE: as in attention.py; COLUMNS: lse and delta come as columns, so many rows of each head; ADD: parts of the
     queries' gradients are added to sums, TURNED as `add_product` says. SPLIT: a block has so many `parts`, each of a program: of some
     of the heads, or of one of `pieces` of a head's queries; added.py's `joined` sums them."""
-    D: tl.constexpr = D0 + D1
-    V: tl.constexpr = V0 + V1
     QK: tl.constexpr = (D0, D1)
     OV: tl.constexpr = (V0, V1)
     EDGE: tl.constexpr = ADD and not SQUARE
@@ -182,12 +181,12 @@ def of_keys(
     at_q = place_of(cu_q_ptr, sequence, m, seq_q, VARLEN)
     at_kv = place_of(cu_kv_ptr, sequence, n, seq_kv, VARLEN)
     rows_q, rows_kv = at_q[1], at_kv[1]
-    q_blocks = blocks_of(q_ptr, at_q, HQ * D, BLOCK_M, QK, VARLEN)
-    grad_blocks = blocks_of(grad_ptr, at_q, HQ * V, BLOCK_M, OV, VARLEN)
-    k = load_parts(blocks_of(k_ptr, at_kv, HKV * D, BLOCK_N, QK, VARLEN), at_kv[2] + start, kv_head * D, QK)
+    q_blocks = blocks_of(q_ptr, at_q, HQ, D, BLOCK_M, QK)
+    grad_blocks = blocks_of(grad_ptr, at_q, HQ, V, BLOCK_M, OV)
+    k = load_parts(blocks_of(k_ptr, at_kv, HKV, D, BLOCK_N, QK), at_kv[2] + start, kv_head, QK)
     v = (0, 0)
     if OF_K:
-        v = load_parts(blocks_of(v_ptr, at_kv, HKV * V, BLOCK_N, OV, VARLEN), at_kv[2] + start, kv_head * V, OV)
+        v = load_parts(blocks_of(v_ptr, at_kv, HKV, V, BLOCK_N, OV), at_kv[2] + start, kv_head, OV)
     of_k = zero_parts(BLOCK_N, QK, OF_K)
     of_v = zero_parts(BLOCK_N, OV, OF_V)
     offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q
@@ -213,7 +212,7 @@ def of_keys(
         lse = lse_ptr + head.to(tl.int64) * m + at_q[0]
         sums = delta_ptr + head.to(tl.int64) * m + at_q[0]
         at_columns = head * column_rows + first_row
-        read = (k, v, q_blocks, grad_blocks, column_blocks, lse, sums, sums_ptr, head * D, head * V, at_columns)
+        read = (k, v, q_blocks, grad_blocks, column_blocks, lse, sums, sums_ptr, head, at_columns)
         if CAUSAL or WINDOW or EDGE:
             of_k, of_v = _along_queries(of_k, of_v, *read, begin, whole, 0, *more, *shape, True)
         of_k, of_v = _along_queries(of_k, of_v, *read, whole, part, shift, *more, *shape, False)
@@ -221,14 +220,15 @@ def of_keys(
             of_k, of_v = _along_queries(of_k, of_v, *read, part, end, 0, *more, *shape, True)
     stored = (at_kv[0], start, rows_kv, 0)
     if SPLIT:
-        KEPT: tl.constexpr = BLOCK_N * (D if OF_K else 0) + BLOCK_N * (V if OF_V else 0)
+        OF_VALUES: tl.constexpr = BLOCK_N * (V0 + V1 if OF_V else 0)
+        KEPT: tl.constexpr = BLOCK_N * (D0 + D1 if OF_K else 0) + OF_VALUES
         at = (tl.program_id(2) * tl.num_programs(1) + tl.program_id(1)) * tl.num_programs(0) + tl.program_id(0)
         own_ptr = parts_ptr + at.to(tl.int64) * KEPT
         if OF_K:
             keep(own_ptr, of_k, QK)
         if OF_V:
-            keep(own_ptr + (KEPT - BLOCK_N * V), of_v, OV)
+            keep(own_ptr + (KEPT - OF_VALUES), of_v, OV)
     elif OF_K:
-        store_parts(of_k_ptr, of_k, scale / LOG2E, *stored, kv_head * D, HKV * D, QK, True)
+        store_parts(of_k_ptr, of_k, scale / LOG2E, *stored, kv_head, HKV, D, QK, True)
     if OF_V and not SPLIT:
-        store_parts(of_v_ptr, of_v, 1.0, *stored, kv_head * V, HKV * V, OV, True)
+        store_parts(of_v_ptr, of_v, 1.0, *stored, kv_head, HKV, V, OV, True)

@@ -2,8 +2,8 @@
 
 import tandem
 import tandem.language as tl
-from ops.device.attention import LOG2E, block_at, block_of, blocks_of, keys_of, load_parts, place_of, seen, slope_of
-from ops.device.attention import store_parts, turns_of, zero_parts
+from ops.device.attention import LOG2E, block_at, block_of, blocks_of, keys_of, load_part, load_parts, place_of, seen
+from ops.device.attention import slope_of, store_parts, turns_of, zero_parts
 
 
 @tandem.jit
@@ -18,8 +18,7 @@ def _along_keys(
     first,
     end,
     row,
-    k_column,
-    v_column,
+    kv_head,
     where,
     n,
     window,
@@ -38,14 +37,14 @@ def _along_keys(
     at = row + first
     for start in tl.range(first, end, BLOCK_N):
         start = tl.multiple_of(start, BLOCK_N)
-        k0 = k_blocks[0].load([at, k_column])
+        k0 = load_part(k_blocks[0], at, kv_head)
         scores = tl.dot(q[0], k0.T)
         if QK[1]:
-            k1 = k_blocks[1].load([at, k_column + QK[0]])
+            k1 = load_part(k_blocks[1], at, kv_head)
             scores = tl.dot(q[1], k1.T, scores)
-        of_p = tl.dot(grad[0], v_blocks[0].load([at, v_column]).T)
+        of_p = tl.dot(grad[0], load_part(v_blocks[0], at, kv_head).T)
         if OV[1]:
-            of_p = tl.dot(grad[1], v_blocks[1].load([at, v_column + OV[0]]).T, of_p)
+            of_p = tl.dot(grad[1], load_part(v_blocks[1], at, kv_head).T, of_p)
         scores, slope = slope_of(scores * scale, cap, CAP)
         p = tl.math.exp2(scores - lse[:, None])
         if MASK:
@@ -78,6 +77,8 @@ def of_queries(
     window,
     HQ: tl.constexpr,
     HKV: tl.constexpr,
+    D: tl.constexpr,
+    V: tl.constexpr,
     D0: tl.constexpr,
     D1: tl.constexpr,
     V0: tl.constexpr,
@@ -93,8 +94,6 @@ def of_queries(
     SHARED: tl.constexpr,
 ):
     """The gradients of blocks of queries. SHARED: see turns_of."""
-    D: tl.constexpr = D0 + D1
-    V: tl.constexpr = V0 + V1
     QK: tl.constexpr = (D0, D1)
     OV: tl.constexpr = (V0, V1)
     sequences = 0 if VARLEN else m // seq_q
@@ -109,10 +108,10 @@ def of_queries(
         at_q = place_of(cu_q_ptr, sequence, m, seq_q, VARLEN)
         at_kv = place_of(cu_kv_ptr, sequence, n, seq_kv, VARLEN)
         rows_q, rows_kv = at_q[1], at_kv[1]
-        q = load_parts(blocks_of(q_ptr, at_q, HQ * D, BLOCK_M, QK, VARLEN), at_q[2] + start, head * D, QK)
-        grad = load_parts(blocks_of(grad_ptr, at_q, HQ * V, BLOCK_M, OV, VARLEN), at_q[2] + start, head * V, OV)
-        k_blocks = blocks_of(k_ptr, at_kv, HKV * D, BLOCK_N, QK, VARLEN)
-        v_blocks = blocks_of(v_ptr, at_kv, HKV * V, BLOCK_N, OV, VARLEN)
+        q = load_parts(blocks_of(q_ptr, at_q, HQ, D, BLOCK_M, QK), at_q[2] + start, head, QK)
+        grad = load_parts(blocks_of(grad_ptr, at_q, HQ, V, BLOCK_M, OV), at_q[2] + start, head, OV)
+        k_blocks = blocks_of(k_ptr, at_kv, HKV, D, BLOCK_N, QK)
+        v_blocks = blocks_of(v_ptr, at_kv, HKV, V, BLOCK_N, OV)
         offset = 0 if TOP_LEFT or SQUARE else rows_kv - rows_q
         rows = start + tl.arange(0, BLOCK_M)
         at = head.to(tl.int64) * m + at_q[0] + rows
@@ -125,7 +124,7 @@ def of_queries(
             some = tl.where(start < rows_q, rows_kv, 0)  # none for a block behind a shorter sequence
             begin, whole, part, end = keys_of(start, offset, some, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
         read = (q, grad, lse, sums, k_blocks, v_blocks)
-        more = (at_kv[2], kv_head * D, kv_head * V, rows + offset, rows_kv, window, scale, cap)
+        more = (at_kv[2], kv_head, rows + offset, rows_kv, window, scale, cap)
         shape: tl.constexpr = (QK, OV, BLOCK_N, CAUSAL, WINDOW, CAP)
         of_q = zero_parts(BLOCK_M, QK, True)
         if WINDOW:
@@ -134,4 +133,4 @@ def of_queries(
         if CAUSAL or not SQUARE:
             of_q = _along_keys(of_q, *read, part, end, *more, *shape, True)
         stored = (at_q[0], start, rows_q, (sequence, sequences, seq_q))
-        store_parts(of_q_ptr, of_q, scale / LOG2E, *stored, head * D, HQ * D, QK, VARLEN or SHARED == 0)
+        store_parts(of_q_ptr, of_q, scale / LOG2E, *stored, head, HQ, D, QK, VARLEN or SHARED == 0)

@@ -1,5 +1,6 @@
-"""Which keys a block of queries sees, where its sequence stands, and the blocks of its heads: of the attention and its gradients. A head's
-elements are two powers of two, of which the second may be 0: tiles come in pairs."""
+"""Which keys a block of queries sees, where its sequence stands, and the blocks of its heads: of the attention and its gradients. A head comes
+in a tile or two, PARTS, the elements of which are powers of two, the second's perhaps 0; behind those of the head are zeros, and nothing
+is stored."""
 
 import tandem
 import tandem.language as tl
@@ -46,12 +47,12 @@ def rows_of(cu_ptr, sequence, most):
 
 @tandem.jit
 def place_of(cu_ptr, sequence, rows, each, VARLEN: tl.constexpr):
-    """Of a sequence: its first row, the number of its rows, and where it begins and how many rows there are as `blocks_of` has them.
-    VARLEN: sequences by cu, else of `each` rows."""
+    """Of a sequence: its first row, the number of its rows, and as `blocks_of` has them where it begins, how many rows there are, which
+    sequence this is, and of how many. VARLEN: sequences by cu, which are one there, else of `each` rows."""
     if VARLEN:
         first, count = rows_of(cu_ptr, sequence, rows)
-        return first, count, first, rows
-    return sequence.to(tl.int64) * each, each, 0, each
+        return first, count, first, rows, 0, 1
+    return sequence.to(tl.int64) * each, each, 0, each, sequence.to(tl.int32), rows // each
 
 
 @tandem.jit
@@ -108,23 +109,30 @@ def block_of(cu_ptr, at, sequences, rows, BLOCK: tl.constexpr):
 
 
 @tandem.jit
-def blocks_of(x_ptr, place, stride, BLOCK: tl.constexpr, PARTS: tl.constexpr, VARLEN: tl.constexpr):
-    """Descriptors of blocks of x[rows, stride], for both parts of a head."""
-    if not VARLEN:
-        x_ptr += place[0] * stride
-    first = tl.make_tensor_descriptor(x_ptr, [place[3], stride], [stride, 1], [BLOCK, PARTS[0]])
+def blocks_of(x_ptr, place, HEADS: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr, PARTS: tl.constexpr):
+    """Descriptors of blocks of x[sequences, rows, HEADS, D], for both parts of a head, each with which sequence this is and the part's
+    first element."""
+    shape, strides = [place[5], HEADS, place[3], D], [place[3] * (HEADS * D), D, HEADS * D, 1]
+    first = tl.make_tensor_descriptor(x_ptr, shape, strides, [1, 1, BLOCK, PARTS[0]])
     second = first
     if PARTS[1]:
-        second = tl.make_tensor_descriptor(x_ptr, [place[3], stride], [stride, 1], [BLOCK, PARTS[1]])
-    return first, second
+        second = tl.make_tensor_descriptor(x_ptr, shape, strides, [1, 1, BLOCK, PARTS[1]])
+    return (first, place[4], 0), (second, place[4], PARTS[0])
 
 
 @tandem.jit
-def load_parts(blocks, row, column, PARTS: tl.constexpr):
+def load_part(blocks, row, head):
+    """A block of one part of a head."""
+    x = blocks[0].load([blocks[1], head, row, blocks[2]])
+    return x.reshape(x.shape[2], x.shape[3])
+
+
+@tandem.jit
+def load_parts(blocks, row, head, PARTS: tl.constexpr):
     second = 0
     if PARTS[1]:
-        second = blocks[1].load([row, column + PARTS[0]])
-    return blocks[0].load([row, column]), second
+        second = load_part(blocks[1], row, head)
+    return load_part(blocks[0], row, head), second
 
 
 @tandem.jit
@@ -138,26 +146,47 @@ def zero_parts(ROWS: tl.constexpr, PARTS: tl.constexpr, WANTED: tl.constexpr):
 
 
 @tandem.jit
-def store_block(out_ptr, x, row, start, rows, of_all, column, stride, IN_PART: tl.constexpr):
-    """A block of results from `start` on in a sequence of so many rows, the first of which is `row` of out[*, stride]. IN_PART: behind the
-    sequence may be another. Else `of_all`: which one it is, how many there are, and the rows of each."""
+def store_block(
+    out_ptr, x, row, start, rows, of_all, head, first: tl.constexpr, HEADS: tl.constexpr, D: tl.constexpr, IN_PART: tl.constexpr
+):
+    """The elements of a head from `first` on, as far as there are: a block of results from `start` on in a sequence of so many rows, the
+    first of which is `row` of out[*, HEADS, D]. IN_PART: behind the sequence may be another. Else `of_all`: which one it is, how many
+    there are, and the rows of each."""
     values = x.to(out_ptr.dtype.element_ty)
     if IN_PART:
         at = start + tl.arange(0, x.shape[0])
-        pointers = out_ptr + (row + at)[:, None].to(tl.int64) * stride + column + tl.arange(0, x.shape[1])[None, :]
-        tl.store(pointers, values, mask=(at < rows)[:, None])
+        element = first + tl.arange(0, x.shape[1])
+        pointers = out_ptr + (row + at)[:, None].to(tl.int64) * (HEADS * D) + head * D + element[None, :]
+        inside = (at < rows)[:, None]
+        if first + x.shape[1] > D:
+            inside = inside & (element < D)[None, :]
+        tl.store(pointers, values, mask=inside)
     else:
         sequence, sequences, each = of_all
-        block: tl.constexpr = [1, x.shape[0], x.shape[1]]
-        blocks = tl.make_tensor_descriptor(out_ptr, [sequences, each, stride], [each * stride, stride, 1], block)
-        blocks.store([sequence, start, column], values.reshape(block))
+        block: tl.constexpr = [1, 1, x.shape[0], x.shape[1]]
+        strides = [each * (HEADS * D), D, HEADS * D, 1]
+        blocks = tl.make_tensor_descriptor(out_ptr, [sequences, HEADS, each, D], strides, block)
+        blocks.store([sequence, head, start, first], values.reshape(block))
 
 
 @tandem.jit
-def store_parts(out_ptr, x, factor, row, start, rows, of_all, column, stride, PARTS: tl.constexpr, IN_PART: tl.constexpr):
-    store_block(out_ptr, x[0] * factor, row, start, rows, of_all, column, stride, IN_PART)
+def store_parts(
+    out_ptr,
+    x,
+    factor,
+    row,
+    start,
+    rows,
+    of_all,
+    head,
+    HEADS: tl.constexpr,
+    D: tl.constexpr,
+    PARTS: tl.constexpr,
+    IN_PART: tl.constexpr,
+):
+    store_block(out_ptr, x[0] * factor, row, start, rows, of_all, head, 0, HEADS, D, IN_PART)
     if PARTS[1]:
-        store_block(out_ptr, x[1] * factor, row, start, rows, of_all, column + PARTS[0], stride, IN_PART)
+        store_block(out_ptr, x[1] * factor, row, start, rows, of_all, head, PARTS[0], HEADS, D, IN_PART)
 
 
 @tandem.jit

@@ -3,7 +3,7 @@
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.attention import LOG2E, NEVER, capped, seen, store_block, zero_parts
+from ops.device.attention import LOG2E, NEVER, capped, load_part, seen, store_block, zero_parts
 
 
 @tandem.jit
@@ -28,8 +28,8 @@ def along_keys(
     k_blocks,
     v_blocks,
     behind,
-    k_column,
-    v_column,
+    kv_head,
+    turned_row,
     where,
     n,
     window,
@@ -49,11 +49,11 @@ def along_keys(
     MASK: tl.constexpr,
     ARRIVES: tl.constexpr,
 ):
-    """The keys from `first` to `end`. `behind`: where values begin, seen from `row`. MASK: not all queries see all of them, except those
-    from the first of `clear` to its second; one loop goes along all, so that products of neighbours overlap there too. `where`: the key on
-    each query's diagonal; `lift`: weights are times two to its power. ARRIVES: keys come in bands; `arrival`: the number of those that are
-    there, the row among theirs at which keys begin, the number of all rows, the rows of a band, how many rows are there for sure, and
-    how many bands come before."""
+    """The keys from `first` to `end`. FP8: the transposed values of this head begin at `turned_row`, in a row `behind` where keys do, seen
+    from `row`. MASK: not all queries see all of them, except those from the first of `clear` to its second; one loop goes along all, so
+    that products of neighbours overlap there too. `where`: the key on each query's diagonal; `lift`: weights are times two to its power.
+    ARRIVES: keys come in bands; `arrival`: the number of those that are there, the row among theirs at which keys begin, the number of all
+    rows, the rows of a band, how many rows are there for sure, and how many bands come before."""
     acc, total, most = sums
     acc0, acc1 = acc
     columns = tl.arange(0, BLOCK_N)
@@ -68,9 +68,9 @@ def along_keys(
                 token = dl.wait(arrival[0], 1, "sys", "acquire", waitValue=arrival[5] + band + 1, compare="ge")
                 at = dl.consume_token(at, token)
                 there = (band + 1) * arrival[3]
-        scores = tl.dot(q[0], k_blocks[0].load([at, k_column]).T)
+        scores = tl.dot(q[0], load_part(k_blocks[0], at, kv_head).T)
         if QK[1]:
-            scores = tl.dot(q[1], k_blocks[1].load([at, k_column + QK[0]]).T, scores)
+            scores = tl.dot(q[1], load_part(k_blocks[1], at, kv_head).T, scores)
         if CAP:
             scores = capped(scores * scale, cap)
         if MASK:
@@ -86,14 +86,14 @@ def along_keys(
         alpha = tl.math.exp2(most - new)
         share = tl.sum(p, 1)
         acc0 = acc0 * alpha[:, None]
-        p = p.to(v_blocks[0].dtype)
+        p = p.to(v_blocks[0][0].dtype)
         if DEALT:
             p = dealt(p, p.shape[0], BLOCK_N)
-        v = v_blocks[0].load([v_column, at + behind]).T if FP8 else v_blocks[0].load([at, v_column])
+        v = v_blocks[0][0].load([turned_row, at + behind]).T if FP8 else load_part(v_blocks[0], at, kv_head)
         acc0 = tl.dot(p, v, acc0)
         if OV[1]:
             acc1 = acc1 * alpha[:, None]
-            v1 = v_blocks[1].load([v_column + OV[0], at + behind]).T if FP8 else v_blocks[1].load([at, v_column + OV[0]])
+            v1 = v_blocks[1][0].load([turned_row + OV[0], at + behind]).T if FP8 else load_part(v_blocks[1], at, kv_head)
             acc1 = tl.dot(p, v1, acc1)
         total = total * alpha + share
         most = new
@@ -122,9 +122,11 @@ def lse_of(sums, lift):
 
 
 @tandem.jit
-def store_means(out_ptr, sums, row, start, rows, of_all, column, stride, OV: tl.constexpr, IN_PART: tl.constexpr):
+def store_means(
+    out_ptr, sums, row, start, rows, of_all, head, HEADS: tl.constexpr, V: tl.constexpr, OV: tl.constexpr, IN_PART: tl.constexpr
+):
     """The means of values; 0 without weights. The rest as in store_block."""
     total = tl.where(sums[1] > 0, sums[1], 1)
-    store_block(out_ptr, sums[0][0] / total[:, None], row, start, rows, of_all, column, stride, IN_PART)
+    store_block(out_ptr, sums[0][0] / total[:, None], row, start, rows, of_all, head, 0, HEADS, V, IN_PART)
     if OV[1]:
-        store_block(out_ptr, sums[0][1] / total[:, None], row, start, rows, of_all, column + OV[0], stride, IN_PART)
+        store_block(out_ptr, sums[0][1] / total[:, None], row, start, rows, of_all, head, OV[0], HEADS, V, IN_PART)

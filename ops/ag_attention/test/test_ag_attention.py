@@ -137,8 +137,8 @@ def call(sizes=(40, 1, 2, 1, 64, 64), numbers=(40, 1, 40), dtype="fp16", shapes=
     "wrong, message",
     [
         (call((40, 1, 3, 2, 64, 64)), "`ag_attention`: `hq` is 3, a multiple of `hkv`, 2, is needed"),
-        (call((40, 1, 2, 1, 72, 72)), "`ag_attention`: `d` is 72, 64, 80, 96, 128, 192 or 256 is needed"),
-        (call((40, 1, 2, 1, 64, 128)), "`ag_attention`: `dv` is 128, 64 is needed where `d` is 64"),
+        (call((40, 1, 2, 1, 68, 64)), "`ag_attention`: `d` is 68, a multiple of 8 up to 256 is needed"),
+        (call((40, 1, 2, 1, 64, 264)), "`ag_attention`: `dv` is 264, a multiple of 8 up to 256 is needed"),
         (call(dtype="fp32"), "`ag_attention`: fp16 or bf16 is needed, not fp32"),
         (call(numbers=(41, 1, 41)), "`m` is 41, the operator was made for 1 to 40"),
         (call(numbers=(38, 1, 38)), r"`q` has shape \[1, 20, 2, 64\], \[1, 19, 2, 64\] is needed"),

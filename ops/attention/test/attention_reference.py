@@ -76,9 +76,9 @@ def check(found, want, tolerance):
     assert error < tolerance, error
 
 
-def run(team, queries, keys, hq, hkv, d, dtype="fp16", sinks=False, backward=True, tiles=None, seed=0, **options):
+def run(team, queries, keys, hq, hkv, d, dtype="fp16", sinks=False, backward=True, tiles=None, seed=0, dv=0, **options):
     """One case on a simulated rank, forward and backward, against float64."""
-    dv, tiles = 128 if d == 192 else d, tiles or {}
+    dv, tiles = dv or d, tiles or {}
     m, n, fp8 = sum(queries), sum(keys), dtype == "fp8e4nv"
     q, k, v = tokens((m, hq, d), dtype, [seed, 1]), tokens((n, hkv, d), dtype, [seed, 2]), tokens((n, hkv, dv), dtype, [seed, 3])
     grad = tokens((m, hq, dv), "bf16" if fp8 else dtype, [seed, 4])

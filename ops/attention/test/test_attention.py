@@ -36,7 +36,17 @@ CASES = [
     ((33,), (33,), 2, 1, 96, {"causal": True, "sinks": True}),
     ((20, 33), (33, 20), 2, 1, 96, {}),
     ((20,), (33,), 1, 1, 128, {"dtype": "bf16"}),
+    ((20, 33), (33, 20), 1, 1, 192, {"causal": True, "dv": 128}),
     ((20, 33), (33, 20), 1, 1, 192, {"causal": True}),
+    ((33, 33), (33, 33), 3, 3, 40, {"causal": True}),  # heads beside others, whose elements are no whole tiles
+    ((20, 70), (70, 20), 2, 2, 72, {}),
+    ((150,), (150,), 2, 2, 72, {"causal": True}),
+    ((64, 64), (64, 64), 2, 2, 112, {"dtype": "bf16"}),
+    ((40,), (56,), 2, 2, 160, {"causal": True}),
+    ((40,), (56,), 2, 2, 24, {"dv": 104}),
+    ((300,), (300,), 4, 4, 216, {"dv": 136}),
+    ((40,), (56,), 2, 2, 48, {"dtype": "fp8e4nv", "causal": True}),
+    ((40, 40), (56, 56), 2, 2, 112, {"dtype": "fp8e4nv"}),
     ((20,), (20,), 1, 1, 256, {"causal": True}),
     ((300,), (300,), 4, 4, 256, {}),  # what is added to a wide head's gradient is turned
     ((40,), (56,), 2, 1, 64, {"dtype": "fp8e4nv", "causal": True, "sinks": True}),
@@ -79,10 +89,12 @@ def drawn(seed):
     queries, keys = (tuple(int(n) for n in draw.integers(1, 81, 1 if alike else count)) for _ in range(2))
     if alike:
         queries, keys = queries * count, keys * count
-    hkv, d = int(draw.integers(1, 4)), int(draw.choice([64, 64, 80, 96, 128, 192]))
+    hkv, d = int(draw.integers(1, 4)), int(draw.choice([64, 40, 72, 80, 96, 112, 128, 160, 192]))
     options = {"causal": bool(draw.integers(2)), "top_left": bool(draw.integers(2)), "sinks": bool(draw.integers(2))}
     options |= {"window": int(draw.choice([0, 0, 1, 23])), "softcap": float(draw.choice([0, 0, 1.5]))}
     options["dtype"] = str(draw.choice(["fp16", "bf16", "fp8e4nv"]))
+    if options["dtype"] == "fp8e4nv":
+        d += d % 16
     return queries, keys, hkv * int(draw.integers(1, 4)), hkv, d, {name: value for name, value in options.items() if value}
 
 
@@ -106,8 +118,9 @@ def call(sizes=(40, 2, 1, 64, 64), numbers=(40, 40, 1, 40), dtype="fp16", shapes
     "wrong, message",
     [
         (call((40, 3, 2, 64, 64)), "`attention`: `hq` is 3, a multiple of `hkv`, 2, is needed"),
-        (call((40, 2, 1, 72, 72)), "`attention`: `d` is 72, 64, 80, 96, 128, 192 or 256 is needed"),
-        (call((40, 2, 1, 64, 128)), "`attention`: `dv` is 128, 64 is needed where `d` is 64"),
+        (call((40, 2, 1, 68, 64)), "`attention`: `d` is 68, a multiple of 8 up to 256 is needed"),
+        (call((40, 2, 1, 64, 264)), "`attention`: `dv` is 264, a multiple of 8 up to 256 is needed"),
+        (call((40, 2, 1, 72, 72), dtype="fp8e4nv"), "`attention`: `d` is 72, a multiple of 16 up to 256 is needed"),
         (call(dtype="fp32"), "`attention`: fp16, bf16 or fp8e4nv is needed, not fp32"),
         (call(numbers=(41, 40, 1, 41)), "`m` is 41, the operator was made for 1 to 40"),
         (call(numbers=(40, 39, 2, 20)), "`attention`: `n` is 39, as many keys of each of 2 sequences are needed, or `varlen`"),

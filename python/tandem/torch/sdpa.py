@@ -8,10 +8,7 @@ from torch import Tensor
 
 from .functions import FUNCTIONS
 
-# Of queries and keys, and of values: the elements of a head that the operator is made for.
-_HEADS = ((64, 64), (80, 80), (96, 96), (128, 128), (192, 128), (256, 256))
-# Heads whose gradients are quicker of others, with zeros behind them.
-_OF_GRADIENTS = {80: 96}
+_COPIED = 16  # bytes, of which rows that TMA copies are multiples
 
 
 class _Attention(torch.autograd.Function):
@@ -31,22 +28,16 @@ class _Attention(torch.autograd.Function):
         if of_q and of_k and not torch.are_deterministic_algorithms_enabled():
             wants["any_order"] = True
         more = {"cu_q": cu_q, "cu_kv": cu_kv, "sinks": sinks if of_sinks else None}
-        options, d = dict(ctx.options), q.shape[-1]
-        if whole := _OF_GRADIENTS.get(d):
-            options.setdefault("scale", d**-0.5)
-            q, k, v, out, grad = (_filled(x, whole) for x in (q, k, v, out, grad))
         backward = FUNCTIONS["attention_backward"]
-        found = backward(q, k, v, out, lse, grad.contiguous(), ctx.batch, ctx.longest, **more, **wants, **options)
+        found = backward(q, k, v, out, lse, grad.contiguous(), ctx.batch, ctx.longest, **more, **wants, **dict(ctx.options))
         of_v, *others = found if isinstance(found, tuple) else (found,)
         of_sinks, of_q, of_k = (others.pop(0) if wanted else None for wanted in (of_sinks, of_q, of_k))
-        if whole:
-            of_q, of_k, of_v = (x if x is None else x[..., :d] for x in (of_q, of_k, of_v))
         return of_q, of_k, of_v, of_sinks, *[None] * 5
 
 
-def _filled(x, elements):
-    """x with zeros behind each head's elements, which change no product."""
-    missing = elements - x.shape[-1]
+def _filled(x):
+    """x with zeros behind each head's elements, which change no product, as many as TMA needs."""
+    missing = -x.shape[-1] % (_COPIED // x.dtype.itemsize)
     if not missing:
         return x
     if x.dtype.itemsize == 1:  # torch has no padding of fp8, whose zeros are those of bytes
@@ -58,12 +49,9 @@ def _attend(q, k, v, sinks, scales, cu_q, cu_kv, batch, longest, options):
     if options["scale"] == 0:
         raise ValueError("`attention`: `scale` is 0, a number above 0 is needed")
     d, dv = q.shape[-1], v.shape[-1]
-    step = 32 // q.dtype.itemsize  # elements of what TMA copies of a row at least
-    whole = next((size for size in _HEADS if d <= size[0] and dv <= size[1] and size[0] % step == 0), (d, dv))
-    if whole != (d, dv) and k.shape[-1] == d:
+    if any(x.shape[-1] * x.dtype.itemsize % _COPIED for x in (q, v)) and k.shape[-1] == d:
         options["scale"] = options["scale"] or d**-0.5
-        q, k, v = _filled(q, whole[0]), _filled(k, whole[0]), _filled(v, whole[1])
-        return _attend(q, k, v, sinks, scales, cu_q, cu_kv, batch, longest, options)[..., :dv]
+        return _attend(_filled(q), _filled(k), _filled(v), sinks, scales, cu_q, cu_kv, batch, longest, options)[..., :dv]
     options = {name: value for name, value in options.items() if value is not None and value is not False}
     if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (q, k, v, sinks)):
         if scales is not None:
@@ -89,8 +77,8 @@ def attention(
     **options: Any,
 ) -> Tensor:
     """softmax(query key^T * scale) value, as torch.nn.functional.scaled_dot_product_attention: [..., heads, length, d]. Without copies
-    where each position's heads stand together in memory, as in `x.view(batch, length, heads, d).transpose(1, 2)`, and d is 64, 80, 96, 128
-    or 256, or 192 with values of 128; other heads up to 256 are copied with zeros behind them.
+    where each position's heads stand together in memory, as in `x.view(batch, length, heads, d).transpose(1, 2)`, and a head's elements are
+    a multiple of 8 (of fp8 16); other heads are copied with zeros behind them. They have 256 elements at most.
 
     Query i has its place at key i. `window`: it sees the keys less than this far from there; `softcap`: scores s become
     softcap * tanh(s / softcap); `sinks`[heads], fp32: scores that take their share of the weights; `scales`[3],

@@ -19,7 +19,8 @@ import tandem.dist as dl
 import tandem.language as tl
 from ops.device.calls import is_last_of
 from ops.device.packets import end_call
-from ops.flash_decode.parts import LOG2E, combine_ranks, finish, keep_rows, put_together, within
+from ops.flash_decode.parts import LOG2E, combine_ranks, elements_in_order, finish, keep_rows, key_order, keys_in_order
+from ops.flash_decode.parts import put_together, values_in_order, within
 from tandem.simt import __syncthreads, ld
 
 BAD_PAGE = tl.constexpr(1)
@@ -180,6 +181,8 @@ def flash_decode(
         k_blocks = tl.make_tensor_descriptor(k_ptr, [pages, PAGE, WIDTH], [PAGE * WIDTH, WIDTH, 1], [1, BLOCK, HALF])
         turned_blocks = tl.make_tensor_descriptor(k_ptr, [pages, PAGE, WIDTH], [PAGE * WIDTH, WIDTH, 1], [1, BLOCK, TURNED])
     MATH: tl.constexpr = tl.float16 if SCALED else q_ptr.dtype.element_ty
+    # Warps read operands of 8 bits from shared memory as words; wgmma, of whole tiles of queries, has them stored as fp16.
+    ORDERED: tl.constexpr = SCALED and not TURNED and ROWS < 64
     # The items that others have parts of, too: at the run's beginning and at its end.
     first_seq, first_nth, first_count, first_of_first = 0, 0, 0, 0
     last_seq, last_nth, last_count = 0, 0, 0
@@ -203,7 +206,8 @@ def flash_decode(
             q_second = q_blocks.load([seq * (Q_LEN * HEADS) + first_row, HALF])
             q_turned = q_turned_blocks.load([seq * (Q_LEN * HEADS) + first_row, 0])
         else:
-            q = tl.load(q_ptr + q_row * DIM + d[None, :], mask=within(real, d, DIM), other=0.0).to(MATH)
+            of_key = key_order(d, D) if ORDERED else d
+            q = tl.load(q_ptr + q_row * DIM + of_key[None, :], mask=within(real, of_key, DIM), other=0.0).to(MATH)
         if TURNED and not BLOCKS:
             q_turned = tl.load(q_turned_ptr + q_row * TURNED + turned[None, :], mask=real[:, None], other=0.0).to(MATH)
         of_scores = scale
@@ -241,12 +245,18 @@ def flash_decode(
             else:
                 at_key = (page.to(tl.int64) * PAGE + in_page) * KV_HEADS + kv_head
                 k_ptrs = k_ptr + at_key[:, None] * WIDTH
-                k = tl.load(k_ptrs + d[None, :], mask=within(there, d, DIM), other=0.0).to(MATH)
+                k = tl.load(k_ptrs + d[None, :], mask=within(there, d, DIM), other=0.0)
+                if ORDERED:
+                    k = keys_in_order(k)
+                k = k.to(MATH)
                 if TURNED:
                     k_turned = tl.load(k_ptrs + D + turned[None, :], mask=there[:, None], other=0.0).to(MATH)
                     v = k
                 else:
-                    v = tl.load(v_ptr + at_key[:, None] * DIM + d[None, :], mask=within(there, d, DIM), other=0.0).to(MATH)
+                    v = tl.load(v_ptr + at_key[:, None] * DIM + d[None, :], mask=within(there, d, DIM), other=0.0)
+                    if ORDERED:
+                        v = values_in_order(v)
+                    v = v.to(MATH)
             scores = tl.dot(q, k.T)
             if BLOCKS:
                 scores = tl.dot(q_second, k_second.T, scores)
@@ -279,6 +289,8 @@ def flash_decode(
                 tl.atomic_max(status_ptr + 1, seq + 1, sem="relaxed")
         if SCALED:
             acc *= tl.load(scales_ptr + KV_HEADS + kv_head)
+        if ORDERED:
+            acc = elements_in_order(acc)
         if (at == item) & (item + blocks <= stop):  # the places behind the blocks may be another's
             finish(
                 (acc, acc_second),

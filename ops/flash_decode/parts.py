@@ -18,6 +18,39 @@ def within(rows, d, DIM: tl.constexpr):
 
 
 @tandem.jit
+def key_order(d, D: tl.constexpr):
+    """The elements of a head in the order that `keys_in_order` gives keys."""
+    STEPS: tl.constexpr = min(4, D // 16)
+    step, half, thread, one = d // 16 % STEPS, d // 8 % 2, d // 2 % 4, d % 2
+    return d // (16 * STEPS) * (16 * STEPS) + thread * (4 * STEPS) + step * 4 + half * 2 + one
+
+
+@tandem.jit
+def keys_in_order(x):
+    """x[keys, elements] of 8 bits in an order of elements in which a thread's operands of up to four steps of a product stand together."""
+    D: tl.constexpr = x.shape[1]
+    STEPS: tl.constexpr = min(4, D // 16)
+    return x.reshape(x.shape[0], D // (16 * STEPS), 4, STEPS, 2, 2).permute(0, 1, 3, 4, 2, 5).reshape(x.shape[0], D)
+
+
+@tandem.jit
+def values_in_order(x):
+    """x[keys, elements] of 8 bits with elements in an order in which a thread's columns of up to four operands stand together: in those of
+    one all warps have columns."""
+    D: tl.constexpr = x.shape[1]
+    TOGETHER: tl.constexpr = max(1, min(4, D // (8 * num_warps())))
+    return x.reshape(x.shape[0], D // TOGETHER, TOGETHER).permute(0, 2, 1).reshape(x.shape[0], D)
+
+
+@tandem.jit
+def elements_in_order(acc):
+    """Sums of what `values_in_order` has made, with the elements of a head in their own order."""
+    D: tl.constexpr = acc.shape[1]
+    TOGETHER: tl.constexpr = max(1, min(4, D // (8 * num_warps())))
+    return acc.reshape(acc.shape[0], TOGETHER, D // TOGETHER).permute(0, 2, 1).reshape(acc.shape[0], D)
+
+
+@tandem.jit
 def send_result(result_ptr, slots_ptr, first_row, rows, at_seq, kv_head, epoch, rank_stride, ROWS, Q_LEN, HEADS, GROUP, D, RANKS):
     """Sends the rows that stand at `result`, [ROWS, D + 2], to all ranks, this one too."""
     PACKETS: tl.constexpr = D // 2 + 1

@@ -34,15 +34,19 @@ Tile tileFor(int64_t dim, bool isFp8) {
   return isFp8 ? Tile{128, 4, 3, 2} : Tile{64, 4, 4, 2};
 }
 
-// Returns true if a multiprocessor's shared memory has room for one program alone. Full tiles of queries read fp8 there that
-// has become fp16.
-bool isAlone(const Tile& tile, const DecodeSizes& sizes, const DecodeConfig& config, int64_t rows) {
-  if (config.blockN > tile.keys || config.numWarps > tile.warps || config.numStages > tile.stages) return true;
-  bool isWide = sizes.turned ? sizes.turned > 64 : config.fp8Cache && sizes.dim > 64 && sizes.dim <= 128;
-  return rows == kMostRows && isWide;
-}
-
 int64_t padded(int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); }
+
+// Returns how many programs a multiprocessor has room for, by shared memory and registers.
+int64_t roomFor(const Tile& tile, const DecodeSizes& sizes, bool isFp8, int64_t rows) {
+  constexpr int64_t kShared = 228 << 10, kReserved = 1 << 10, kOfRow = 256;  // bytes; the last is what warps exchange
+  constexpr int64_t kThreads = 65536 / 255, kThreadsOfFewRows = 65536 / 168;
+  int64_t wide = padded(sizes.dim), threads = tile.warps * 32;
+  // Full tiles of queries read fp8 there that has become fp16.
+  if (sizes.turned || (isFp8 && rows == kMostRows && wide > 64)) return 1;
+  int64_t slots = tile.stages * tile.keys * 2 * wide * (isFp8 ? 1 : 2);
+  int64_t ofThreads = (rows == kLeastRows && wide <= 128 ? kThreadsOfFewRows : kThreads) / threads;
+  return std::max<int64_t>(std::min(ofThreads, kShared / (slots + rows * kOfRow + kReserved)), 1);
+}
 
 void fill(int& value, int64_t chosen) {
   if (!value) value = int(chosen);
@@ -110,13 +114,14 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
   int64_t queries = sizes.qLen * (sizes.heads / sizes.kvHeads);
   rows_ = std::clamp(padded(queries), kLeastRows, kMostRows);
   Tile tile = simulated ? kSimulated : tileFor(sizes.dim, config.fp8Cache);
-  if (isAlone(tile, sizes, config, rows_)) tile.resident = 1;
   fill(config_.blockN, tile.keys);
   fill(config_.numWarps, tile.warps);
   fill(config_.numStages, tile.stages);
-  int64_t resident = int64_t(team.residentPrograms()) * tile.resident;
-  fill(config_.programs, simulated ? kSimulatedPrograms : resident);
-  config_.programs = int(std::min<int64_t>(config_.programs, resident));
+  Tile own = {config_.blockN, config_.numWarps, config_.numStages, tile.resident};
+  int64_t room = simulated ? 1 : roomFor(own, sizes, config.fp8Cache, rows_), most = team.residentPrograms() * room;
+  fill(config_.programs,
+       simulated ? kSimulatedPrograms : std::min(most, int64_t(team.residentPrograms()) * tile.resident));
+  config_.programs = int(std::min<int64_t>(config_.programs, most));
   if (config_.scale == 0) config_.scale = 1 / std::sqrt(double(sizes.dim + sizes.turned));
   config_.overRanks &= team.size() > 1;
 

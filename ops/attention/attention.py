@@ -3,7 +3,7 @@ goes once along the keys."""
 
 import tandem
 import tandem.language as tl
-from ops.device.attention import LOG2E, block_at, block_of, blocks_of, keys_of, load_parts, place_of, rows_of, turns_of
+from ops.device.attention import LOG2E, block_at, block_of, blocks_of, from_last, keys_of, load_parts, place_of, rows_of, turns_of
 from ops.device.attention_forward import along_keys, dealt, lse_of, no_sums, store_means, with_sink
 
 
@@ -106,9 +106,10 @@ def attention(
     DEALT: tl.constexpr,
     SHARED: tl.constexpr,
 ):
-    """out[m, HQ, V] of q[m, HQ, D], k[n, HKV, D] and v[n, HKV, V]; lse[HQ, m]: the logarithms of the sums. D0 and D1, V0 and V1: the
-    elements of the tiles that a head comes in. scale and cap: times log2(e). VARLEN: sequences by cu_q and cu_kv, else of seq_q and seq_kv
-    rows each. SQUARE: as many of both, and multiples of the blocks. FP8: v[HKV * V, stride], with DEALT in the order of `dealt`; scales[3]: of q, k and v. SHARED: see turns_of."""
+    """out[m, HQ, V] of q[m, HQ, D], k[n, HKV, D] and v[n, HKV, V]; lse[HQ, m]: the logarithms of the sums. D0 and D1, V0 and V1: elements
+    of the tiles that a head comes in. scale and cap: times log2(e). VARLEN: sequences by cu_q and cu_kv, else of seq_q and seq_kv rows
+    each. SQUARE: as many of both, and multiples of the blocks. FP8: v[HKV * V, stride], with DEALT in the order of `dealt`; scales[3]: of
+    q, k and v. SHARED: see turns_of."""
     QK: tl.constexpr = (D0, D1)
     OV: tl.constexpr = (V0, V1)
     if FP8:
@@ -120,6 +121,8 @@ def attention(
         if VARLEN:  # where work grows along a sequence, its last blocks begin first
             at = tl.num_programs(0) - 1 - block if CAUSAL else block
             block, sequence = block_of(cu_q_ptr, at, seq_q, m, BLOCK_M)
+        elif CAUSAL and SHARED == 0 and not SQUARE:
+            block = from_last(block, blocks)
         kv_head = head // (HQ // HKV)
         start = block * BLOCK_M
         at_q = place_of(cu_q_ptr, sequence, m, seq_q, VARLEN)

@@ -16,15 +16,14 @@ std::vector<AttentionForm> attentionForms(const std::string& target, int64_t d, 
     return {{{256, 64, 16, 6}, 1, 1, 1, 190},
             {{128, 128, 8, 2}, 1, 0.93, 0.93, 190},
             {{64, 64, 4, 3}, 3, 0.51, is8 ? 0.84 : 0.92, 150},
-            {{64, 128, 4, 2}, 2, 0.56, is8 ? 0.88 : 0.86, 150}};
+            {{64, 128, 4, 2}, 2, 0.56, is8 ? 0.88 : 0.94, 150}};
   if (is8 && d > 128) return {{{128, 64, 8, 2}, 1, 1, 1, 190}};
   if (is8) return {{{128, 128, 8, 2}, 1, 1, 1, 190}, {{64, 128, 4, 2}, 2, 0.6, 0.93, 150}};
   if (d > 192) return {{{128, 64, 8, 2}, 1, 1, 1, 190}, {{64, 64, 4, 2}, 1, 0.72, 0.72, 100}};
   if (d > 128) return {{{128, 64, 8, 2}, 1, 1, 1, 190}, {{64, 64, 4, 2}, 1, 0.75, 0.51, 60}};
   AttentionForm large = {{128, 128, 8, 2}, 1, 1, 1, 190};
   if (d <= 80) return {large, {{64, 128, 4, 2}, 2, 0.64, 0.97, 150}};
-  if (d <= 96) return {large, {{64, 64, 4, 2}, 2, 0.6, 0.88, 150}};
-  return {large, {{64, 64, 4, 2}, 2, 0.6, 0.87, 150}, {{64, 128, 4, 2}, 1, 0.64, 0.45, 190}};
+  return {large, {{64, 64, 4, 2}, 2, 0.6, 0.87, 150}, {{64, 128, 4, 2}, 1, 0.64, 0.69, 190}};
 }
 
 // A program that stays has the next block's first keys when one block ends, but its blocks are dealt out before; else programs
@@ -36,8 +35,10 @@ AttentionGrid attentionGrid(const AttentionConfig& config, const AttentionForm& 
   constexpr double kWithoutMask = 0.65, kOwnProgram = 2;
   bool grows = config.causal && !config.window;
   const double sharedEnds = form.ends * (grows ? 1 : kWithoutMask), ends = form.ends * kOwnProgram;
-  AttentionGrid each{{int(work.blocks), int(work.heads), config.varlen ? 1 : int(work.batch)}, 0};
   int64_t all = work.blocks * work.heads * (config.varlen ? 1 : work.batch);
+  bool isKept = grows && !config.varlen && work.keyBytes <= kKeptBytes;
+  AttentionGrid each{{int(work.blocks), int(work.heads), config.varlen ? 1 : int(work.batch)}, 0};
+  if (isKept) each = {{int(all), 1, 1}, kAllLanes};  // the longest of all heads begin first
   int64_t programs = form.resident * multiprocessors;
   if (!programs) return each;
   int64_t beside = std::min(cdiv(all, multiprocessors), form.resident);
@@ -55,7 +56,7 @@ AttentionGrid attentionGrid(const AttentionConfig& config, const AttentionForm& 
 
   int64_t shared = grows ? 2 : 1, groups = cdiv(all, shared), turns = cdiv(groups, programs);
   double inTurn = double(turns * shared) * (mean + sharedEnds) * ofRow;
-  if (grows && work.keyBytes <= kKeptBytes) {
+  if (isKept) {
     double together = std::max(share * (mean + sharedEnds) + ofBlock, rows) + sharedEnds;
     if (together * ofRow < std::min(each.time, inTurn)) return {{int(programs), 1, 1}, kAllLanes, together * ofRow};
   }

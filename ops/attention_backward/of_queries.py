@@ -2,7 +2,7 @@
 
 import tandem
 import tandem.language as tl
-from ops.device.attention import LOG2E, block_at, block_of, blocks_of, keys_of, load_part, load_parts, place_of, seen
+from ops.device.attention import LOG2E, block_at, block_of, blocks_of, from_last, keys_of, load_part, load_parts, place_of, seen
 from ops.device.attention import slope_of, store_parts, turns_of, zero_parts
 
 
@@ -103,6 +103,8 @@ def of_queries(
         if VARLEN:  # where work grows along a sequence, its last blocks begin first
             at = tl.num_programs(0) - 1 - block if CAUSAL else block
             block, sequence = block_of(cu_q_ptr, at, seq_q, m, BLOCK_M)
+        elif CAUSAL and SHARED == 0 and not SQUARE:
+            block = from_last(block, blocks)
         kv_head = head // (HQ // HKV)
         start = block * BLOCK_M
         at_q = place_of(cu_q_ptr, sequence, m, seq_q, VARLEN)

@@ -1,6 +1,6 @@
-"""Which keys a block of queries sees, where its sequence stands, and the blocks of its heads: of the attention and its gradients. A head comes
-in a tile or two, PARTS, the elements of which are powers of two, the second's perhaps 0; behind those of the head are zeros, and nothing
-is stored."""
+"""Which keys a block of queries sees, where its sequence stands, and the blocks of its heads: of the attention and its gradients. A head
+comes in a tile or two, PARTS, the elements of which are powers of two, the second's perhaps 0; behind those of the head are zeros, and
+nothing is stored."""
 
 import tandem
 import tandem.language as tl
@@ -93,6 +93,15 @@ def block_at(turn, blocks, HEADS: tl.constexpr, SHARED: tl.constexpr, lanes=0):
         block = tl.where(block % 2 == 0, blocks - 1 - block // 2, block // 2)
         tl.assume(block >= 0)
     return block, at // blocks % HEADS, at // blocks // HEADS
+
+
+@tandem.jit
+def from_last(block, blocks):
+    """The block that is as far from the last one: with causality longer ones begin first. Where loops' lengths are sums of products, the
+    compiler does it."""
+    block = blocks - 1 - block
+    tl.assume(block >= 0)
+    return block
 
 
 @tandem.jit

@@ -21,7 +21,7 @@ constexpr int64_t kBandBytes = 16 << 20, kMostBands = 16, kSequencesAtOnce = 102
 constexpr int64_t kMostGroups = 4, kLeastRowBytes = 2048;  // copy engines are slow with narrower rows
 
 AttentionTile tileOf(const Team& team, const GatherAttentionConfig& config, int64_t d, int64_t dv, DType dtype) {
-  Heads heads = headsOf(d, dv, stepOf(dtype));
+  Heads heads = headsOf(d, dv, dtype);
   int64_t widest = std::max(heads.ofD.both(), heads.ofV.both());
   return chosen(config, attentionForms(team.target(), widest, dtype).front().tile);
 }
@@ -104,7 +104,7 @@ AllGatherAttention::AllGatherAttention(Team& team, int64_t maxM, int64_t batch, 
     constexpr int64_t kOfState = 4;  // beside the values
     free_ = memory_.symmetricZeros({team.size()}, DType::Int64, "free");
     int64_t rows = batch * shardRows(maxM, team.size());
-    state_ = memory_.localZeros({rows * hq * (headsOf(d, dv, stepOf(dtype)).ofV.both() + kOfState)}, DType::Float32,
+    state_ = memory_.localZeros({rows * hq * (headsOf(d, dv, dtype).ofV.both() + kOfState)}, DType::Float32,
                                 "sums between launches");
   }
   channel_ = std::make_unique<Gathering>(team, memory_);
@@ -202,7 +202,7 @@ void AllGatherAttention::queue(const Call& call) {
   int64_t bands = config_.bands ? config_.bands : std::clamp<int64_t>(bytes / kBandBytes, 1, kMostBands);
   int64_t bandRows = cdiv(batch_ * shard, bands);
   int beside = channel_ ? channel_->begin(stream) : stream;
-  Heads heads = headsOf(d_, dv_, stepOf(dtype_));
+  Heads heads = headsOf(d_, dv_, dtype_);
   auto orNobodys = [&](const Tensor& x) { return own ? x : nobodys_; };
   Tensor q = orNobodys(t[0]), k = orNobodys(t[1]), v = orNobodys(t[2]), out = orNobodys(t[6]);
   const Tensor& none = v;

@@ -76,7 +76,7 @@ void Attention::queue(const Call& call) {
                        of.n * hkv_ * (d_ + dv_) * byteSize(dtype_)};
     return attentionGrid(config_, form, multiprocessorsOf(team_), work);
   };
-  Heads heads = headsOf(d_, dv_, stepOf(dtype_));
+  Heads heads = headsOf(d_, dv_, dtype_);
   std::vector<AttentionForm> forms =
       attentionForms(team_.target(), std::max(heads.ofD.both(), heads.ofV.both()), dtype_);
   AttentionForm form = forms.front();

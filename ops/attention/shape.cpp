@@ -63,6 +63,7 @@ void checkLengths(const Table& table, const AttentionConfig& config, const std::
 
 namespace {
 
+// `least`: elements of a second tile.
 Parts partsOf(int64_t elements, int64_t least) {
   constexpr int64_t kLeastFirst = 64;
   int64_t first = std::max(int64_t(std::bit_floor(uint64_t(elements))), kLeastFirst);
@@ -73,8 +74,10 @@ Parts partsOf(int64_t elements, int64_t least) {
 
 }  // namespace
 
-Heads headsOf(int64_t d, int64_t dv, int64_t least) { return {d, dv, partsOf(d, least), partsOf(dv, least)}; }
-int64_t stepOf(DType dtype) { return kStep / byteSize(dtype); }
+Heads headsOf(int64_t d, int64_t dv, DType dtype) {
+  int64_t least = kStep / byteSize(dtype);
+  return {d, dv, partsOf(d, least), partsOf(dv, least)};
+}
 
 int64_t blocksAlong(const AttentionConfig& config, const AttentionCall& call, int64_t rows, int64_t each,
                     int64_t block) {

@@ -48,10 +48,7 @@ struct Heads {
   int64_t d, dv;
   Parts ofD, ofV;
 };
-// `least`: elements of a second tile.
-Heads headsOf(int64_t d, int64_t dv, int64_t least);
-// The elements of a row that one step of a product takes.
-int64_t stepOf(DType dtype);
+Heads headsOf(int64_t d, int64_t dv, DType dtype);
 
 struct AttentionTile {
   int m, n, warps, stages;

@@ -12,15 +12,15 @@ from tandem.simt import num_warps
 def dealt(x):
     """x[M, N] as rows of 32, four from each of eight threads."""
     C: tl.constexpr = max(1, num_warps() * 16 // x.shape[0])
-    x = x.reshape(x.shape[0] // 16, 2, 4, 2, C, x.shape[1] // (16 * C), 2, 4, 2)
-    return x.permute(5, 6, 4, 0, 2, 3, 7, 1, 8).reshape(x.numel // 32, 32)
+    x = x.reshape(x.shape[0] // 16, 2, 4, 2, C, x.shape[1] // (8 * C), 4, 2)
+    return x.permute(5, 4, 0, 2, 3, 6, 1, 7).reshape(x.numel // 32, 32)
 
 
 @tandem.jit
 def in_order(x, M: tl.constexpr, N: tl.constexpr, WARPS: tl.constexpr):
     """What `dealt` took apart."""
     C: tl.constexpr = max(1, WARPS * 16 // M)
-    return x.reshape(N // (16 * C), 2, C, M // 16, 4, 2, 4, 2, 2).permute(3, 7, 4, 5, 2, 0, 1, 6, 8).reshape(M, N)
+    return x.reshape(N // (8 * C), C, M // 16, 4, 2, 4, 2, 2).permute(2, 6, 3, 4, 1, 0, 5, 7).reshape(M, N)
 
 
 @tandem.jit

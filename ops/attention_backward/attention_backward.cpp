@@ -30,8 +30,6 @@ AttentionTile queriesTile(int64_t d) {
 constexpr int64_t kMostAdded = 128, kLeastTurned = 256;
 // Elements of heads of keys and values together whose sums one kernel has registers for, and with what is added.
 constexpr int64_t kMostSums = 320, kMostSumsAdding = 256;
-// Of a head's second tile: columns that warpgroups share when they add.
-constexpr int64_t kLeastPart = 32;
 constexpr AttentionTile kAddingTile = {64, 128, 8, 2}, kAddingTileOfHead = {128, 128, 8, 2},
                         kTurnedTile = {32, 128, 8, 2};
 bool mayHaveSums(int64_t d) { return d <= kMostAdded || d >= kLeastTurned; }
@@ -98,7 +96,7 @@ AttentionBackward::AttentionBackward(Team& team, int64_t maxRows, int64_t hq, in
     : Operator(tables::attention_backward(), team, {maxRows, hq, hkv, d, dv}, dtype, &config), hq_(hq), hkv_(hkv),
       d_(d), dv_(dv), config_(config) {
   checkHeads(table_, hq, hkv, d, dv, dtype);
-  Heads heads = headsOf(d, dv, kLeastPart);
+  Heads heads = headsOf(d, dv, dtype);
   int64_t wide = heads.ofD.both();
   delta_ = memory_.localScratch({hq * maxRows}, DType::Float32, "delta");
   int64_t partRows = std::min(kMostSharing * hkv * columnRows(maxRows, true), kPartRows * team.residentPrograms());
@@ -127,7 +125,7 @@ void AttentionBackward::queue(const Call& call) {
     return chosen(config_, hasWgmma ? tile : simulated ? kSimulated : kPlain);
   };
 
-  Heads heads = headsOf(d_, dv_, kLeastPart);
+  Heads heads = headsOf(d_, dv_, dtype_);
   const Parts& ofD = heads.ofD;
   int64_t d = ofD.both(), dv = heads.ofV.both(), widest = std::max(d, dv);
   bool isTurned = d >= kLeastTurned;
@@ -141,11 +139,12 @@ void AttentionBackward::queue(const Call& call) {
                     rows * hq_ * kColumns <= columns_.shape[0] && (!config_.varlen || scale * kFar >= kFarEnough);
   // One kernel of keys, or two: the sums of keys and values of the widest heads together are more than a thread's registers.
   bool apart = (hasWgmma || simulated) && config_.wantsK && d + dv > kMostSums;
+  constexpr int64_t kColumnsAdded = 8;            // of a warpgroup at least
   int64_t across = adding.warps * 16 / adding.m;  // warpgroups that share rows
   bool mayAdd = hasColumns && config_.anyOrder && config_.wantsQ && config_.wantsK && mayHaveSums(d) &&
                 (apart || d + dv <= kMostSumsAdding) && kColumnRows % adding.m == 0 && adding.m % 16 == 0 &&
-                (isTurned || (across * adding.m == adding.warps * 16 && ofD.first % (across * 16) == 0 &&
-                              ofD.second % (across * 16) == 0));
+                (isTurned || (across * adding.m == adding.warps * 16 && ofD.first % (across * kColumnsAdded) == 0 &&
+                              ofD.second % (across * kColumnsAdded) == 0));
   double count = double(batch), queries = double(m) / count, keys = double(call.numbers[1]) / count;
   GradientSizes sizes = {hq_,   hkv_,    d,    dv,
                          batch, queries, keys, simulated ? kSimulatedPrograms : team_.residentPrograms()};

@@ -358,6 +358,7 @@ def dispatch(
                     spans_ptr,
                     here_ids_ptr,
                     here_ids_ptr,
+                    here_ids_ptr,
                     RANKS * most,
                     most,
                     most,

@@ -25,7 +25,6 @@ def write_blocks(
     route_ptr,
     firsts,
     runs,
-    total,
     slots,
     parts,
     E: tl.constexpr,
@@ -38,8 +37,10 @@ def write_blocks(
 ):
     """The tables of blocks. A run is an expert's blocks of one turn; `runs` says of each its first block, how many blocks of the expert
     come before, and how many it has, and of each expert its first block of the table by experts. Eight lanes write a run. `firsts`: each
-    expert's first row, and the number of rows."""
+    expert's first row, PADDED of them, and the number of rows."""
     expert = tl.arange(0, PADDED)
+    firsts_ptr = dl.smem_get_ptr(firsts, 0)
+    total = tl.load(firsts_ptr + expert + 1) - tl.load(firsts_ptr + expert)
     all_blocks = tl.cdiv(total, BLOCK)
     all_of = 0
     here = tl.zeros((PADDED,), tl.int32)

@@ -11,6 +11,9 @@ namespace {
 // Slots of a program, and up to how many one program takes alone. Scores take longer than slots: then tokens count.
 constexpr int64_t kSlotsEach = 1024, kAlone = 2048, kTokensEach = 8, kTokensAlone = 32;
 constexpr int64_t kSimulatedSlotsEach = 64, kSimulatedAlone = 64;
+// Ranges of a clan, which sum their counts, where there are more of them than a few.
+constexpr int64_t kClan = 16, kFewRanges = 24, kSimulatedClan = 2, kSimulatedFewRanges = 3;
+constexpr int64_t kClanHeader = 8;
 constexpr int64_t kInside = 4096;    // slots that one program deals while others move their rows
 constexpr int64_t kGathered = 1024;  // slots of a program where several gather more meanwhile
 constexpr int64_t kMostInside = 16;  // such programs
@@ -49,6 +52,7 @@ Dealer::Dealer(Team& team, Memory& memory, int64_t maxM, int64_t experts, int64_
   int64_t ranges = std::max<int64_t>(team.size(), team.residentPrograms());
   ids_ = memory.localZeros({scored ? maxM * topK : 1}, DType::Int32, "ids");
   counts_ = memory.localZeros({ranges * experts}, DType::Int32, "counts");
+  clans_ = memory.localZeros({kClanHeader + 2 * mostClans() * experts}, DType::Int32, "clans");
 }
 
 Dealer::Ranges Dealer::rangesFor(int64_t m) const {
@@ -73,6 +77,13 @@ Dealer::Ranges Dealer::rangesFor(int64_t m) const {
   return out;
 }
 
+int64_t Dealer::clan() const { return team_.target() == "sim" ? kSimulatedClan : kClan; }
+
+int64_t Dealer::mostClans() const {
+  int64_t parts = std::max<int64_t>((team_.residentPrograms() - 1) / team_.size(), 1);
+  return team_.size() * cdiv(parts, clan());
+}
+
 // Lanes that score a token together: a warp where each has a token, else so few that each has up to 32 experts.
 int64_t Dealer::lanesFor(const Ranges& ranges) const {
   int64_t columns = paddedExperts(scored_), most = std::min<int64_t>(columns, 32);
@@ -84,7 +95,7 @@ int64_t Dealer::lanesFor(const Ranges& ranges) const {
 int64_t Dealer::sharedWords(const Ranges& ranges) const {
   int64_t columns = paddedExperts(experts_), each = columns * (ranges.isMany ? 1 : team_.size());
   int64_t scored = paddedExperts(scored_), lanes = lanesFor(ranges);
-  int64_t ofScores = scored_ ? 32 / lanes * (2 * (scored + lanes) + scored / 2) : 0;
+  int64_t ofScores = scored_ ? 32 / lanes * ((lanes == 32 ? 3 : 2) * (scored + lanes) + scored / 2) : 0;
   return ranges.warps * (each + ofScores) + 2 * each + 6 * columns;
 }
 
@@ -122,6 +133,11 @@ void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stre
               {"GROUPS", int64_t(1)},
               {"TOP_GROUPS", int64_t(1)},
               {"RENORMALISE", false}});
+  if (ranges.isMany && programs > (team_.target() == "sim" ? kSimulatedFewRanges : kFewRanges)) {
+    all["CLAN"] = clan();
+    all["MOST_CLANS"] = mostClans();
+    all["ROWS_AT_ONCE"] = std::clamp<int64_t>(kTile / paddedExperts(experts_), 1, padded(clan()));
+  }
   for (const auto& [name, value] : constants) all[name] = value;
   LaunchConfig launch{.grid = {int(ranges.isMany ? programs + 1 : 1), 1, 1},
                       .numWarps = ranges.warps,
@@ -130,7 +146,7 @@ void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stre
   team_.launch(
       kernelOf("ops/route/route.py", "route"), launch,
       {given.logits, given.bias, given.ids, given.weights, route, given.spans.address ? given.spans : counts_, counts_,
-       findings_.address ? findings_ : counts_, m, shardRows(m, team_.size()), ranges.tokens, ranges.parts},
+       clans_, findings_.address ? findings_ : counts_, m, shardRows(m, team_.size()), ranges.tokens, ranges.parts},
       all);
 }
 

@@ -34,13 +34,15 @@ class Dealer {
   };
   Ranges rangesFor(int64_t m) const;
   int64_t sharedWords(const Ranges& ranges) const;
+  int64_t clan() const;
+  int64_t mostClans() const;
   int64_t lanesFor(const Ranges& ranges) const;
   Constants constantsOf(int64_t m, int64_t programs) const;
 
   Team& team_;
   int64_t experts_, topK_, scored_;
   DealConfig config_;
-  Tensor ids_, counts_, findings_;
+  Tensor ids_, counts_, clans_, findings_;
 };
 
 }  // namespace tandem::ops

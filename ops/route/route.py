@@ -2,7 +2,8 @@
 
 A counting sort. Each program has the slots of some tokens, each of its warps a range of them. All count their slots of each expert; a
 program then knows what stands before its own: the rows of smaller experts, those of the programs before it, and of the warps before in
-it. So each slot's row is its place among its warp's slots of the expert, behind these.
+it. So each slot's row is its place among its warp's slots of the expert, behind these. Where programs are many, those of a clan sum their
+counts while they count, so that each reads the sums of the clans and the counts of its own clan, not all programs' counts.
 
 Programs follow one another as ag_moe gets their tokens: those of this rank's shard, then of the rank before it, and so on. So a block
 needs the shards up to its last row's, and blocks stand in the order in which they can begin.
@@ -31,7 +32,9 @@ from ops.device.routes import (
 from ops.route.blocks import write_blocks
 from ops.route.score import score
 from tandem.libdevice import popc
-from tandem.simt import __ballot_sync, __syncthreads, __syncwarp, atomic_add, expect, laneid, ld, st, sync_grid, tid
+from tandem.simt import __ballot_sync, __shfl_up_sync_i32, __syncthreads, __syncwarp, atomic_add, expect, laneid, ld, st, sync_grid, tid
+
+CLAN_HEADER = tl.constexpr(8)
 
 
 @tandem.jit
@@ -55,6 +58,45 @@ def id_at(ids_ptr, at):
 
 
 @tandem.jit
+def before_thread(numbers, of_warps, at, WARPS: tl.constexpr):
+    """The sum of the numbers of the threads before this one, and of all. `of_warps` has WARPS words for it from `at` on."""
+    mine = numbers[0]
+    for nth in tl.static_range(1, len(numbers)):
+        mine += numbers[nth]
+    until = mine
+    for step in tl.static_range(5):
+        other = __shfl_up_sync_i32(0xFFFFFFFF, until, 1 << step)
+        until += tl.where(laneid() >= 1 << step, other, 0)
+    if laneid() == 31:
+        dl.smem_store(of_warps, until, at + tid(0) // 32)
+    __syncthreads()
+    before = until - mine
+    total = 0
+    for warp in tl.static_range(WARPS):
+        of_warp = dl.smem_load(of_warps, at + warp)
+        before += tl.where(warp < tid(0) // 32, of_warp, 0)
+        total += of_warp
+    return before, total
+
+
+@tandem.jit
+def slots_of_warp(first, last, warp, K: tl.constexpr, WARPS: tl.constexpr):
+    """The first and the last slot, exclusive, of the warp's share of these tokens' slots."""
+    each = tl.cdiv((last - first) * K, WARPS * 32) * 32
+    begin = first * K + warp * each
+    return begin, tl.minimum(begin + each, last * K)
+
+
+@tandem.jit
+def id_if(ids_ptr, at, end):
+    """The id at `at`, of a slot before `end`; else -1."""
+    id = -1
+    if at < end:
+        id = id_at(ids_ptr, at)
+    return id
+
+
+@tandem.jit
 def share_of(row, rank, m, shard_rows, tokens_each, parts, R: tl.constexpr):
     """The first and the last token, exclusive, of the row-th range of tokens."""
     shard = (rank - row // parts + R) % R
@@ -73,6 +115,7 @@ def deal(
     route_ptr,
     spans_ptr,
     counts_ptr,
+    clans_ptr,
     findings_ptr,
     m,
     shard_rows,
@@ -98,11 +141,15 @@ def deal(
     SCALE: tl.constexpr = 1.0,
     SHARED: tl.constexpr = 0,
     PLACES: tl.constexpr = 0,
+    CLAN: tl.constexpr = 0,
+    MOST_CLANS: tl.constexpr = 0,
 ):
     """SCORES: ids are found from the logits [m, E - SHARED] and the bias; else they are given, with their weights. TOLD: the host is told
     of what is no expert's. The tokens of a shard are divided into `parts` ranges of `tokens_each`. MANY: a program for each range, and one
     that writes the blocks; else one, 0, has all. PLACES: each expert's places begin at a multiple of it, and `spans`, [2, E],
-    gets its first one and the one behind its last; 0: places are rows, and nothing is told of them."""
+    gets its first one and the one behind its last; 0: places are rows, and nothing is told of them. CLAN: so many ranges of a shard sum
+    their counts, in at most MOST_CLANS clans of all shards; 0: none do. `clans` begins with a word that says which half of
+    [2, MOST_CLANS, E] behind CLAN_HEADER words has this launch's sums; the other half is for the next one, and cleared in this one."""
     rank = dl.rank()
     ranges = R * parts
     slots = m * K
@@ -114,10 +161,22 @@ def deal(
     bases = dl.allocate_smem(tl.int32, [EACH * PADDED])
     firsts = dl.allocate_smem(tl.int32, [2 * PADDED])
     runs = dl.allocate_smem(tl.int32, [4 * PADDED])
+    warp_sums = dl.allocate_smem(tl.int32, [2 * WARPS])
     if PLACES > 1:
         shifts = dl.allocate_smem(tl.int32, [PADDED])
     if not MANY:
         counts_ptr = dl.smem_get_ptr(dl.allocate_smem(tl.int32, [EACH * E]), 0)
+    heads_ptr = counts_ptr  # the rows that all programs read
+    heads_of_turn = parts
+    mine = pid * EACH
+    if CLAN:
+        half = ld(clans_ptr, semantic="weak")
+        heads_ptr = clans_ptr + (CLAN_HEADER + half * (MOST_CLANS * E))
+        next_ptr = clans_ptr + (CLAN_HEADER + (1 - half) * (MOST_CLANS * E))
+        heads_of_turn = tl.cdiv(parts, CLAN)
+        mine = pid // parts * heads_of_turn + pid % parts // CLAN
+        for i in range(pid * threads + tid(0), MOST_CLANS * E, (ranges + 1) * threads):
+            st(next_ptr + i, 0, semantic="weak")
     if pid < ranges:
         for i in range(tid(0), EACH * WARPS * E, threads):
             dl.smem_store(seen, 0, i)
@@ -129,6 +188,7 @@ def deal(
             scores = dl.allocate_smem(tl.float32, [threads // LANES * (COLUMNS + LANES)])
             sums = dl.allocate_smem(tl.float32, [threads // LANES * (COLUMNS + LANES)])
             of_groups = dl.allocate_smem(tl.float32, [threads // LANES * GROUPS])
+            listed = dl.allocate_smem(tl.int32, [threads // LANES * (COLUMNS + LANES) if LANES == 32 else 1])
         __syncthreads()
         for nth in range(EACH):
             first, last = share_of(pid * EACH + nth, rank, m, shard_rows, tokens_each, parts, R)
@@ -140,6 +200,7 @@ def deal(
                     bias_ptr,
                     scores,
                     sums,
+                    listed,
                     of_groups,
                     first,
                     last,
@@ -156,9 +217,8 @@ def deal(
                     SCALE,
                 )
                 __syncthreads()
-            each = tl.cdiv((last - first) * K, threads) * 32
-            begin = first * K + warp * each
-            for i in range(begin + laneid(), tl.minimum(begin + each, last * K), 32):
+            begin, end = slots_of_warp(first, last, warp, K, WARPS)
+            for i in range(begin + laneid(), end, 32):
                 expert = id_at(ids_ptr, i)
                 if not SCORES:
                     weight = ld(given_ptr + i, semantic="weak")
@@ -167,36 +227,80 @@ def deal(
                     atomic_add(dl.smem_get_ptr(seen, (nth * WARPS + warp) * E + expert), 1, "cta", "relaxed")
         __syncthreads()
         for e in range(tid(0), EACH * E, threads):
+            at = e // E * (WARPS * E) + e % E
+            of_warps = ()
+            for w in tl.static_range(WARPS):
+                of_warps = of_warps + (dl.smem_load(seen, at + w * E),)
             count = 0
-            for w in range(WARPS):
-                at = (e // E * WARPS + w) * E + e % E
-                of_warp = dl.smem_load(seen, at)
-                dl.smem_store(seen, count, at)
-                count += of_warp
+            for w in tl.static_range(WARPS):
+                dl.smem_store(seen, count, at + w * E)
+                count += of_warps[w]
             st(counts_ptr + pid * EACH * E + e, count, semantic="weak")
+            if CLAN:
+                if count > 0:
+                    atomic_add(heads_ptr + mine * E + e, count, "gpu", "relaxed")
         __syncthreads()
     if MANY:
         sync_grid()
 
-    column = tl.arange(0, PADDED)
-    real = column < E
-    totals = tl.zeros((ROWS_AT_ONCE, PADDED), tl.int32)
-    befores = tl.zeros((ROWS_AT_ONCE, PADDED), tl.int32)
-    for row in range(0, ranges, ROWS_AT_ONCE):
-        of_range = row + tl.arange(0, ROWS_AT_ONCE)[:, None]
-        counts = tl.load(counts_ptr + of_range * E + column[None, :], mask=(of_range < ranges) & real[None, :], other=0)
-        totals += counts
-        befores += tl.where(of_range < pid * EACH, counts, 0)
-    total = tl.sum(totals, axis=0)
-    behind = tl.cumsum(total, 0)
-    shift = tl.zeros((PADDED,), tl.int32)  # from rows to places
-    if PLACES > 1:
-        padding = tl.cdiv(total, PLACES) * PLACES - total
-        shift = tl.cumsum(padding, 0) - padding
+    # The first ids come beside the counts, not behind them.
+    token, last_token = share_of(tl.minimum(pid, ranges - 1) * EACH, rank, m, shard_rows, tokens_each, parts, R)
+    begin, end = slots_of_warp(token, last_token, warp, K, WARPS)
+    ahead = id_if(ids_ptr, begin + laneid(), end)
+    heads = R * heads_of_turn
+    own = pid - pid % parts % CLAN if CLAN else pid  # the first range of the clan
+    # A thread has one expert, or several that follow one another.
+    OF: tl.constexpr = tl.cdiv(PADDED, threads)
+    AT_ONCE: tl.constexpr = min(ROWS_AT_ONCE, 32)
+    totals = ()
+    befores = ()
+    for nth in tl.static_range(OF):
+        expert = tl.minimum(tid(0) * OF + nth, E - 1)
+        total = 0
+        before = 0
+        for row in range(0, tl.maximum(heads, CLAN), AT_ONCE):
+            for behind in tl.static_range(AT_ONCE):
+                count = ld(heads_ptr + tl.minimum(row + behind, heads - 1) * E + expert, semantic="weak")
+                total += tl.where(row + behind < heads, count, 0)
+                before += tl.where(row + behind < tl.minimum(mine, heads), count, 0)
+                if CLAN:
+                    of_own = own + row + behind
+                    count = ld(counts_ptr + tl.minimum(of_own, ranges - 1) * E + expert, semantic="weak")
+                    before += tl.where(of_own < pid, count, 0)
+        totals = totals + (tl.where(tid(0) * OF + nth < E, total, 0),)
+        befores = befores + (before,)
+    start, rows = before_thread(totals, warp_sums, 0, WARPS)
+    if PLACES > 1:  # from rows to places
+        paddings = ()
+        for nth in tl.static_range(OF):
+            paddings = paddings + (tl.cdiv(totals[nth], PLACES) * PLACES - totals[nth],)
+        shift, _ = before_thread(paddings, warp_sums, WARPS, WARPS)
+    else:
+        shift = 0
+    for nth in tl.static_range(OF):
+        expert = tid(0) * OF + nth
+        if expert < PADDED:
+            dl.smem_store(firsts, start, expert)
+            if pid < ranges:
+                base = start + befores[nth]
+                for of in tl.static_range(EACH):
+                    dl.smem_store(bases, base, of * PADDED + expert)
+                    if EACH > 1:
+                        base += ld(counts_ptr + of * E + tl.minimum(expert, E - 1), semantic="weak")
+                if PLACES > 1:
+                    dl.smem_store(shifts, shift, expert)
+            if (pid == ranges * MANY) & (expert < E):
+                st(offsets_of(route_ptr) + expert, start, semantic="weak")
+                if PLACES:
+                    st(spans_ptr + expert, start + shift, semantic="weak")
+                    st(spans_ptr + E + expert, start + shift + totals[nth], semantic="weak")
+        start += totals[nth]
+        if PLACES > 1:
+            shift += paddings[nth]
+    if tid(0) == 0:
+        dl.smem_store(firsts, rows, PADDED)
+    __syncthreads()
     if pid == ranges * MANY:
-        rows = tl.sum(total)
-        tl.store(dl.smem_get_ptr(firsts, 0) + column, behind - total)
-        tl.store(offsets_of(route_ptr) + column, behind - total, mask=real)
         tl.store(offsets_of(route_ptr) + E, rows)
         tl.store(route_ptr + ROWS, rows)
         tl.store(route_ptr + TOKENS, m)
@@ -206,33 +310,21 @@ def deal(
         tl.store(route_ptr + RANKS, R)
         tl.store(route_ptr + RANK, rank)
         tl.store(route_ptr + ALIGN, PLACES if PLACES > 1 else 0)
-        if PLACES:
-            tl.store(spans_ptr + column, behind - total + shift, mask=real)
-            tl.store(spans_ptr + E + column, behind + shift, mask=real)
-        if PADDED == E:
-            tl.store(dl.smem_get_ptr(firsts, 0) + E, rows)
-        write_blocks(counts_ptr, route_ptr, firsts, runs, total, slots, parts, E, PADDED, R, WARPS, ROWS_AT_ONCE, BLOCK, GROUP)
+        if CLAN:
+            tl.store(clans_ptr, 1 - half)
+        write_blocks(heads_ptr, route_ptr, firsts, runs, slots, heads_of_turn, E, PADDED, R, WARPS, ROWS_AT_ONCE, BLOCK, GROUP)
     if pid < ranges:
-        base = behind - total + tl.sum(befores, axis=0)
-        if PLACES > 1:
-            tl.store(dl.smem_get_ptr(shifts, 0) + column, shift)
-        for nth in tl.static_range(EACH):
-            tl.store(dl.smem_get_ptr(bases, 0) + nth * PADDED + column, base)
-            if EACH > 1:
-                base += tl.load(counts_ptr + nth * E + column, mask=real, other=0)
-        __syncthreads()
         order_ptr = order_of(route_ptr, E)
         place_ptr = place_of(route_ptr, E, slots)
         for nth in range(EACH):
             first, last = share_of(pid * EACH + nth, rank, m, shard_rows, tokens_each, parts, R)
-            each = tl.cdiv((last - first) * K, threads) * 32
-            begin = first * K + warp * each
-            end = tl.minimum(begin + each, last * K)
+            begin, end = slots_of_warp(first, last, warp, K, WARPS)
+            if nth > 0:
+                ahead = id_if(ids_ptr, begin + laneid(), end)
             for i in range(begin, end, 32):
                 at = i + laneid()
-                expert = -1
-                if at < end:
-                    expert = id_at(ids_ptr, at)
+                expert = ahead
+                ahead = id_if(ids_ptr, at + 32, end)
                 is_row = (expert >= 0) & (expert < E)
                 alike = like_me(expert, is_row, BITS)
                 lower = popc(alike & ((1 << laneid()) - 1))
@@ -271,6 +363,7 @@ def route(
     route_ptr,
     spans_ptr,
     counts_ptr,
+    clans_ptr,
     findings_ptr,
     m,
     shard_rows,
@@ -296,6 +389,8 @@ def route(
     SCALE: tl.constexpr = 1.0,
     SHARED: tl.constexpr = 0,
     PLACES: tl.constexpr = 0,
+    CLAN: tl.constexpr = 0,
+    MOST_CLANS: tl.constexpr = 0,
 ):
     deal(
         tl.program_id(0),
@@ -306,6 +401,7 @@ def route(
         route_ptr,
         spans_ptr,
         counts_ptr,
+        clans_ptr,
         findings_ptr,
         m,
         shard_rows,
@@ -331,4 +427,6 @@ def route(
         SCALE,
         SHARED,
         PLACES,
+        CLAN,
+        MOST_CLANS,
     )

@@ -86,8 +86,8 @@ class Layer:
         constants = {"E": experts, "PADDED": padded, "BITS": (experts - 1).bit_length(), "K": top_k, "R": self.team.size, "WARPS": 1}
         constants |= {"MANY": False, "ROWS_AT_ONCE": 4, "LANES": 8, "SCORES": False, "TOLD": True, "SIGMOID": False, "GROUPS": 1}
         constants |= {"TOP_GROUPS": 1, "RENORMALISE": False, "BLOCK": BLOCK, "GROUP": 8}
-        given = (weights, weights, ids, weights, self.route, self.route, self.counts, self.findings, m, self.shard, self.shard, 1)
-        self.kernels["route"][(1,)](*given, **constants, num_warps=1)
+        given = (weights, weights, ids, weights, self.route, self.route, self.counts, self.counts, self.findings)
+        self.kernels["route"][(1,)](*given, m, self.shard, self.shard, 1, **constants, num_warps=1)
 
     def _push(self, x, x_scales):
         rank, ranks = self.team.rank, self.team.size

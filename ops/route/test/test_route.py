@@ -206,6 +206,52 @@ def test_shared_experts_and_ids(m, scored, top_k, shared, options):
             check(parts, ids, parts.weights, experts, ranks, rank)
 
 
+def drawn_logits(kind, m, experts, rng):
+    """`lane`: the best ones are one lane's; the others have many that are equal."""
+    if kind == "lane":
+        logits = rng.standard_normal((m, experts))
+        logits[:, ::32] += 9
+        return logits.astype(np.float32)
+    return rng.integers(-1, {"equal": 0, "two": 1, "five": 4}[kind], (m, experts)).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", ["lane", "equal", "two", "five"])
+@pytest.mark.parametrize("experts, top_k", [(32, 16), (33, 2), (200, 1), (256, 8), (256, 16)])
+def test_tokens_of_a_warp(experts, top_k, kind):
+    """So few that each has a warp, which finds the places of its best experts."""
+    rng = np.random.default_rng(experts + top_k)
+    for m in (1, 2):
+        logits, bias = drawn_logits(kind, m, experts, rng), (rng.integers(0, 3, experts) / 64).astype(np.float32)
+        logits[0, 1], bias[5], bias[7] = -np.inf, -np.inf, np.nan  # of the last two none is chosen
+        ids, weights = chosen(logits, np.nan_to_num(bias, nan=-np.inf), top_k, renormalise=True)
+
+        def main(team):
+            return route_parts(Route(team, m, experts, top_k, "fp32", renormalise=True)(logits, bias, m), m, experts, top_k)
+
+        result = tandem.launch(main, ranks=1, seed=m, check=True)
+        assert result.reports == []
+        np.testing.assert_allclose(result.values[0].weights, weights.reshape(-1), rtol=1e-5)
+        check(result.values[0], ids, result.values[0].weights, experts, 1, 0)
+
+
+def test_many_programs_of_several_calls():
+    """Clans' sums of one call are the next one's zeros, whatever the programs of each."""
+    sizes = [400, 90, 1, 400, 300]
+    given = [(drawn_ids(m, 6, 2, KINDS[i], i), drawn_weights(m, 2, i)) for i, m in enumerate(sizes)]
+
+    def main(team):
+        op = RouteIds(team, 400, 6, 2, "i32")
+        made = [op(*[team.local_from_array(x) for x in pair], len(pair[0])) for pair in given]
+        return [route_parts(route, m, 6, 2) for route, m in zip(made, sizes)]
+
+    for ranks in (1, 2, 3):
+        result = tandem.launch(main, ranks=ranks, seed=ranks, slots_per_rank=14, check=True)
+        assert result.reports == []
+        for rank, found in enumerate(result.values):
+            for parts, (ids, weights) in zip(found, given):
+                check(parts, ids, weights, 6, ranks, rank)
+
+
 def routed_by(logits, top_k):
     m, experts = logits.shape
 
@@ -256,7 +302,7 @@ def test_ids_of_no_expert_are_dropped_counted_and_named(tmp_path):
         counts, findings = (team.local_from_array(np.zeros(n, np.int32)) for n in (64, 8))
         constants = {"E": 5, "PADDED": 8, "BITS": 3, "K": 2, "R": team.size, "WARPS": 1, "MANY": False, "ROWS_AT_ONCE": 4, "LANES": 8}
         constants |= {"SCORES": False, "TOLD": True, "SIGMOID": False, "GROUPS": 1, "TOP_GROUPS": 1, "RENORMALISE": False}
-        arguments = (*given, words, words, counts, findings, 40, 20, 20, 1)
+        arguments = (*given, words, words, counts, counts, findings, 40, 20, 20, 1)
         module.route[(1,)](*arguments, **constants, BLOCK=16, GROUP=8, num_warps=1)
         return np.array(words), np.array(findings), team.rank
 

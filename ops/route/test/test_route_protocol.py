@@ -18,22 +18,25 @@ import tandem
 from tandem.ops import route_parts, route_words
 
 FILES = ["device/findings.py", "device/routes.py", "route/blocks.py", "route/route.py", "route/score.py"]
-M, EXPERTS, TOP_K, EACH, WARPS, COUNTS = 160, 6, 2, 40, 2, 256
+M, EXPERTS, TOP_K, EACH, WARPS, CLAN, COUNTS = 320, 6, 2, 40, 2, 2, 256
 ROUTE, BLOCKS = "route/route.py", "route/blocks.py"
 SYNC = "        __syncthreads()\n"
-CLEARED = "            of_groups = dl.allocate_smem(tl.float32, [threads // LANES * GROUPS])\n"
+CLEARED = "            listed = dl.allocate_smem(tl.int32, [threads // LANES * (COLUMNS + LANES) if LANES == 32 else 1])\n"
 OF_EXPERT = "        for e in range(tid(0), EACH * E, threads):\n"
-ORDER = "        order_ptr = order_of(route_ptr, E)\n"
+BASES = "        dl.smem_store(firsts, rows, PADDED)\n    __syncthreads()\n"
 STORED = "                    dl.smem_store(seen, above + 1, (nth * WARPS + warp) * E + expert)\n"
 OF_RUN = "        for of in range(tid(0) // 8, E, WARPS * 4):\n"
 LAST = "                    write_block(words, of, row, by_experts + group, last, by_experts + group, height, end)\n"
 RUN = ["tl.store(runs_ptr", ("start = dl.smem_load(runs", "above = dl.smem_load(runs", "count_of = dl.smem_load(runs")]
+READ = ("ld(heads_ptr", "ld(counts_ptr", "tl.load(counts_ptr")
+WRITTEN = ("atomic_add(heads_ptr", "st(counts_ptr", "st(next_ptr")
+NAMED = "        half = ld(clans_ptr, semantic=\"weak\")\n"
 DEALT = ["st(order_ptr + row, at"]
 
 # The name; whether there are scores; the change of the kernel; words of the kinds of reports; texts of lines that reports name, of a tuple
 # one.
 ERRORS = {
-    "programs do not meet": (False, (ROUTE, "        sync_grid()\n", "        pass\n"), "race", ["tl.load(counts_ptr", "st(counts_ptr"]),
+    "programs do not meet": (False, (ROUTE, "        sync_grid()\n", "        pass\n"), "race", [READ, WRITTEN]),
     "counts not cleared yet": (
         False,
         (ROUTE, CLEARED + SYNC, CLEARED),
@@ -44,9 +47,9 @@ ERRORS = {
         False,
         (ROUTE, SYNC + OF_EXPERT, OF_EXPERT),
         "race",
-        ["atomic_add(dl.smem_get_ptr(seen", "dl.smem_load(seen, at)"],
+        ["atomic_add(dl.smem_get_ptr(seen", "dl.smem_load(seen, at + w * E)"],
     ),
-    "bases not there yet": (False, (ROUTE, SYNC + ORDER, ORDER), "race|uninitialised", ["dl.smem_load(bases"]),
+    "bases not there yet": (False, (ROUTE, BASES, BASES.splitlines(True)[0]), "race|uninitialised", ["dl.smem_load(bases"]),
     "runs not there yet": (False, (BLOCKS, SYNC + OF_RUN, OF_RUN), "race|uninitialised", RUN[1:]),
     "runs of the next turn too early": (False, (BLOCKS, LAST + SYNC, LAST), "race", RUN),
     "scored ids not there yet": (
@@ -67,8 +70,22 @@ ERRORS = {
         "race",
         ["dl.smem_store(seen, above + 1", "dl.smem_load(seen, (nth"],
     ),
-    "programs before are not counted": (False, (ROUTE, "of_range < pid * EACH", "of_range < 0"), "race", DEALT),
-    "one program too few is counted": (False, (ROUTE, "of_range < pid * EACH", "of_range < pid * EACH - 1"), "race", DEALT),
+    "programs before are not counted": (False, (ROUTE, "row + behind < tl.minimum(mine, heads)", "row + behind < 0"), "race", DEALT),
+    "one program too few is counted": (False, (ROUTE, "row + behind < tl.minimum(mine, heads)", "row + behind < mine - 1"), "race", DEALT),
+    "programs before in the clan are not counted": (False, (ROUTE, "of_own < pid", "of_own < own"), "race", DEALT),
+    "a program counts for the clan before": (False, (ROUTE, "heads_ptr + mine * E", "heads_ptr + (mine ^ 1) * E"), "race", DEALT),
+    "sums of this launch are cleared": (
+        False,
+        (ROUTE, "st(next_ptr + i, 0", "st(heads_ptr + i, 0"),
+        "race",
+        ["st(heads_ptr + i, 0", "atomic_add(heads_ptr + mine"],
+    ),
+    "sums of the next launch are named too early": (
+        False,
+        (ROUTE, NAMED, NAMED + "        if pid == 0:\n            tl.store(clans_ptr, 1 - half)\n"),
+        "race",
+        ["tl.store(clans_ptr, 1 - half)", "half = ld(clans_ptr"],
+    ),
     "a warp's slots in another's place": (
         False,
         (ROUTE, "WARPS + warp) * E + expert) + lower", "WARPS) * E + expert) + lower"),
@@ -79,7 +96,7 @@ ERRORS = {
 }
 
 
-def dealt(team, kernel, scores, m=M, each=EACH, warps=WARPS):
+def dealt(team, kernel, scores, m=M, each=EACH, warps=WARPS, clan=CLAN):
     rng, moved = np.random.default_rng(0), team.local_from_array
     ids, weights = drawn_ids(m, EXPERTS, TOP_K), drawn_weights(m, TOP_K)
     shard = m // team.size
@@ -87,11 +104,14 @@ def dealt(team, kernel, scores, m=M, each=EACH, warps=WARPS):
     logits = moved(rng.standard_normal((m, EXPERTS)).astype(np.float32) if scores else weights)
     words = moved(np.zeros(route_words(m, EXPERTS, TOP_K), np.int32))
     given = (logits, moved(np.zeros(EXPERTS, np.float32)), moved(ids), moved(weights), words)
-    local = (words, moved(np.zeros(COUNTS, np.int32)), moved(np.zeros(8, np.int32)))
+    clans = team.size * -(-parts // clan)
+    local = (moved(np.zeros(COUNTS, np.int32)), moved(np.zeros(8 + 2 * clans * EXPERTS, np.int32)), moved(np.zeros(8, np.int32)))
     constants = {"E": EXPERTS, "PADDED": 8, "BITS": 3, "K": TOP_K, "R": team.size, "WARPS": warps, "MANY": True, "ROWS_AT_ONCE": 4}
-    constants |= {"LANES": 8, "SCORES": scores, "TOLD": True, "SIGMOID": False, "GROUPS": 1, "TOP_GROUPS": 1, "RENORMALISE": False}
+    constants |= {"CLAN": clan, "MOST_CLANS": clans, "LANES": 8, "SCORES": scores, "TOLD": True, "SIGMOID": False, "GROUPS": 1}
+    constants |= {"TOP_GROUPS": 1, "RENORMALISE": False}
     grid = (team.size * parts + 1,)
-    kernel[grid](*given, *local, m, shard, each, parts, **constants, BLOCK=16, GROUP=8, num_warps=warps, launch_cooperative_grid=True)
+    sizes, options = (m, shard, each, parts), {"num_warps": warps, "launch_cooperative_grid": True}
+    kernel[grid](*given, words, *local, *sizes, **constants, BLOCK=16, GROUP=8, **options)
     return np.array(words)
 
 

@@ -125,8 +125,6 @@ class ProducerSplit {
       if (llvm::is_contained(gates_, op)) return passGate(op, gate, b);
       return copyLoad(op, b, map);
     });
-    for (const RingPlan& p : rings_)
-      if (!p.gathered.empty()) startBlocksFirst(p.ring, producer);
     for (Operation* op : gates_) openGate(op, gate);
     for (auto& [first, group] : groups) tell(group, gate, places);
     dropWaits(needed);
@@ -162,46 +160,6 @@ class ProducerSplit {
       if (tile::LoadOp(c.load).getOperation() == op) gatherIntoSlot(*plan, c, builder, mapping);
     if (llvm::all_of(all, [&](Operation* o) { return o == op || o->isBeforeInBlock(op); }))
       tgpu::CommitOp::create(builder, op->getLoc(), plan->ring);
-    return true;
-  }
-
-  // Blocks of a slot are asked for ahead of its rows, which take threads a while: all are awaited together. What their places
-  // are computed from comes along.
-  static void startBlocksFirst(Value ring, Block& producer) {
-    SmallVector<tgpu::TmaLoadOp> blocks;
-    producer.walk([&](tgpu::TmaLoadOp copy) {
-      if (copy.getRing() == ring) blocks.push_back(copy);
-    });
-    llvm::DenseMap<Operation*, Operation*> last;  // what comes first in a slot, so far
-    for (tgpu::TmaLoadOp copy : blocks) {
-      Operation* acquire = copy->getPrevNode();
-      while (acquire && !isAcquireOf(acquire, ring)) acquire = acquire->getPrevNode();
-      if (!acquire) continue;
-      Operation*& place = last.try_emplace(acquire, acquire).first->second;
-      SmallVector<Operation*> moved;
-      if (!collectBehind(place, copy, moved)) continue;
-      for (Operation* op : moved) {
-        op->moveAfter(place);
-        place = op;
-      }
-    }
-  }
-
-  static bool isAcquireOf(Operation* op, Value ring) {
-    auto acquire = dyn_cast<tgpu::AcquireOp>(op);
-    return acquire && acquire.getRing() == ring;
-  }
-
-  // Adds `op` and what it needs of the ops behind `place`, in their order. False: one of these must stay.
-  static bool collectBehind(Operation* place, Operation* op, SmallVector<Operation*>& out) {
-    llvm::SmallPtrSet<Operation*, 8> needed{op};
-    for (Operation* at = op; at != place; at = at->getPrevNode()) {
-      if (!needed.contains(at)) continue;
-      if (at != op && (!isMemoryEffectFree(at) || at->getNumRegions())) return false;
-      for (Value v : at->getOperands())
-        if (Operation* from = v.getDefiningOp(); from && from->getBlock() == op->getBlock()) needed.insert(from);
-      out.insert(out.begin(), at);
-    }
     return true;
   }
 

@@ -51,11 +51,10 @@ import triton.language as tl
 # CHECK: producer
 # CHECK: tile.load
 # CHECK: scf.for
-# A slot's block is asked for ahead of its rows.
 # CHECK: tgpu.acquire %[[RING]]
-# CHECK: tgpu.tma_load
 # CHECK: tgpu.copy_async {{.*}} of %[[RING]]
-# CHECK-NEXT: tgpu.commit %[[RING]]
+# CHECK: tgpu.tma_load
+# CHECK: tgpu.commit %[[RING]]
 # Sums of one copied left operand have one ring for their right ones, and one instruction.
 # BOTH: tgpu.ring 4 bytes 32768
 # BOTH-NOT: tgpu.ring
@@ -66,8 +65,8 @@ import triton.language as tl
 # BOTH: tgpu.wgmma_wait {{.*}} pending 1
 # BOTH: tgpu.release %[[RING]]
 # BOTH: tgpu.acquire
-# BOTH-COUNT-2: tgpu.tma_load
 # BOTH: tgpu.copy_async
+# BOTH-COUNT-2: tgpu.tma_load
 # BOTH: tgpu.commit
 # WIDE: wgmma.mma_async.sync.aligned.m64n256k16
 # WIDE-NOT: wgmma.mma_async.sync.aligned.m64n128k16
@@ -93,8 +92,8 @@ import triton.language as tl
 # SUMS: arith.mulf
 # SUMS-NOT: simt.barrier
 # SUMS: producer
-# SUMS: tgpu.tma_load
 # SUMS: tgpu.copy_async {{.*}} of %[[RING]]
+# SUMS: tgpu.tma_load
 # SUMS: tgpu.commit %[[RING]]
 # Two such sums of one left operand have one ring; both results and both sums together are more than a thread's registers, so the second
 # product starts when the first one's result has been added. Two groups of warps start theirs in turn.

@@ -43,11 +43,11 @@ import triton.language as tl
 # ROWS-NOT: tgpu.ring
 # ROWS: producer
 # ROWS: tgpu.acquire %[[RING]]{{$}}
-# ROWS-COUNT-2: tgpu.tma_load
 # ROWS: tgpu.copy_async {{.*}} %[[A:[^ ]*]] of %[[RING]]
+# ROWS-COUNT-2: tgpu.tma_load
 # ROWS: tgpu.acquire %[[RING]] bytes 16384
-# ROWS: tgpu.tma_load
 # ROWS: tgpu.copy_async {{.*}} %[[A]] of %[[RING]]
+# ROWS: tgpu.tma_load
 @triton.jit
 def widths(a_ptr, b_ptr, c_ptr, rows_ptr, M, N, K, whole, GATHER: tl.constexpr):
     a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[128, 64])

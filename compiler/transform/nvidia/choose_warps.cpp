@@ -1,5 +1,6 @@
-// A program cannot see how many warps run it, unless it has code for single threads or assembly that asks.
+// A program cannot see how many threads run it, unless it has code for single threads or assembly that asks.
 #include "compiler/dialect/simt/simt.h"
+#include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/transform/nvidia/loop_registers.h"
 #include "compiler/transform/nvidia/operands.h"
@@ -26,9 +27,47 @@ bool countsThreads(func::FuncOp kernel) {
       .wasInterrupted();
 }
 
+bool isTile(Type type) { return isa<RankedTensorType>(type); }
+
+// Returns true if one thread may do what `op` does for its program.
+bool isOfNumbers(Operation* op) {
+  if (llvm::any_of(op->getOperandTypes(), isTile) || llvm::any_of(op->getResultTypes(), isTile)) return false;
+  if (isa<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::AssumeOp>(op)) return true;
+  if (isa<scf::SCFDialect>(op->getDialect()) || op->hasTrait<OpTrait::IsTerminator>()) return true;
+  return isMemoryEffectFree(op) && !tile::variesByThread(op) && !isa<tile::InlineAsmOp>(op);
+}
+
+// Returns true if a program stores and computes with numbers alone, so that every thread would compute the same, the first one
+// store it, and all meet before they load it.
+bool isOfNumbers(func::FuncOp kernel) {
+  bool stores = false;
+  WalkResult walked = kernel.getBody().walk([&](Operation* op) {
+    stores |= isa<tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op);
+    return isOfNumbers(op) ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return stores && !walked.wasInterrupted();
+}
+
+// What one thread stores and loads itself is in order.
+void leaveToFirstThread(func::FuncOp kernel) {
+  Block& body = kernel.getBody().front();
+  Operation* end = body.getTerminator();
+  OpBuilder builder(kernel.getContext());
+  builder.setInsertionPointToStart(&body);
+  Location loc = kernel.getLoc();
+  Value thread = simt::TidOp::create(builder, loc, builder.getI32Type(), 0u);
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, thread, zero);
+  auto branch = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
+  Block::OpListType& program = branch.thenBlock()->getOperations();
+  program.splice(program.begin(), body.getOperations(), std::next(branch->getIterator()), end->getIterator());
+  tile::setNumWarps(kernel, 1);
+}
+
 struct ChooseWarps : impl::ChooseWarpsBase<ChooseWarps> {
   using Base::Base;
   void runOnOperation() override {
+    if (isOfNumbers(getOperation()) && tgpu::blocksOf(getOperation()) == 1) return leaveToFirstThread(getOperation());
     constexpr int kFew = target::kWgmma.warps, kMany = 2 * kFew;
     func::FuncOp kernel = getOperation();
     const target::TargetInfo* gpu = targetOf(target);

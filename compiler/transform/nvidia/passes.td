@@ -4,8 +4,12 @@
 include "compiler/transform/kernel_pass.td"
 
 def ChooseWarps : KernelPass<"choose-warps"> {
-  let summary = "give a program twice its warps where a product's sums would leave a thread no registers";
+  let summary = "give a program the threads that it needs: more for a product's sums, one for numbers alone";
   let description = [{
+    In a program without tiles every thread would compute the same, the first would store, and all would meet at a barrier before they load
+    what it has stored. Such a program gets one warp, whose first thread runs it in its own order; clusters and programs with assembly or
+    code for single threads keep theirs.
+
     Programs get eight warps instead of four for products that wgmma does only then, and for loops whose sums of products take as many
     registers of a thread together. Kernels keep their number that have code for single threads or assembly, which could ask for it, or a
     bound on registers of their own.

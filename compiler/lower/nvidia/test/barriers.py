@@ -63,6 +63,7 @@ def scalar(x):
     # SCALAR: bar.sync 0
     # SCALAR: st.global
     tl.store(x, tl.load(x) + 1)
+    tl.store(x + 1 + tl.arange(0, 128), 0)
 
 
 @triton.jit
@@ -78,6 +79,7 @@ def scalars(x, n):
     tl.store(x, n)
     tl.store(x + n, 2)
     tl.store(x + 2, tl.load(x) + 1)
+    tl.store(x + n + tl.arange(0, 128), 0)
 
 
 @triton.jit
@@ -86,6 +88,8 @@ def many_scalars(x, n):
     # MANY: bra
     # MANY-COUNT-20: {{^}}	st.global
     # MANY-NOT: st.global
+    t = tl.arange(0, 128)
+    tl.store(x + n + t, 0, mask=t < n)
     for i in range(n):
         for j in tl.static_range(20):
             tl.store(x + i * 20 + j, n)

@@ -14,6 +14,6 @@ def summed(p, o, n, WRITTEN: tl.constexpr):
         total += tl.load(p + i * 3)
     for i in range(n):
         total += tl.load(p + 120 + i)
-    tl.store(o, total)
+    tl.store(o + tl.arange(0, 128), total)
     if WRITTEN:
         tl.store(p, total)

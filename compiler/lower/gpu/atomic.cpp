@@ -56,16 +56,17 @@ llvm::Value* updateElement(KernelContext& cx, Operation* op, size_t reg, llvm::V
                      desired->getType());
 }
 
-// The barriers also order every thread's accesses with the first thread's update. The last one frees the scratch space
-// for uses within a warp. The first thread is the first block's.
+// The barrier also orders every thread's later accesses with the first thread's update. The first thread is the first
+// block's, and of several blocks all have read its place before it goes on.
 llvm::Value* shareFirst(KernelContext& cx, llvm::Value* value, Location loc) {
-  llvm::Value* place = cx.scratch(8, loc);
-  cx.emit.programBarrier();
+  bool isOneBlock = cx.blocks == 1;
+  llvm::Value* place = isOneBlock ? cx.meetBeforeScratch(8, loc) : cx.scratch(8, loc);
+  if (!isOneBlock) cx.emit.programBarrier();
   cx.when(cx.isFirstThread(), [&] { cx.storeShared(place, {cx.toBits(value)}); });
   cx.emit.programBarrier();
   unsigned bits = cx.bitsOf(value->getType());
-  llvm::Value* shared = cx.blocks == 1 ? cx.loadShared(place, bits, 1)[0] : cx.emit.loadFirstBlock(place, bits);
-  cx.emit.programBarrier();
+  llvm::Value* shared = isOneBlock ? cx.loadShared(place, bits, 1)[0] : cx.emit.loadFirstBlock(place, bits);
+  if (!isOneBlock) cx.emit.programBarrier();
   return cx.fromBits(shared, value->getType());
 }
 

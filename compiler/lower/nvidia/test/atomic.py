@@ -82,9 +82,11 @@ def scalar(p, o):
     i = tl.arange(0, 128)
     # SCALAR: bar.sync
     # SCALAR: @%p{{[0-9]+}} atom.acq_rel.sys.global.add.u32
+    # SCALAR-NOT: bar.sync
     # SCALAR: st.shared
     # SCALAR: bar.sync
     # SCALAR: ld.shared
+    # SCALAR-NOT: bar.sync
     tl.store(o + i, tl.atomic_add(p, 1, scope="sys"))
 
 
@@ -143,7 +145,7 @@ def ticket(p, o):
     old = tl.atomic_cas(p, 0, 1)
     while old == 1:
         old = tl.atomic_cas(p, 0, 1)
-    tl.store(o, old)
+    tl.store(o + tl.arange(0, 128), old)
 
 
 # Under a thread's condition each thread that comes acts, whichever it is, and has an old value of its own.

@@ -92,11 +92,11 @@ llvm::Value* integerToOddFloat(KernelContext& cx, llvm::Value* x, bool isSigned)
 
 }  // namespace
 
-// Returns the quotient and the remainder of elements of tiles, by the target's own instructions where the divisor is a
-// variable; nothing where LLVM divides better.
+// Returns the quotient and the remainder by the target's own instructions where the divisor is a variable; nothing where
+// LLVM divides better.
 static std::optional<std::pair<llvm::Value*, llvm::Value*>> dividedByVariable(KernelContext& cx, Operation* op,
                                                                               Scalars v, bool isSigned) {
-  if (!isa<ShapedType>(op->getResult(0).getType()) || isa<llvm::Constant>(v[1])) return std::nullopt;
+  if (isa<llvm::Constant>(v[1])) return std::nullopt;
   llvm::Type* held = v[0]->getType()->getIntegerBitWidth() > 32 ? cx.b.getInt64Ty() : cx.b.getInt32Ty();
   if (!cx.emit.hasDivision(held->getIntegerBitWidth())) return std::nullopt;
   auto hold = [&](llvm::Value* x) { return isSigned ? cx.b.CreateSExt(x, held) : cx.b.CreateZExt(x, held); };

@@ -36,8 +36,11 @@ static llvm::Value* toHeld(KernelContext& cx, llvm::Value* value, llvm::Type* he
   return value->getType() == held ? value : cx.toBits(value);
 }
 
-// Elements that fill words travel as words: a default value is then chosen once for all of a word.
-static bool travelAsWords(unsigned bits, size_t count) { return bits < 32 && count * bits >= 32; }
+// Narrow neighbours travel as words of so many bits, 0 otherwise: a default value is then chosen once for all of a word, and
+// words need not be joined for what takes several elements at once.
+static unsigned wordBits(unsigned bits, size_t count) {
+  return bits >= 32 || count == 1 ? 0 : std::min<unsigned>(32, count * bits);
+}
 
 Regs loadVector(KernelContext& cx, llvm::Type* element, size_t count, llvm::Value* pointer, llvm::Value* predicate,
                 Scalars other, const AccessOptions& options) {
@@ -45,14 +48,14 @@ Regs loadVector(KernelContext& cx, llvm::Type* element, size_t count, llvm::Valu
   Regs instead;
   for (llvm::Value* v : other) instead.push_back(toHeld(cx, v, held));
   unsigned bits = cx.bitsOf(element);
-  bool asWords = travelAsWords(bits, count);
-  if (asWords && !instead.empty()) {
+  unsigned word = wordBits(bits, count);
+  if (word && !instead.empty()) {
     for (llvm::Value*& v : instead) v = cx.toBits(v);
-    instead = cx.pack(instead, 32);
+    instead = cx.pack(instead, word);
   }
-  Regs values(cx.emit.load(asWords ? cx.b.getInt32Ty() : held, asWords ? count * bits / 32 : count, pointer, predicate,
+  Regs values(cx.emit.load(word ? cx.b.getIntNTy(word) : held, word ? count * bits / word : count, pointer, predicate,
                            instead, options));
-  if (asWords) values = cx.unpack(values, bits, count);
+  if (word) values = cx.unpack(values, bits, count);
   for (llvm::Value*& v : values) v = cx.fromBits(v->getType()->isIntegerTy() ? v : cx.toBits(v), element);
   return values;
 }
@@ -61,9 +64,9 @@ void storeVector(KernelContext& cx, Scalars values, llvm::Value* pointer, llvm::
                  const AccessOptions& options) {
   Regs held;
   for (llvm::Value* v : values) held.push_back(toHeld(cx, v, memoryType(cx, v->getType())));
-  if (travelAsWords(cx.bitsOf(values[0]->getType()), held.size())) {
+  if (unsigned word = wordBits(cx.bitsOf(values[0]->getType()), held.size())) {
     for (llvm::Value*& v : held) v = cx.toBits(v);
-    held = cx.pack(held, 32);
+    held = cx.pack(held, word);
   }
   cx.emit.store(held, pointer, predicate, options);
 }

@@ -86,14 +86,18 @@ std::optional<int64_t> elementCost(Operation* op) {
 }
 
 // Returns the cost of loading in another layout: each warp loads what few threads would load once, as memory's nearest
-// cache answers; a larger tile is loaded by other threads instead, if its first layout is of no other use.
+// cache answers; a larger tile is loaded by other threads instead, if its first layout is of no other use. A load that has
+// no other use is not done twice.
 std::optional<int64_t> loadCost(tile::LoadOp load, const LinearLayout& layout) {
   if (load.getIsVolatile()) return std::nullopt;
   Value tile = load.getResult();
   std::optional<tgpu::Neighbours> memory = tgpu::neighboursOf(load);
   if (cast<RankedTensorType>(tile.getType()).getNumElements() <= int64_t(layout.numLanes() * layout.numWarps())) {
-    int64_t word = memory ? layout::vectorLength(layout, memory->count, bitsOf(tile.getType()), memory->axis) : 1;
-    return 16 * registersOf(layout) / word;
+    auto costIn = [&](const LinearLayout& l) {
+      int64_t word = memory ? layout::vectorLength(l, memory->count, bitsOf(tile.getType()), memory->axis) : 1;
+      return 16 * registersOf(l) / word;
+    };
+    return std::max<int64_t>(0, costIn(layout) - (tile.hasOneUse() ? costIn(layoutOf(tile)) : 0));
   }
   if (!tile.hasOneUse() || !memory) return std::nullopt;
   auto costIn = [&](const LinearLayout& l) {

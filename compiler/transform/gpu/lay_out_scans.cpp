@@ -77,13 +77,27 @@ std::optional<LinearLayout> inRuns(const LinearLayout& layout, unsigned axis) {
   return out.isInjective() && out.isSurjective() && out != layout ? std::optional(out) : std::nullopt;
 }
 
+// The cost of a scan's result in another layout than now: it goes back, but what is wanted in a third layout goes there.
+int64_t movingCost(Value result, const LinearLayout& now, const LinearLayout& then) {
+  int64_t cost = 0;
+  bool goesBack = false;
+  for (Operation* user : result.getUsers()) {
+    auto convert = dyn_cast<tgpu::ConvertLayoutOp>(user);
+    goesBack |= !convert;
+    if (!convert) continue;
+    const LinearLayout& wanted = tgpu::layoutOf(convert.getResult());
+    cost += conversionCost(result.getType(), then, wanted) - conversionCost(result.getType(), now, wanted);
+  }
+  return cost + (goesBack ? conversionCost(result.getType(), then, now) : 0);
+}
+
 void layOut(tile::ScanOp scan) {
   LinearLayout now = tgpu::layoutOf(scan.getSources()[0]);
   std::optional<LinearLayout> runs = inRuns(now, scan.getAxis());
   if (!runs) return;
   int64_t moving = 0;
   for (Value tile : scan.getSources()) moving += conversionCost(tile.getType(), now, *runs);
-  for (Value tile : scan.getResults()) moving += conversionCost(tile.getType(), *runs, now);
+  for (Value tile : scan.getResults()) moving += movingCost(tile, now, *runs);
   if (scanCost(scan, *runs) + moving >= scanCost(scan, now)) return;
   OpBuilder builder(scan);
   auto converted = [&](Value tile, const LinearLayout& layout) -> Value {

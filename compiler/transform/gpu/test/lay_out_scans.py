@@ -2,6 +2,8 @@
 # RUN: tandemc %s:odd --emit=layouts --num-warps 1 --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=ODD
 # RUN: tandemc %s:aligned --emit=layouts --num-warps 4 --target sm_90a --signature '*fp32:16, *fp32:16' \
 # RUN:   | FileCheck %s --check-prefix=ALIGNED
+# RUN: tandemc %s:narrowed --emit=layouts --num-warps 2 --target sm_90a --signature '*bf16:16, *fp32:16' \
+# RUN:   | FileCheck %s --check-prefix=NARROWED
 # RUN: tandemc %s:columns --emit=layouts --num-warps 4 --target sm_90a --signature '*fp32:16, *fp32:16' \
 # RUN:   | FileCheck %s --check-prefix=COLUMNS
 import triton
@@ -41,3 +43,15 @@ def aligned(x, o):
 def columns(x, o):
     at = tl.arange(0, 16)[:, None] * 128 + tl.arange(0, 128)[None, :]
     tl.store(o + at, tl.cumsum(tl.load(x + at), 0))
+
+
+# The sums change threads to be stored, anyway.
+# NARROWED: tgpu.convert_layout {{.*}} registers = [1, 2, 4, 32, 64]
+# NARROWED: tile.scan
+# NARROWED: tgpu.convert_layout
+# NARROWED-NOT: convert_layout
+# NARROWED: return
+@triton.jit
+def narrowed(x, o):
+    at = tl.arange(0, 64)[:, None] * 2048 + tl.arange(0, 32)[None, :]
+    tl.store(o + at, tl.cumsum(tl.load(x + at).to(tl.float32), 0))

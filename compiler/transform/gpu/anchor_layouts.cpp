@@ -4,6 +4,7 @@
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/layout/distributed.h"
 #include <llvm/Support/MathExtras.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <numeric>
 
 namespace tandem::transform::gpu {
@@ -158,12 +159,15 @@ std::optional<LinearLayout> nearby(const LinearLayout& computed, const Coalescin
   return coalescedInWarps(computed, best, bytes);
 }
 
-LinearLayout coalescedBlock(RankedTensorType type, layout::ThreadCounts threads) {
+Coalescing coalescedBlock(RankedTensorType type, ValueRange strides, layout::ThreadCounts threads, int64_t together) {
   SmallVector<unsigned> order(type.getRank());
   std::iota(order.rbegin(), order.rend(), 0);
-  int64_t vector = std::min<int64_t>(16 / bytesOf(type.getElementType()), type.getShape().back());
-  vector = std::min(vector, std::max<int64_t>(1, type.getNumElements() / threads.count()));
-  return blockedAlong(type.getShape(), order, vector, threads);
+  auto* inner = llvm::find_if(
+      order, [&](unsigned d) { return !strides.empty() && getConstantIntValue(strides[d]) == int64_t(1); });
+  if (inner != order.end()) std::rotate(order.begin(), inner, inner + 1);
+  int64_t most = std::min(type.getDimSize(order[0]), std::max<int64_t>(1, type.getNumElements() / threads.count()));
+  int64_t vector = std::min<int64_t>(16 / bytesOf(type.getElementType()), most);
+  return {blockedAlong(type.getShape(), order, std::min(std::max(vector, together), most), threads), vector, order[0]};
 }
 
 LinearLayout patches(ArrayRef<int64_t> shape, layout::ThreadCounts threads) {

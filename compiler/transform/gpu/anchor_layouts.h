@@ -21,8 +21,10 @@ Coalescing coalesced(mlir::Value pointers, mlir::Value mask, const analysis::Axi
 // no whole lines of memory.
 std::optional<layout::LinearLayout> coalescedInWarps(const layout::LinearLayout& computed, const Coalescing& best,
                                                      int64_t elementBytes);
-// `coalesced` for a block whose last dimension is contiguous.
-layout::LinearLayout coalescedBlock(mlir::RankedTensorType type, layout::ThreadCounts threads);
+// `coalesced` for a block: along the dimension whose stride is known to be 1, and along the last one where none is or `strides` is
+// empty.
+Coalescing coalescedBlock(mlir::RankedTensorType type, mlir::ValueRange strides, layout::ThreadCounts threads,
+                          int64_t together = 1);
 
 // Pieces of `vector` elements along `axis`, for copies to shared memory.
 layout::LinearLayout copiedBlock(mlir::RankedTensorType type, int64_t vector, unsigned axis,

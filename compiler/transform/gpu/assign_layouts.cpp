@@ -32,8 +32,8 @@ bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 class LayoutAssignment {
  public:
   LayoutAssignment(func::FuncOp kernel, const Units& units)
-      : kernel_(kernel), units_(units), axes_(kernel), change_(kernel),
-        threads_{units.lanes(), tile::numWarps(kernel)} {}
+      : kernel_(kernel), units_(units), axes_(kernel), change_(kernel), threads_{units.lanes(), tile::numWarps(kernel)},
+        together_(kernel, axes_, threads_) {}
 
   void run() {
     placeAnchors();
@@ -76,18 +76,24 @@ class LayoutAssignment {
         else
           accessOfProducers(op, copiedBlock(type, at.count, at.axis, threadsOf(op)));
       } else if (auto o = dyn_cast<tile::BlockLoadOp>(op)) {
-        anchor(o.getResult(), coalescedBlock(cast<RankedTensorType>(o.getResult().getType()), threads_), loads_);
+        anchor(o.getResult(), together_.of(op).layout, loads_);
       } else if (auto o = dyn_cast<tile::StoreOp>(op); o && isTile(o.getPointer())) {
         coalescedStores_.emplace_back(o, coalescedAccess(op, o.getPointer(), o.getMask()));
         access(op, coalescedStores_.back().second.layout);
       } else if (auto o = dyn_cast<tile::BlockStoreOp>(op); o && !units_.mayStore(o)) {
-        require(o.getValueMutable(), coalescedBlock(cast<RankedTensorType>(o.getValue().getType()), threads_));
+        require(o.getValueMutable(), blockOf(o).layout);
       } else if (auto o = dyn_cast<tile::AtomicRmwOp>(op); o && isTile(o.getPointer())) {
         anchor(o.getResult(), coalescedAccess(op, o.getPointer(), o.getMask()).layout, loads_);
       } else if (auto o = dyn_cast<tile::AtomicCasOp>(op); o && isTile(o.getPointer())) {
         anchor(o.getResult(), coalesced(o.getPointer(), nullptr, axes_, threads_).layout, loads_);
       }
     });
+  }
+
+  // A descriptor's rows are neighbours along the last dimension, whatever is known of its strides.
+  Coalescing blockOf(tile::BlockStoreOp op) const {
+    ValueRange strides = op.getDescriptor() ? ValueRange() : ValueRange(op.getStrides());
+    return coalescedBlock(cast<RankedTensorType>(op.getValue().getType()), strides, threads_);
   }
 
   // Lays out what loops carry and branches choose as the addresses of copies want it, for it cannot be computed again in
@@ -139,9 +145,8 @@ class LayoutAssignment {
   void placeLoads() {
     auto offered = std::move(offered_);
     offered_.clear();
-    LoadsTogether together(kernel_, axes_, threads_);
     auto place = [&](Value result) {
-      placeLoad(result, offered.find(result)->second, together.of(result.getDefiningOp<tile::LoadOp>()));
+      placeLoad(result, offered.find(result)->second, together_.of(result.getDefiningOp()));
     };
     // A tile that either of two branches loads has the layout of the branch with the wider accesses.
     SmallVector<Value> repeated;
@@ -375,12 +380,19 @@ class LayoutAssignment {
     }
   }
 
+  void placeBlockStore(tile::BlockStoreOp op) {
+    Coalescing best = blockOf(op);
+    const LinearLayout& computed = known_.find(homeOf(op.getValue()))->second;
+    bool stays = !isCheapTree(op.getValue()) && !computed.freeMask(Dim::Register);
+    std::optional<LinearLayout> layout = stays ? nearby(computed, best, bytesOf(op.getValue())) : std::nullopt;
+    required_[&op.getValueMutable()] = layout.value_or(best.layout);
+  }
+
   // Blocks that no unit stores want to coalesce.
   void chooseStores() {
     kernel_.walk([&](tile::BlockStoreOp op) {
-      if (!units_.mayStore(op)) return;
-      if (!units_.takeStore(op, known_.find(homeOf(op.getValue()))->second, axes_))
-        required_[&op.getValueMutable()] = coalescedBlock(cast<RankedTensorType>(op.getValue().getType()), threads_);
+      if (!units_.mayStore(op) || !units_.takeStore(op, known_.find(homeOf(op.getValue()))->second, axes_))
+        placeBlockStore(op);
     });
   }
 
@@ -474,6 +486,7 @@ class LayoutAssignment {
   analysis::AxisInfoAnalysis axes_;
   LayoutChange change_;
   layout::ThreadCounts threads_;
+  LoadsTogether together_;
   // Products by the loops around them, most first: what a loop carries changes threads before and behind it, not in it.
   std::map<int, Queue, std::greater<>> products_;
   Queue loads_, stores_;

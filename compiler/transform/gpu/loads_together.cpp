@@ -30,16 +30,16 @@ static bool hasScatteredRows(Value pointers, unsigned axis, const analysis::Axis
 LoadsTogether::LoadsTogether(func::FuncOp kernel, const analysis::AxisInfoAnalysis& axes, layout::ThreadCounts threads)
     : axes_(axes), threads_(threads) {
   auto join = [&](Value one, Value other) { groups_.unionSets(one.getAsOpaquePointer(), other.getAsOpaquePointer()); };
-  SmallVector<tile::LoadOp> loads;
+  SmallVector<Operation*> loads;
   SmallVector<tile::StoreOp> stores;
   kernel.walk([&](Operation* op) {
     if (auto store = dyn_cast<tile::StoreOp>(op); store && isa<RankedTensorType>(store.getValue().getType())) {
       stores.push_back(store);
       groups_.insert(store.getValue().getAsOpaquePointer());
     }
-    if (auto load = dyn_cast<tile::LoadOp>(op); load && isa<RankedTensorType>(load.getType())) {
-      loads.push_back(load);
-      groups_.insert(load.getResult().getAsOpaquePointer());
+    if (isa<tile::LoadOp, tile::BlockLoadOp>(op) && isa<RankedTensorType>(op->getResult(0).getType())) {
+      loads.push_back(op);
+      groups_.insert(op->getResult(0).getAsOpaquePointer());
     }
     SmallVector<Value> meeting;
     for (OpOperand& operand : op->getOpOperands()) {
@@ -55,12 +55,12 @@ LoadsTogether::LoadsTogether(func::FuncOp kernel, const analysis::AxisInfoAnalys
       for (auto [inside, result] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getResults())) join(inside, result);
   });
   llvm::DenseSet<Key> dividing;
-  for (tile::LoadOp load : loads) {
-    Coalescing own = alone(load);
-    Key key = keyOf(load.getResult(), own.axis);
+  for (Operation* load : loads) {
+    Coalescing own = coalescedLoad(load, 1);
+    Key key = keyOf(load->getResult(0), own.axis);
     int64_t& most = most_[key];
     most = std::max(most, own.neighbours);
-    if (isDivided(load.getPointer())) dividing.insert(key);
+    if (isa<tile::LoadOp>(load) && isDivided(load->getOperand(0))) dividing.insert(key);
   }
   // Neighbours share the quotients that say where they are, so that a thread has as many as the stores move.
   for (tile::StoreOp store : stores) {
@@ -70,20 +70,27 @@ LoadsTogether::LoadsTogether(func::FuncOp kernel, const analysis::AxisInfoAnalys
   }
 }
 
-Coalescing LoadsTogether::alone(tile::LoadOp load) const {
-  return coalesced(load.getPointer(), load.getMask(), axes_, threads_);
+// A descriptor's rows are neighbours along the last dimension, whatever is known of its strides.
+Coalescing LoadsTogether::coalescedLoad(Operation* op, int64_t together) const {
+  if (auto load = dyn_cast<tile::LoadOp>(op))
+    return coalesced(load.getPointer(), load.getMask(), axes_, threads_, false, together);
+  auto block = cast<tile::BlockLoadOp>(op);
+  ValueRange strides = block.getDescriptor() ? ValueRange() : ValueRange(block.getStrides());
+  return coalescedBlock(cast<RankedTensorType>(block.getResult().getType()), strides, threads_, together);
 }
 
 LoadsTogether::Key LoadsTogether::keyOf(Value tile, unsigned axis) const {
   return {groups_.getLeaderValue(tile.getAsOpaquePointer()), axis};
 }
 
-Coalescing LoadsTogether::of(tile::LoadOp load) const {
-  Coalescing own = alone(load);
-  int64_t most = most_.lookup(keyOf(load.getResult(), own.axis));
-  bool isUnaligned = own.neighbours == 1 && axes_.of(load.getPointer()).contiguity(own.axis) > 1;
-  if (isUnaligned && !hasScatteredRows(load.getPointer(), own.axis, axes_)) return own;
-  own.layout = coalesced(load.getPointer(), load.getMask(), axes_, threads_, false, most).layout;
+Coalescing LoadsTogether::of(Operation* op) const {
+  Coalescing own = coalescedLoad(op, 1);
+  int64_t most = most_.lookup(keyOf(op->getResult(0), own.axis));
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    bool isUnaligned = own.neighbours == 1 && axes_.of(load.getPointer()).contiguity(own.axis) > 1;
+    if (isUnaligned && !hasScatteredRows(load.getPointer(), own.axis, axes_)) return own;
+  }
+  own.layout = coalescedLoad(op, most).layout;
   return own;
 }
 

@@ -19,13 +19,13 @@ class LoadsTogether {
   // It refers to `axes`.
   LoadsTogether(mlir::func::FuncOp kernel, const analysis::AxisInfoAnalysis& axes, layout::ThreadCounts threads);
 
-  // The layout is the common one; `neighbours` are this load's own.
-  Coalescing of(tile::LoadOp load) const;
+  // The layout of a load through pointers or of a block is the common one; `neighbours` are this load's own.
+  Coalescing of(mlir::Operation* load) const;
 
  private:
   // A group of tiles and the dimension along which its loads have neighbours.
   using Key = std::pair<const void*, unsigned>;
-  Coalescing alone(tile::LoadOp load) const;
+  Coalescing coalescedLoad(mlir::Operation* load, int64_t together) const;
   Key keyOf(mlir::Value tile, unsigned axis) const;
 
   const analysis::AxisInfoAnalysis& axes_;

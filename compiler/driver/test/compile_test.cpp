@@ -155,8 +155,8 @@ TEST(Compile, LaunchOptionsAreChecked) {
         std::tuple("num_ctas", json(-1), "must be a positive integer, but is -1"),
         std::tuple("num_ctas", json(3), "must be a power of two up to 8, but is 3"),
         std::tuple("num_ctas", json(16), "must be a power of two up to 8, but is 16"),
-        std::tuple("num_stages", json(0), "must be a positive integer, but is 0"),
-        std::tuple("num_stages", json(1.5), "must be a positive integer, but is 1.5"),
+        std::tuple("num_stages", json(-1), "must be zero or a positive integer, but is -1"),
+        std::tuple("num_stages", json(1.5), "must be zero or a positive integer, but is 1.5"),
         std::tuple("maxnreg", json("64"), "must be a positive integer, but is \"64\""),
         std::tuple("maxnreg", json(256), "must be 1 to 255, but is 256")}) {
     json r = scaleRequest();

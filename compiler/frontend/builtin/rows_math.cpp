@@ -50,6 +50,37 @@ static Builtin logical(const std::string& word, ast::BinaryOp op) {
           }};
 }
 
+// The methods by which Python calls operators: kernels may call them by name.
+static void addOperatorRows(Rows& rows) {
+  using ast::BinaryOp, ast::CompareOp;
+  static const std::tuple<const char*, const char*, BinaryOp> binaries[] = {
+      {"add", "+", BinaryOp::Add},        {"sub", "-", BinaryOp::Sub}, {"mul", "*", BinaryOp::Mul},
+      {"truediv", "/", BinaryOp::Div},    {"mod", "%", BinaryOp::Mod}, {"floordiv", "//", BinaryOp::FloorDiv},
+      {"lshift", "<<", BinaryOp::LShift}, {"and", "&", BinaryOp::And}, {"rshift", ">>", BinaryOp::RShift},
+      {"or", "|", BinaryOp::Or},          {"xor", "^", BinaryOp::Xor}};
+  static const std::tuple<const char*, const char*, CompareOp> comparisons[] = {
+      {"eq", "==", CompareOp::Eq}, {"ne", "!=", CompareOp::Ne}, {"lt", "<", CompareOp::Lt},
+      {"le", "<=", CompareOp::Le}, {"gt", ">", CompareOp::Gt},  {"ge", ">=", CompareOp::Ge}};
+  static const std::tuple<const char*, const char*, ast::UnaryOp> unaries[] = {{"neg", "-", ast::UnaryOp::Neg},
+                                                                               {"invert", "~", ast::UnaryOp::Invert}};
+  auto method = [](std::string word) { return "tl.tensor.__" + word + "__"; };
+  auto text = [](std::string left, std::string sign, std::string right) {
+    return "`" + left + " " + sign + " " + right + "`.";
+  };
+  for (auto [word, sign, op] : binaries) {
+    rows.push_back({method(word), "self, other", text("self", sign, "other"),
+                    [op](Context& c, const Arguments& a) -> Value { return binary(c, op, a["self"], a["other"]); }});
+    rows.push_back({method(std::string("r") + word), "self, other", text("other", sign, "self"),
+                    [op](Context& c, const Arguments& a) -> Value { return binary(c, op, a["other"], a["self"]); }});
+  }
+  for (auto [word, sign, op] : comparisons)
+    rows.push_back({method(word), "self, other", text("self", sign, "other"),
+                    [op](Context& c, const Arguments& a) -> Value { return compare(c, op, a["self"], a["other"]); }});
+  for (auto [word, sign, op] : unaries)
+    rows.push_back({method(word), "self", std::string("`") + sign + "self`.",
+                    [op](Context& c, const Arguments& a) -> Value { return semantic::unary(c, op, a["self"]); }});
+}
+
 void addMathRows(Rows& rows) {
   static const std::pair<const char*, const char*> unary[] = {
       {"exp", "e to the power of each element."},
@@ -96,6 +127,7 @@ void addMathRows(Rows& rows) {
        [](Context& c, const Arguments& a) -> Value { return clamp(c, a["x"], a["min"], a["max"], propagates(c, a)); }});
   rows.push_back(logical("and", ast::BinaryOp::And));
   rows.push_back(logical("or", ast::BinaryOp::Or));
+  addOperatorRows(rows);
 }
 
 }  // namespace tandem::frontend::builtin

@@ -228,11 +228,12 @@ KernelArgument argument(Functions& functions, const json& a) {
 }
 
 // A launch option that the kernel, not one of its lines, is wrong about.
-int launchOption(const json& options, const char* name, int fallback, const Function& kernel) {
+int launchOption(const json& options, const char* name, int fallback, const Function& kernel, int least = 1) {
   auto it = options.find(name);
   if (it == options.end()) return fallback;
-  bool isPositive = it->is_number_integer() && it->get<int64_t>() > 0 && it->get<int64_t>() <= INT32_MAX;
-  if (!isPositive) failKernel(kernel, std::string("`") + name + "` must be a positive integer, but is " + it->dump());
+  bool fits = it->is_number_integer() && it->get<int64_t>() >= least && it->get<int64_t>() <= INT32_MAX;
+  const char* what = least ? "a positive integer" : "zero or a positive integer";
+  if (!fits) failKernel(kernel, std::string("`") + name + "` must be " + what + ", but is " + it->dump());
   return it->get<int>();
 }
 
@@ -241,7 +242,7 @@ CompileOptions options(const json& request, const Function& kernel) {
   auto it = request.find("options");
   if (it == request.end()) return o;
   o.numWarps = launchOption(*it, "num_warps", o.numWarps, kernel);
-  o.numStages = launchOption(*it, "num_stages", o.numStages, kernel);
+  o.numStages = std::max(1, launchOption(*it, "num_stages", o.numStages, kernel, 0));  // none are as one: nothing ahead
   o.numCtas = launchOption(*it, "num_ctas", o.numCtas, kernel);
   o.maxRegisters = launchOption(*it, "maxnreg", o.maxRegisters, kernel);
   o.target = it->value("target", o.target);

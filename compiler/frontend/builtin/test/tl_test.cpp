@@ -57,6 +57,19 @@ TEST_F(EmitTest, MathAndSelection) {
   EXPECT_TRUE(emitted("arith.select"));
 }
 
+TEST_F(EmitTest, OperatorsByName) {
+  Value x = argument(i32, {8}), y = argument(i32, {8});
+  mlir::Operation* difference = call("tl.tensor.__rsub__", {x, y}).as<Tensor>().value.getDefiningOp();
+  EXPECT_EQ(difference->getOperand(0), y.as<Tensor>().value);
+  call("tl.tensor.__lshift__", {x, Int(4)});
+  call("tl.tensor.__rshift__", {x, Int(4)});
+  call("tl.tensor.__le__", {x, y});
+  call("tl.tensor.__invert__", {x});
+  for (const char* name : {"arith.subi", "arith.shli", "arith.shrsi", "arith.cmpi", "arith.xori"})
+    EXPECT_TRUE(emitted(name)) << name;
+  EXPECT_EQ(failure("tl.tensor.__and__", {argument(f32, {8}), y}), "type");
+}
+
 TEST_F(EmitTest, MemoryAndAtomics) {
   Value p = pointer(Scalar::Fp32), n = pointer(Scalar::Int32);
   Value x = call("tl.load", {p});

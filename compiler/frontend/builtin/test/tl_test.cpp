@@ -67,7 +67,7 @@ TEST_F(EmitTest, OperatorsByName) {
   call("tl.tensor.__invert__", {x});
   for (const char* name : {"arith.subi", "arith.shli", "arith.shrsi", "arith.cmpi", "arith.xori"})
     EXPECT_TRUE(emitted(name)) << name;
-  EXPECT_EQ(failure("tl.tensor.__and__", {argument(f32, {8}), y}), "type");
+  EXPECT_EQ(failure("tl.tensor.__and__", {argument(f32, {8}), y}), "type-mismatch");
 }
 
 TEST_F(EmitTest, MemoryAndAtomics) {

@@ -15,6 +15,7 @@ def ChooseWarps : KernelPass<"choose-warps"> {
     bound on registers of their own.
   }];
   let options = [Target];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::tandem::simt::SimtDialect"];
 }
 
 def RecogniseBlocks : KernelPass<"recognise-blocks"> {

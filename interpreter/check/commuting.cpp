@@ -76,6 +76,13 @@ Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place,
     place.eachRelease(number, [&](uint64_t, const Release& r) { found = found || isIt(r); });
     return found;
   };
+  // Those that came before the wait looked; the others may come later, whatever their numbers.
+  std::vector<std::optional<bool>> known(end + 1 - first);
+  auto isBefore = [&](uint64_t n) {
+    auto& answer = known[n - first];
+    if (!answer) answer = n <= last && isKnown(n);
+    return *answer;
+  };
   // Those that are sure to come behind an update, because their authors have seen it or release too little to tell, by the
   // last number behind which they come.
   std::multimap<uint64_t, uint64_t, std::greater<>> following;
@@ -93,7 +100,7 @@ Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place,
       lost += place.update(behindAll->second)->commuting->operand;
     // A wait that can do without several adds can do without one of them: first without those that are sure to follow.
     uint64_t all = place.valueOf(end), without = all - place.update(n)->commuting->operand - lost;
-    if ((adds && isEnough(all) && !isEnough(without)) || isKnown(n)) continue;
+    if ((adds && isEnough(all) && !isEnough(without)) || isBefore(n)) continue;
     std::vector<Stamp> behind{place.update(n)->by};  // it and those that may follow it
     std::vector<bool> isBehind(end + 1 - first);
     isBehind[n - first] = true;
@@ -106,16 +113,25 @@ Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place,
       auto isCarried = [&](const Stamp& s) { return any(other, [&](auto& r) { return carries(r, s); }); };
       if (!isBehind[other - first] && std::ranges::any_of(behind, isCarried)) follows(other);
     }
-    uint64_t value = place.valueOf(first - 1), enough = 0;  // the last of the others with which the wait may end
+    uint64_t value = place.valueOf(first - 1);
+    bool isSure = false;  // as something behind it is known
+    for (uint64_t other = first; other <= last; ++other) {
+      if (!isBefore(other)) continue;
+      isSure = isSure || isBehind[other - first];
+      value = place.update(other)->commuting->after(value);
+    }
+    if (isSure) continue;
+    std::optional<uint64_t> enough;  // the last of the others with which the wait may end
+    if (isEnough(value)) enough = first - 1;
     for (uint64_t other = first; other <= end; ++other) {
-      if (isBehind[other - first]) continue;
+      if (isBehind[other - first] || isBefore(other)) continue;
       value = place.update(other)->commuting->after(value);
       if (isEnough(value)) enough = other;
     }
     if (!enough) continue;
     std::vector<const Release*> certain;  // the last ones first, since these carry the most
-    for (uint64_t other = enough; other >= first; --other)
-      if (!isBehind[other - first])
+    for (uint64_t other = end; other >= first; --other)
+      if (!isBehind[other - first] && (other <= *enough || isBefore(other)))
         place.eachRelease(other, [&](uint64_t, const Release& r) { certain.push_back(&r); });
     place.eachRelease(n, [&](uint64_t k, const Release& r) { spared[k] = sharedWith(r, certain); });
   }

@@ -1,5 +1,6 @@
 // Locks taken in opposite order may end in a deadlock in another run. A lock is a word that a loop takes by an atomic
-// update, and that its holder gives back by a write of the old value.
+// update, and that its holder gives back by a write of the old value. If the holder writes another one, it holds nothing: so
+// words are given back that several have at a time, as those of semaphores and of bits for what is free.
 #include "interpreter/check/checker.h"
 #include "interpreter/vm/fail.h"
 #include "interpreter/vm/run.h"
@@ -46,12 +47,12 @@ void Checker::noteLock(const MemoryAccess& a, uint64_t old, uint64_t now) {
   auto held = held_.find(who);
   if (held != held_.end()) {
     auto& locks = held->second;
-    auto at = std::find_if(locks.begin(), locks.end(),
-                           [&](const HeldLock& h) { return h.address == a.address && h.free == now; });
+    auto at = std::find_if(locks.begin(), locks.end(), [&](const HeldLock& h) { return h.address == a.address; });
     if (at != locks.end()) {
+      bool isFree = at->free == now;
       locks.erase(at);
       if (locks.empty()) held_.erase(held);
-      return givesBack(a);
+      if (isFree) return givesBack(a);
     }
   }
   if (a.kind != AccessKind::Atomic || a.scope == Scope::Cta) return;

@@ -11,6 +11,7 @@ import tandem.dist as dl
 import tandem.language as tl
 from ops.device.marks import MARK, arrived, put_marks
 from ops.device.packets import end_call, load_elements, store_elements
+from ops.packets.anywhere import load_anywhere, store_anywhere
 from tandem.simt import __ballot_sync, __syncwarp, ld, num_warps, st, st_vector, tid
 
 AHEAD = tl.constexpr(3)  # packets of a thread that are sent before it takes the first
@@ -63,12 +64,28 @@ def is_alike(kind):
 
 
 @tandem.jit
-def packets_at(x_ptr, at, end, given, ELEMENTS: tl.constexpr, ALIGNED: tl.constexpr, RANKS: tl.constexpr, KIND: tl.constexpr):
+def load_packet(x_ptr, at, begin, end, ELEMENTS: tl.constexpr, ALIGNED: tl.constexpr):
+    if ALIGNED:
+        return load_elements(x_ptr, at, end, ELEMENTS, True)
+    return load_anywhere(x_ptr, at, begin, end, ELEMENTS)
+
+
+@tandem.jit
+def store_packet(out_ptr, at, end, values, ELEMENTS: tl.constexpr, ALIGNED: tl.constexpr):
+    """By a whole warp."""
+    if ALIGNED:
+        store_elements(out_ptr, at, end, values, ELEMENTS, True)
+    else:
+        store_anywhere(out_ptr, at, end, values, ELEMENTS)
+
+
+@tandem.jit
+def packets_at(x_ptr, at, begin, end, given, ELEMENTS: tl.constexpr, ALIGNED: tl.constexpr, RANKS: tl.constexpr, KIND: tl.constexpr):
     """What the next rank gets of the packet that begins at element `at`, and what the ones behind it get; once, where all get the same."""
     values = ()
     for step in tl.static_range(1 if is_alike(KIND) else RANKS - 1):
         first, count = outgoing((dl.rank() + 1 + step) % RANKS, *given, RANKS, KIND)
-        values += (load_elements(x_ptr + first, at, tl.minimum(count, end), ELEMENTS, ALIGNED).recast(tl.int64),)
+        values += (load_packet(x_ptr + first, at, begin, tl.minimum(count, end), ELEMENTS, ALIGNED).recast(tl.int64),)
     return values
 
 
@@ -95,6 +112,7 @@ def send_all(
     i,
     packets_each,
     at,
+    begin,
     end,
     ahead,
     given,
@@ -111,14 +129,15 @@ def send_all(
         _, count = outgoing(peer, *given, RANKS, KIND)
         to_ptr = dl.symm_at(mine_ptr, peer)
         send(to_ptr + 2 * i, to_ptr + 2 * (packets_each + i // 32), values[step % len(values)], at < count, tid(0) % 32)
-    following = packets_at(x_ptr, at + ahead, end, given, ELEMENTS, ALIGNED, RANKS, KIND)
+    following = packets_at(x_ptr, at + ahead, begin, end, given, ELEMENTS, ALIGNED, RANKS, KIND)
     first, count = outgoing(rank, *given, RANKS, KIND)
     there, _ = incoming(rank, *given, RANKS, KIND)
     if is_alike(KIND):
         own = values[0].recast(x_ptr.dtype.element_ty)
     else:
-        own = load_elements(x_ptr + first, at, count, ELEMENTS, ALIGNED)
-    store_elements(out_ptr + there, at, count, own, ELEMENTS, ALIGNED)
+        own = load_packet(x_ptr + first, at, begin, tl.minimum(count, end), ELEMENTS, ALIGNED)
+    if (out_ptr + there).to(tl.int64) != (x_ptr + first).to(tl.int64):  # else it is in place
+        store_packet(out_ptr + there, at, count, own, ELEMENTS, ALIGNED)
     return following
 
 
@@ -155,12 +174,14 @@ def exchange(
     begin = first_packet + (pid * packets_each).to(tl.int64)
     end = (begin + packets_each) * ELEMENTS  # where the next program's elements begin, which it may have written over
     i = tid(0)
-    values = packets_at(x_ptr, (begin + i) * ELEMENTS, end, given, ELEMENTS, ALIGNED, RANKS, KIND)  # under way while the epoch is read
+    of_program = begin * ELEMENTS
+    # Under way while the epoch is read.
+    values = packets_at(x_ptr, (begin + i) * ELEMENTS, of_program, end, given, ELEMENTS, ALIGNED, RANKS, KIND)
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
     set_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
     mine_ptr = set_ptr + rank.to(tl.int64) * source_stride
     pointers = (x_ptr, out_ptr, mine_ptr)
-    sizes = (end, threads * ELEMENTS, given)
+    sizes = (of_program, end, threads * ELEMENTS, given)
     while i < tl.minimum(packets_each, AHEAD * threads):
         values = send_all(values, *pointers, i, packets_each, (begin + i) * ELEMENTS, *sizes, ELEMENTS, ALIGNED, RANKS, KIND)
         i += threads
@@ -188,6 +209,6 @@ def exchange(
                 for half in tl.static_range(2):
                     if (masks[half] >> lane) & 1 != 0:
                         halves[half] = MARK
-                store_elements(out_ptr + first, at, count, halves.recast(x_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
+            store_packet(out_ptr + first, at, count, halves.recast(x_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
     tl.extra.cuda.gdc_launch_dependents()
     end_call(epoch_ptr, epoch)

@@ -58,8 +58,10 @@ namespace {
 constexpr double kEps = 1e-6;
 constexpr int kSimulatedPrograms = 4;
 constexpr int64_t kMostWarps = 32;
-// A row of so many packets, or more, has several programs where there are enough for all rows.
-constexpr int64_t kPartedPackets = 512, kParts = 8, kScaledElements = 128;
+constexpr int64_t kMostParts = 8, kScaledElements = 128;
+// A row has several programs where each has so many packets less than the row: they cross a multiprocessor in the time in which
+// the programs tell each other their sums.
+constexpr int64_t kSavedPackets = 448;
 
 }  // namespace
 
@@ -83,7 +85,7 @@ AllReduceNorm::AllReduceNorm(Team& team, int64_t maxM, int64_t columns, DType dt
     int64_t packets = cdiv(rows, used.programs) * rowPackets_ * used.programs;
     packets_[way] = std::make_unique<Packets>(team, memory_, packets, used, kind, name);
   }
-  divideRows(maxM, mostElements(AllReduceWay::OneShot, config.way, maxM * columns, dtype, team.size(), reach_));
+  divideRows(mostElements(AllReduceWay::OneShot, config.way, maxM * columns, dtype, team.size(), reach_) / columns);
   if (team.size() == 1 || !mostElements(AllReduceWay::TwoShot, config.way, maxM * columns, dtype, team.size(), reach_))
     return;
   AllReduceConfig reduced;
@@ -95,19 +97,27 @@ AllReduceNorm::AllReduceNorm(Team& team, int64_t maxM, int64_t columns, DType dt
 
 AllReduceNorm::~AllReduceNorm() = default;
 
-void AllReduceNorm::divideRows(int64_t maxM, int64_t mostElements) {
-  int64_t rows = std::min({maxM, mostElements / columns_, config_.programs / kParts}),
-          elements = elementsOfPacket(dtype_);
-  if (rowPackets_ < kPartedPackets || !rows) return;
-  int64_t scaled = kScaledElements / elements;
-  partPackets_ = cdiv(cdiv(rowPackets_, kParts), scaled) * scaled;
-  parts_ = cdiv(rowPackets_, partPackets_);
+AllReduceNorm::Division AllReduceNorm::divisionOf(int64_t m) const {
+  int64_t parts = std::min(kMostParts, config_.programs / m), scaled = kScaledElements / elementsOfPacket(dtype_);
+  if (parts < 2 || rowPackets_ * (parts - 1) < kSavedPackets * parts) return {1, rowPackets_, 0};
+  int64_t packets = cdiv(cdiv(rowPackets_, parts), scaled) * scaled;
+  auto warps = int64_t(std::bit_ceil(uint64_t(cdiv(packets, 32))));
+  return {cdiv(rowPackets_, packets), packets, int(std::min<int64_t>(warps, config_.numWarps))};
+}
+
+void AllReduceNorm::divideRows(int64_t mostRows) {
+  Division most{0, 0, 0};  // of all calls; programs of all rows
+  for (int64_t m = 1; m <= std::min<int64_t>(mostRows, config_.programs / 2); ++m)
+    if (Division of = divisionOf(m); of.programs > 1)
+      most = {std::max(most.programs, m * of.programs), std::max(most.packets, of.packets),
+              std::max(most.warps, of.warps)};
+  if (!most.programs) return;
   CollectiveConfig used = config_;
-  used.programs = int(rows * parts_);
-  used.numWarps = int(std::min<int64_t>(int64_t(std::bit_ceil(uint64_t(cdiv(partPackets_, 32)))), config_.numWarps));
-  parted_ = std::make_unique<Packets>(team_, memory_, partPackets_ * used.programs, used, Packets::Kind::OneFlight,
+  used.programs = int(most.programs);
+  used.numWarps = most.warps;
+  parted_ = std::make_unique<Packets>(team_, memory_, most.packets * used.programs, used, Packets::Kind::OneFlight,
                                       "parted ");
-  told_ = markedSlots(team_, memory_, {used.programs, 2, parts_, 2}, "sums of parts");
+  told_ = markedSlots(team_, memory_, {used.programs, 2, kMostParts, 2}, "sums of parts");
 }
 
 std::vector<Operator*> AllReduceNorm::parts() const {
@@ -125,14 +135,15 @@ void AllReduceNorm::queue(const Call& call) {
   Constants constants = {{"ALIGNED", isAligned}, {"QUANTISED", config_.quantised}, {"ROW_SCALES", config_.rowScales}};
   const Kernel& kernel = kernelOf("ops/all_reduce_norm/all_reduce_norm.py", "all_reduce_norm");
   if (way != AllReduceWay::TwoShot) {
-    bool isParted = way == AllReduceWay::OneShot && parted_ && m * parts_ <= parted_->programs();
+    Division of = way == AllReduceWay::OneShot && m ? divisionOf(m) : Division{1, rowPackets_, 0};
+    bool isParted = of.programs > 1;
     Packets& packets = isParted ? *parted_ : *packets_.at(way);
-    int64_t rows = isParted ? 1 : cdiv(m, packets.programs()), ofRow = isParted ? parts_ : 1;
-    int64_t each = isParted ? partPackets_ : rows * rowPackets_;
-    constants["PARTS"] = ofRow;
-    return packets.launch(kernel, x, residual, {m, rows}, Packets::Deal{cdiv(m, rows) * ofRow, each}, call.stream,
+    int64_t rows = cdiv(m, isParted ? m : packets.programs());
+    constants["PARTS"] = of.programs;
+    return packets.launch(kernel, x, residual, {m, rows},
+                          Packets::Deal{cdiv(m, rows) * of.programs, rows * of.packets, of.warps}, call.stream,
                           {weight, out, scales, isParted ? told_ : weight, columns_,
-                           isParted ? partPackets_ * elements : columns_, config_.eps},
+                           isParted ? of.packets * elements : columns_, config_.eps},
                           constants);
   }
   Tensor sums = x;

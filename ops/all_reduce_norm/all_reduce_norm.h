@@ -32,7 +32,13 @@ class TANDEM_API AllReduceNorm : public Operator {
  private:
   void queue(const Call& call) override;
   std::vector<Operator*> parts() const override;
-  void divideRows(int64_t maxM, int64_t mostElements);
+  // How many programs each row of a call has, and the packets and warps of each program.
+  struct Division {
+    int64_t programs, packets;
+    int warps;
+  };
+  Division divisionOf(int64_t m) const;
+  void divideRows(int64_t mostRows);
 
   int64_t columns_, rowPackets_;
   double reach_ = 1;  // of the sizes at which the way changes, by the machine's profile
@@ -40,9 +46,7 @@ class TANDEM_API AllReduceNorm : public Operator {
   std::map<AllReduceWay, std::unique_ptr<Packets>> packets_;  // of each way in packets that may be taken
   std::unique_ptr<AllReduce> reduce_;
   Tensor sums_;
-  // Of few long rows, where each has several programs: how many, and the packets of each.
-  int64_t parts_ = 1, partPackets_ = 0;
-  std::unique_ptr<Packets> parted_;
+  std::unique_ptr<Packets> parted_;  // of long rows that have several programs each
   Tensor told_;  // slots in which the programs of a row tell each other their sums
 };
 

@@ -3,7 +3,8 @@
 A program has whole rows and touches no others. Of few long rows it has a part of one, as a row crosses its multiprocessor eight times, in
 and out, which takes longer than the flight; the programs of a row tell each other their sums in slots with marks, too. Each thread adds
 what arrives for its elements to the residual, and scales them behind the sum of the squares over the row. Those of its first slot in a row
-stay in registers between, and their weights are read while data flies; of longer rows it reads its other elements again.
+stay in registers between, and their weights are read while data flies; of longer rows it reads its other elements again. Of many rows a
+program sends AHEAD before it takes the first, and then one behind each, so that the link is busy while rows are normed.
 
 The bits are those of all_reduce, of an addition in the tensors' type and of a norm in fp32: the sum over the ranks is rounded before it is
 added, and the new residual before its squares are summed.
@@ -12,11 +13,14 @@ added, and the new residual before its squares are summed.
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.marks import take
+from ops.device.marks import send_to_peers, take, without_marks
 from ops.device.packets import end_call, load_elements, store_elements
 from ops.device.scales import LARGEST, SCALED_ELEMENTS, joined, joined_lanes, largest_of
 from ops.packets.packets import fly, sum_of_slot
 from tandem.simt import __syncthreads, num_warps, st, st_vector, tid
+
+
+AHEAD = tl.constexpr(2)
 
 
 @tandem.jit
@@ -115,13 +119,21 @@ def all_reduce_norm(
     sums_ptr = slots_ptr
     if FLIGHTS:
         strides = (source_stride, program_stride)
+        first_rows = tl.minimum(rows, AHEAD) if FLIGHTS == 1 else rows
         epoch, sums_ptr = fly(
-            x_ptr, slots_ptr, epoch_ptr, rows * slots, columns, slots, *strides, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS, True
+            x_ptr, slots_ptr, epoch_ptr, first_rows * slots, columns, slots, *strides, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS, True
         )
     weight = load_elements(weight_ptr, tid(0) * ELEMENTS, columns, ELEMENTS, ALIGNED)
     buffer = dl.allocate_smem(tl.float32, [2 * num_warps()])
     turn = 0
     for row in range(rows):
+        if FLIGHTS == 1:
+            later = row + AHEAD
+            if later < rows:
+                mine_ptr = sums_ptr + dl.rank().to(tl.int64) * source_stride + 2 * later * slots
+                for i in range(tid(0), slots, threads):
+                    values = load_elements(x_ptr, later * columns + i * ELEMENTS, (later + 1) * columns, ELEMENTS, ALIGNED)
+                    send_to_peers(mine_ptr + 2 * i, without_marks(values), dl.rank(), RANKS)
         first_of_row = row * columns
         squares = 0.0
         kept = dl.zeros_vector(ELEMENTS, tl.float32)

@@ -88,8 +88,8 @@ void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, c
       {{"ELEMENTS", elements}, {"ALIGNED", isAligned}, {"RANKS", int64_t(team_.size())}, {"POLLS", pollsOn(team_)}});
   if (kind_ != Kind::Bits) all.insert({{"FLIGHTS", int64_t(kind_)}});
   bool early = deal.packetsEach <= kMostEarly;
-  team_.launch(kernel,
-               {.grid = {int(deal.programs), 1, 1}, .numWarps = numWarps_, .stream = stream, .dependent = early},
+  int warps = deal.numWarps ? deal.numWarps : numWarps_;
+  team_.launch(kernel, {.grid = {int(deal.programs), 1, 1}, .numWarps = warps, .stream = stream, .dependent = early},
                arguments, all);
 }
 

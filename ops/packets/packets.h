@@ -30,6 +30,7 @@ class Packets {
   // and `packets_each`. All sizes but the first say where something begins.
   struct Deal {
     int64_t programs, packetsEach;
+    int numWarps = 0;  // 0: those of all launches
   };
   void launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
               const Deal& deal, int stream, const std::vector<Argument>& others = {}, const Constants& constants = {});

@@ -58,7 +58,8 @@ def calls_of_several_programs(team, calls, form):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_rows_of_several_programs(ranks, form):
-    """Two rows have eight programs each, or seven where parts that share scales do not divide; a third row makes it one program a row."""
+    """Two rows have eight programs each, or seven where parts that share scales do not divide; of three rows each has five, or one where it
+    is too short."""
     for seed, (columns, dtype) in enumerate([(4096, "bf16"), (4100, "fp16"), (2050, "fp32"), (6000, "bf16"), (13 * 512, "bf16")]):
         calls = [Call(ranks, m, columns, dtype, 10 * seed + m, integers=seed % 2 == 0) for m in (2, 1, 3, 2)]
         result = tandem.launch(calls_of_several_programs, args=(calls, form), ranks=ranks, seed=seed, check=True)

@@ -4,10 +4,11 @@ The product's tiles come in parts of the columns, and `brought` counts those of 
 one is multiplied: a program here may start when all of the product's have, and with few registers it runs beside one of these. Where it
 starts later, it sums later.
 
-An item is so many tokens of one rank in so many columns. Programs take items in one order on all ranks, of each part those for the peers,
-the nearest first, then the own ones, which wait for the peers' sums. Who comes first takes the next one, so nobody waits for an item that
-stands behind one that waits for it, however many programs run at once. A turn of an item's loop takes a few rows, while the next turns'
-are copied. The last part's items are shorter, as all programs have only these then.
+An item is so many tokens of one rank in so many columns. Programs take items in one order on all ranks: of each part those for the peers,
+and among them the own ones, which wait for the peers' sums of the same tokens and come as many items later as there are programs. So the
+link carries sums while memory is read for the own ones, which mostly wait for nobody. Who comes first takes the next one, so nobody waits
+for an item that stands behind one that waits for it, however many programs run at once. A turn of an item's loop takes a few rows, while
+the next turns' are copied. The last part's items are shorter, as all programs have only these then.
 
 Signals hold the number of the call, epoch + 1, and are never reset; `begun` says which call a rank has begun: it has ended the one before,
 and read its parts, so a program looks there before its first store. What counts within a call the last program puts back to 0.
@@ -20,6 +21,24 @@ from ops.device.calls import is_last_of, take
 from ops.device.product import packed, packed_width
 from ops.device.routes import BLOCKS, is_of_call
 from ops.device.slots import sum_of_slots
+
+
+@tandem.jit
+def owner_and_place(nth, of_rank, ahead, RANKS: tl.constexpr):
+    """Of a part's n-th item: whose it is, as a distance from this rank, and which of that rank's `of_rank` items. The peers' items take
+    turns, and behind `ahead` of each an own one follows the peers' next."""
+    PEERS: tl.constexpr = RANKS - 1
+    ahead = tl.minimum(ahead, of_rank) if PEERS else 0
+    behind = nth - ahead * PEERS  # the first `ahead` items of each peer
+    distance = 1 + nth % max(PEERS, 1)
+    place = nth // max(PEERS, 1)
+    if behind >= 0:
+        distance = (1 + behind % RANKS) % RANKS
+        place = behind // RANKS + tl.where(distance == 0, 0, ahead)
+    if behind >= (of_rank - ahead) * RANKS:  # only own items are left
+        distance = 0
+        place = behind - (of_rank - ahead) * PEERS
+    return distance, place
 
 
 @tandem.jit
@@ -84,8 +103,8 @@ def combine(
         height = tl.where(is_last_part, last_item_rows, item_rows)
         of_rank = tl.where(is_last_part, tl.cdiv(shard_rows, last_item_rows) * across, of_shard)
         of_part = item - part * RANKS * of_shard
-        owner = (rank + 1 + of_part // of_rank) % RANKS
-        place = of_part % of_rank
+        distance, place = owner_and_place(of_part, of_rank, tl.cdiv(tl.num_programs(0), max(RANKS - 1, 1)), RANKS)
+        owner = (rank + distance) % RANKS
         top = place // across * height
         rows = tl.minimum(tl.minimum(m - owner * shard_rows, shard_rows) - top, height)
         left = part * part_columns + place % across * COLUMNS

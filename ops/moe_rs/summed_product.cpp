@@ -11,23 +11,25 @@ namespace tandem::ops {
 namespace {
 
 // Programs that sum and send. A turn of their loops takes `rows` tokens in so many columns, while those of the next `stages` - 1
-// are copied. The columns are divided into so many parts, which travel one by one.
+// are copied; an item has so many turns, or more. The columns are divided into so many parts, which travel one by one.
 struct Sums {
-  int rows, columns, warps, stages, registers, programs;
+  int rows, turns, columns, warps, stages, registers, programs;
   int64_t parts;
 };
 
 // With few slots a program has room beside one of the product, and eight where that has ended. With more each turn takes so much
 // longer in few registers that all sums come behind the product. A turn takes at least the lookup of the next one's places.
 Sums sums(const Team& team, int64_t topK) {
-  if (team.target() == "sim") return {8, 32, 2, 3, 0, 4, 2};
+  if (team.target() == "sim") return {8, 1, 32, 2, 3, 0, 4, 2};
   int resident = team.residentPrograms();
-  if (topK <= 2) return {8, 256, 4, 2, kRegistersBeside, 8 * resident, 2};
-  if (topK <= 4) return {4, 256, 4, 3, 0, 5 * resident, 1};
-  return {2, 256, 4, 2, 64, 8 * resident, 1};
+  if (topK <= 2) return {8, 4, 256, 4, 2, kRegistersBeside, 8 * resident, 2};
+  if (topK <= 4) return {4, 4, 256, 4, 3, 0, 5 * resident, 1};
+  return {2, 4, 256, 4, 2, 64, 8 * resident, 1};
 }
 
 constexpr int kMostRows = 64;  // of an item
+// Of the last part, items for each program: the own ones among them begin when others have been sent.
+constexpr int64_t kItemsEach = 8;
 constexpr int kRowsOfParts = 128;
 constexpr int64_t kSlotBytes = 1 << 30;  // at most, where kSlotColumns fit
 
@@ -87,9 +89,8 @@ void SummedProduct::launch(const Tensor& h, const Tensor& w, const Tensor& route
   if (!parts) parts = team_.target() == "sim" || product_.tileRows(m) >= kRowsOfParts ? s.parts : 1;
   for (int64_t first = 0; first < n_; first += columns_) {
     int64_t count = std::min(columns_, n_ - first), part = cdiv(cdiv(count, unit), parts) * unit;
-    // Two of the last part's items for each program.
-    int64_t each = m * cdiv(part, s.columns) / (2 * s.programs);
-    int64_t rows = std::clamp<int64_t>(int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(each, 1)))), s.rows, kMostRows);
+    int64_t each = std::max<int64_t>(m * cdiv(part, s.columns) / (kItemsEach * s.programs), 1);
+    int64_t rows = std::clamp<int64_t>(int64_t(std::bit_ceil(uint64_t(each))), s.turns * s.rows, kMostRows);
     GroupedProduct::Counted counted{brought_, part};
     product_.launch(h, w, rows_, route, m, stream, more, nullptr, {first, count}, &counted);
     team_.launch(kernelOf("ops/moe_rs/moe_rs.py", "combine"),

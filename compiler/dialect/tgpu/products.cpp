@@ -24,4 +24,15 @@ bool beginsAtZero(Value carried) {
   });
 }
 
+std::optional<SlotOperand> slotOperand(tile::DotOp dot, bool isLhs) {
+  Value operand = isLhs ? dot.getLhs() : dot.getRhs();
+  auto permute = operand.getDefiningOp<tile::PermuteOp>();
+  bool transposed = permute && permute.getOrder() == ArrayRef<int32_t>{1, 0};
+  auto load = (transposed ? permute.getSource() : operand).getDefiningOp<LocalLoadOp>();
+  auto ring = load && load.getRing() ? load.getRing().getDefiningOp<CopyRingOp>() : nullptr;
+  bool isSummed = getElementTypeOrSelf(operand.getType()) == getElementTypeOrSelf(dot.getAcc().getType());
+  if (!ring || ring.getOfGroups() || load->getBlock() != dot->getBlock() || !isSummed) return std::nullopt;
+  return SlotOperand{load, transposed};
+}
+
 }  // namespace tandem::tgpu

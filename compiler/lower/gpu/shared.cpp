@@ -128,9 +128,10 @@ Regs KernelContext::loadShared(llvm::Value* address, unsigned bits, size_t count
   return unpack(parts, bits, count);
 }
 
-void storeRowMajor(KernelContext& cx, llvm::Value* base, const LinearLayout& layout, const Regs& regs) {
+void storeTile(KernelContext& cx, llvm::Value* base, const LinearLayout& layout, const LinearLayout& offsets,
+               const Regs& regs) {
   unsigned bits = cx.bitsOf(regs[0]->getType());
-  LinearLayout placed = layout::offsetsOf(layout, layout::plainOffsets(layout.shape()));
+  LinearLayout placed = layout::offsetsOf(layout, offsets);
   cx.when(cx.isOwner(layout), [&] {
     for (const auto& group : layout::vectorGroups(placed, layout::widestVector(placed, bits))) {
       Regs parts;
@@ -140,6 +141,10 @@ void storeRowMajor(KernelContext& cx, llvm::Value* base, const LinearLayout& lay
                      parts);
     }
   });
+}
+
+void storeRowMajor(KernelContext& cx, llvm::Value* base, const LinearLayout& layout, const Regs& regs) {
+  storeTile(cx, base, layout, layout::plainOffsets(layout.shape()), regs);
 }
 
 }  // namespace tandem::lower::gpu

@@ -2,6 +2,7 @@
 // any layout.
 #include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/lower/nvidia/copies.h"
+#include "compiler/layout/shape.h"
 #include "compiler/lower/gpu/convert.h"
 #include "compiler/lower/gpu/memory.h"
 #include "compiler/lower/nvidia/matrix.h"
@@ -87,6 +88,12 @@ static void lowerCopyAsync(KernelContext& cx, tgpu::CopyAsyncOp op) {
       read = cx.b.CreateSelect(cx.pick(op.getMask(), r), read ? read : cx.b.getInt32(bytes), cx.b.getInt32(0));
     ptx::copyAsync(cx.b, elementAddress(cx, base, placed, r, bits), cx.pick(op.getPointer(), r), bytes, read, valid);
   }
+}
+
+SharedOperand placeOf(KernelContext& cx, tgpu::SlotOperand operand) {
+  LinearLayout offsets = offsetsIn(cx, operand.load.getBuffer());
+  if (operand.transposed) offsets = layout::inferPermute(offsets, {1, 0});
+  return {cx.sharedAddress(slotOffset(cx, operand.load.getBuffer(), operand.load.getRing(), kTake)), offsets};
 }
 
 // Other layouts are read where they are wanted: a result without uses is not.

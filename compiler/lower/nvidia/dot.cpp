@@ -1,7 +1,7 @@
 // tile.dot by mma.sync, warp by warp.
 #include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/layout/distributed.h"
-#include "compiler/lower/gpu/dot.h"
+#include "compiler/lower/nvidia/copies.h"
 #include "compiler/lower/nvidia/mma.h"
 #include "compiler/target/nvidia_units.h"
 #include <map>
@@ -118,7 +118,10 @@ void registerDot(Lowerings& table) {
     if (tgpu::usesMma(o))
       lowerMma(cx, o);
     else
-      lowerMultiplyAdd(cx, o);
+      lowerMultiplyAdd(cx, o, [&](bool isLhs) {
+        std::optional<tgpu::SlotOperand> slot = tgpu::slotOperand(o, isLhs);
+        return slot ? std::optional(placeOf(cx, *slot)) : std::nullopt;
+      });
   });
   on<tile::DotScaledOp>(table, [](KernelContext& cx, auto o) { lowerDotScaled(cx, o); });
 }

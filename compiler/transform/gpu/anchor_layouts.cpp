@@ -170,21 +170,44 @@ Coalescing coalescedBlock(RankedTensorType type, ValueRange strides, layout::Thr
   return {blockedAlong(type.getShape(), order, std::min(std::max(vector, together), most), threads), vector, order[0]};
 }
 
-LinearLayout patches(ArrayRef<int64_t> shape, layout::ThreadCounts threads) {
+LinearLayout patches(ArrayRef<int64_t> shape, layout::ThreadCounts threads, Together together) {
+  constexpr int64_t kNeighbours = 4;
   unsigned rank = shape.size();
-  int64_t m = shape[rank - 2], n = shape[rank - 1], rows = 1, columns = 1;
-  int64_t room = std::clamp<int64_t>(m * n / threads.count(), 1, 16);
-  while (rows * columns < room) (columns <= rows && columns < n ? columns : rows) *= 2;
+  int64_t m = shape[rank - 2], n = shape[rank - 1];
+  // The division among lanes and warps with the fewest results of a thread, of those the one with the fewest reads for
+  // four steps along K.
+  struct Division {
+    int64_t laneRows, warpRows, results, reads;
+  };
+  std::optional<Division> best;
+  for (int64_t laneColumns : {threads.lanes / 4, threads.lanes / 8, threads.lanes / 2, threads.lanes})
+    for (int64_t warpRows = threads.warps; warpRows >= 1; warpRows /= 2) {
+      int64_t laneRows = threads.lanes / laneColumns, warpColumns = threads.warps / warpRows;
+      int64_t rows = std::max<int64_t>(1, m / (laneRows * warpRows)),
+              columns = std::max<int64_t>(1, n / (laneColumns * warpColumns));
+      auto reads = [&](int64_t count, bool areTogether) { return areTogether ? std::max(count, kNeighbours) : count; };
+      Division now{laneRows, warpRows, rows * columns, reads(rows, together.rows) + reads(columns, together.columns)};
+      if (!best || std::pair(now.results, now.reads) < std::pair(best->results, best->reads)) best = now;
+    }
   SmallVector<int64_t> perThread(rank, 1), lanes(rank, 1), warps(rank, 1);
-  perThread[rank - 2] = rows;
-  perThread[rank - 1] = columns;
-  lanes[rank - 2] = 4;
-  lanes[rank - 1] = threads.lanes / 4;
-  warps[rank - 2] = std::clamp<int64_t>(m / (4 * rows), 1, threads.warps);
-  warps[rank - 1] = threads.warps / warps[rank - 2];
+  lanes[rank - 2] = best->laneRows;
+  lanes[rank - 1] = threads.lanes / best->laneRows;
+  warps[rank - 2] = best->warpRows;
+  warps[rank - 1] = threads.warps / best->warpRows;
+  auto neighbours = [&](bool areTogether, unsigned d) {
+    return areTogether ? std::clamp<int64_t>(shape[d] / (lanes[d] * warps[d]), 1, kNeighbours) : 1;
+  };
+  perThread[rank - 2] = neighbours(together.rows, rank - 2);
+  perThread[rank - 1] = neighbours(together.columns, rank - 1);
   SmallVector<unsigned> order(rank);
   std::iota(order.rbegin(), order.rend(), 0);
-  return layout::blocked(shape, perThread, lanes, warps, order);
+  LinearLayout layout = layout::blocked(shape, perThread, lanes, warps, order);
+  // Of two lanes side by side, and of two beside these, one pair has a row in common and the other a column: then half a
+  // warp is served at once with 16 bytes for each lane.
+  layout::Bases& bits = layout.mutableBases(Dim::Lane);
+  size_t ofColumns = llvm::Log2_64(lanes[rank - 1]);
+  if (ofColumns < bits.size()) std::rotate(bits.begin(), bits.begin() + ofColumns, bits.begin() + ofColumns + 1);
+  return layout;
 }
 
 }  // namespace tandem::transform::gpu

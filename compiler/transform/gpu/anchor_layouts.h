@@ -35,8 +35,12 @@ layout::LinearLayout copiedBlock(mlir::RankedTensorType type, int64_t vector, un
 layout::LinearLayout copiedByGroups(mlir::RankedTensorType type, int64_t vector, layout::ThreadCounts threads);
 
 // Results of a product by multiply-adds: each thread has a patch of rows and columns, so that the elements it reads
-// serve several results.
-layout::LinearLayout patches(llvm::ArrayRef<int64_t> shape, layout::ThreadCounts threads);
+// serve several results. `together`: neighbours along these are also neighbours in shared memory, so that a thread that has
+// four of them reads them at once; other operands are read four neighbours along K at once.
+struct Together {
+  bool rows = false, columns = true;
+};
+layout::LinearLayout patches(llvm::ArrayRef<int64_t> shape, layout::ThreadCounts threads, Together together = {});
 
 // An access of a tile whose elements are computed in `computed`: as it lies in the threads where that fills whole sectors,
 // else as near as a change inside each warp brings it, for which no warp waits for another.

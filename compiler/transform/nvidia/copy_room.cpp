@@ -27,8 +27,16 @@ int64_t sizeOfTile(Value tile) {
   return type ? type.getNumElements() * bytesOfElement(type.getElementType()) : 0;
 }
 
+// Returns true if a product by multiply-adds reads the operand from the slot that its load is copied to.
+bool isInSlot(tile::DotOp dot, Value operand, ArrayRef<CopiedLoad> loads) {
+  auto load = throughTranspose(operand).source.getDefiningOp<tile::LoadOp>();
+  return load && load->getBlock() == dot->getBlock() &&
+         getElementTypeOrSelf(operand.getType()) == getElementTypeOrSelf(dot.getType()) &&
+         llvm::any_of(loads, [&](const CopiedLoad& c) { return c.load == load && !c.fillsIn(); });
+}
+
 // The bytes through which `op` exchanges tiles between threads, if it can do so in no other way.
-int64_t bytesExchanged(Operation* op, int numWarps, const target::TargetInfo& target) {
+int64_t bytesExchanged(Operation* op, int numWarps, ArrayRef<CopiedLoad> loads, const target::TargetInfo& target) {
   return llvm::TypeSwitch<Operation*, int64_t>(op)
       .Case<tile::HistogramOp>([](auto o) { return sizeOfTile(o.getResult()); })
       .Case<tile::GatherOp>([](auto o) { return sizeOfTile(o.getSource()); })
@@ -41,8 +49,9 @@ int64_t bytesExchanged(Operation* op, int numWarps, const target::TargetInfo& ta
       .Case<tile::AtomicRmwOp, tile::AtomicCasOp>([](auto o) { return o->use_empty() ? 0 : sizeOfTile(o.getResult()); })
       .Case<tile::DotOp>([&](auto o) -> int64_t {
         if (planDot(o, numWarps, target).mma) return 0;
-        int64_t elements = cast<RankedTensorType>(o.getLhs().getType()).getNumElements() +
-                           cast<RankedTensorType>(o.getRhs().getType()).getNumElements();
+        int64_t elements = 0;
+        for (Value operand : {o.getLhs(), o.getRhs()})
+          if (!isInSlot(o, operand, loads)) elements += cast<RankedTensorType>(operand.getType()).getNumElements();
         return elements * std::max(kWordBytes, bytesOfElement(getElementTypeOrSelf(o.getType())));
       })
       .Default([](Operation*) { return 0; });
@@ -56,10 +65,10 @@ int64_t bytesInSlot(ArrayRef<CopiedLoad> loads) {
   return bytes;
 }
 
-int64_t bytesExchanged(func::FuncOp kernel, const target::TargetInfo& target) {
+int64_t bytesExchanged(func::FuncOp kernel, const target::TargetInfo& target, ArrayRef<CopiedLoad> loads) {
   int numWarps = tile::numWarps(kernel);
   int64_t most = 0;
-  kernel.walk([&](Operation* op) { most = std::max(most, bytesExchanged(op, numWarps, target)); });
+  kernel.walk([&](Operation* op) { most = std::max(most, bytesExchanged(op, numWarps, loads, target)); });
   return most;
 }
 
@@ -70,7 +79,7 @@ int64_t roomForSlots(func::FuncOp kernel, ArrayRef<CopiedLoad> loads, const targ
       room -= alloc.getSlots() * sizeOf(alloc.getResult());
     if (auto alloc = dyn_cast<simt::SmemAllocOp>(op)) room -= sizeOf(alloc->getResult(0));
   });
-  return room - bytesExchanged(kernel, target);
+  return room - bytesExchanged(kernel, target, loads);
 }
 
 }  // namespace tandem::transform::nvidia

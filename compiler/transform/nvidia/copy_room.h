@@ -12,8 +12,9 @@ int64_t bytesInSlot(llvm::ArrayRef<CopiedLoad> loads);
 inline int64_t roomOf(int64_t sharedBytes) { return sharedBytes - sharedBytes / 8; }
 // Exchanges that get less go in several rounds; so much of their room may be a slot's without which there is one alone.
 inline int64_t spareOf(int64_t sharedBytes) { return sharedBytes / 8 - 10 * 1024; }
-// The most shared memory that an op of `kernel` cannot do without, in bytes, to exchange tiles between threads.
-int64_t bytesExchanged(mlir::func::FuncOp kernel, const target::TargetInfo& target);
+// The most shared memory that an op of `kernel` cannot do without, in bytes, to exchange tiles between threads; `loads` lie in slots.
+int64_t bytesExchanged(mlir::func::FuncOp kernel, const target::TargetInfo& target,
+                       llvm::ArrayRef<CopiedLoad> loads = {});
 // The shared memory that `kernel` has for slots, when the buffers are gone that slots of `loads` replace: without what is
 // kept for exchanges, and what some ops cannot do without.
 int64_t roomForSlots(mlir::func::FuncOp kernel, llvm::ArrayRef<CopiedLoad> loads, const target::TargetInfo& target);

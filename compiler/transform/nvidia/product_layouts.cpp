@@ -1,5 +1,6 @@
 // Warps divide a product's result.
 #include "compiler/transform/nvidia/product_layouts.h"
+#include "compiler/dialect/tgpu/products.h"
 #include "compiler/layout/distributed.h"
 #include "compiler/transform/gpu/anchor_layouts.h"
 #include "compiler/transform/nvidia/operands.h"
@@ -50,6 +51,19 @@ layout::WarpGrid mmaGrid(ArrayRef<int64_t> shape, int numWarps, bool wholeRows) 
   return grid;
 }
 
+// Returns true if a slot has neighbours along a tile's first dimension.
+bool hasRowsOfColumns(tgpu::LocalLoadOp load) {
+  return load.getBuffer().getDefiningOp<tgpu::AllocOp>().getFastest() == 0;
+}
+
+// How the product's operands lie in slots, or in the memory that it stores them to.
+gpu::Together togetherIn(tile::DotOp op) {
+  gpu::Together together;
+  if (auto slot = tgpu::slotOperand(op, true)) together.rows = slot->transposed != hasRowsOfColumns(slot->load);
+  if (auto slot = tgpu::slotOperand(op, false)) together.columns = slot->transposed == hasRowsOfColumns(slot->load);
+  return together;
+}
+
 }  // namespace
 
 int64_t wgmmaColumns(RankedTensorType type, int numWarps) {
@@ -78,7 +92,7 @@ DotPlan planDot(tile::DotOp op, int numWarps, const target::TargetInfo& target) 
     plan.lhs = layout::dotOperandA(lhs.getShape(), bits, grid);
     plan.rhs = layout::dotOperandB(rhs.getShape(), bits, grid);
   } else {
-    plan.result = gpu::patches(acc.getShape(), threadsOf(numWarps));
+    plan.result = gpu::patches(acc.getShape(), threadsOf(numWarps), togetherIn(op));
   }
   return plan;
 }

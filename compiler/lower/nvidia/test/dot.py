@@ -11,6 +11,8 @@
 # RUN:   | FileCheck %s --check-prefix=FMA
 # RUN: tandemc %s:whole_numbers --emit=ptx --target sm_80 --signature '*i8, *i8, *i32' | FileCheck %s --check-prefix=S8
 # RUN: tandemc %s:exact --emit=ptx --target sm_90a --signature '*fp32, *fp32, *fp32' | FileCheck %s --check-prefix=FMA
+# RUN: tandemc %s:exact_sum --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16, *fp32:16, i32' \
+# RUN:   | FileCheck %s --check-prefix=SUM
 # RUN: tandemc %s:half --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp16' | FileCheck %s --check-prefix=HALF
 # RUN: tandemc %s:batch --emit=ptx --target sm_90a --signature '*fp16, *fp16, *fp32' | FileCheck %s --check-prefix=BATCH
 # RUN: tandemc %s:large --emit=ptx --target sm_90a --signature '*fp16, *fp16, *fp32' --num-warps 8 | FileCheck %s --check-prefix=LARGE
@@ -55,6 +57,27 @@ def exact(x, y, o):
     # FMA: fma.rn.f32
     z = tl.dot(tl.load(x + m[:, None] * 16 + m[None, :]), tl.load(y + m[:, None] * 16 + m[None, :]), input_precision="ieee")
     tl.store(o + m[:, None] * 16 + m[None, :], z)
+
+
+# Multiply-adds read the slots that copies fill, 16 bytes at once: each iteration meets once, and stores nothing.
+@triton.jit
+def exact_sum(x, y, o, K):
+    m, k = tl.arange(0, 64), tl.arange(0, 32)
+    z = tl.zeros((64, 64), tl.float32)
+    for i in range(0, K, 32):
+        # SUM: [[LOOP:.L__BB[0-9_]+]]:
+        # SUM: cp.async.wait_group
+        # SUM: bar.sync
+        # SUM-NOT: {{bar.sync|st.shared|ld.shared.b32}}
+        # SUM: ld.shared.v4.b32
+        # SUM-NOT: {{bar.sync|st.shared|ld.shared.b32}}
+        # SUM: fma.rn.f32
+        # SUM-NOT: {{bar.sync|st.shared|ld.shared.b32}}
+        # SUM: bra{{.*}} [[LOOP]];
+        a = tl.load(x + m[:, None] * 1024 + i + k[None, :])
+        b = tl.load(y + (i + k)[:, None] * 1024 + m[None, :])
+        z = tl.dot(a, b, z, input_precision="ieee")
+    tl.store(o + m[:, None] * 64 + m[None, :], z)
 
 
 @triton.jit

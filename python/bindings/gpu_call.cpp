@@ -141,6 +141,7 @@ Outcome Call::integer(PyObject* value, char kind) {
   }
   if (kind == 't') {
     if (Outcome o = letter(bits % 16 ? 't' : 'T'); o != Outcome::Done) return o;
+    if (Outcome o = divisor(bits); o != Outcome::Done) return o;
     return word(bits);
   }
   if (v == 1 && !overflow && kind != 'n') {
@@ -150,7 +151,16 @@ Outcome Call::integer(PyObject* value, char kind) {
   char width = wide ? 'u' : v == int32_t(v) ? 'i' : 'l';
   bool aligned = kind == 'r' && bits % 16 == 0;
   if (Outcome o = letter(aligned ? char(width - 'a' + 'A') : width); o != Outcome::Done) return o;
+  if (kind == 'r')
+    if (Outcome o = divisor(bits); o != Outcome::Done) return o;
   return word(bits);
+}
+
+// Adds what is promised of a number that 16 does not divide: that 8, 4 or 2 does.
+Outcome Call::divisor(uint64_t number) {
+  for (int of : {8, 4, 2})
+    if (number % 16 && number % of == 0) return letter(char('0' + of));
+  return Outcome::Done;
 }
 
 int Call::letterOf(PyObject* value) {

@@ -67,6 +67,7 @@ class Call {
   Outcome chooseDevice();
 
   Outcome letter(char c);
+  Outcome divisor(uint64_t number);
   Outcome word(uint64_t w);
   Outcome extra(PyObject* newReference);  // part of the key; null: Failed
 

@@ -79,6 +79,7 @@ def test_second_launch_is_the_same(gpu):
         (dict(x_ptr=FakeTensor(0x1000, float16)), 2),
         (dict(x_ptr=FakeTensor(0x1000, device=1), y_ptr=FakeTensor(0x1000, device=1)), 2),
         (dict(num_stages=4), 2),
+        (dict(n=72), 2),
         (dict(n=0), 1),
         (dict(n=-32), 1),
         (dict(x_ptr=FakeTensor(0)), 1),
@@ -94,6 +95,19 @@ def test_specialisation(gpu, change, count):
     assert len(gpu.requests) == count and len(gpu.launches) == 4
     assert gpu.launches[1].split(" on ")[1][:1] == ("1" if "y_ptr" in change else "0")
     assert gpu.launches[1] == gpu.launches[3]
+
+
+def test_divisors(gpu):
+    """Rows of sizes that 8, 4 or 2 divide can be accessed by wider words than others."""
+    kernel = fresh(add_kernel)
+    divisors = {64: 16, 72: 8, 1000: 8, 12: 4, -6: 2, 2**40 + 8: 8, 2**40 + 2: 2, 7: None}
+    found = []
+    for n in divisors:
+        kernel[(1,)](FakeTensor(0x1000), FakeTensor(0x1008), n, 32)
+        found.append(gpu.arguments["n"].get("divisibility"))
+    assert found == [16, 8, 8, 4, 2, 8, 2, None]
+    assert len(gpu.requests) == len(divisors) - 1  # 72 and 1000 are alike
+    assert "divisibility" not in gpu.arguments["y_ptr"]
 
 
 def test_one_becomes_a_constant(gpu):

@@ -86,6 +86,11 @@ def words_of(kernel, specs, values):
     return arguments.words
 
 
+def divisor_of(number):
+    """Returns the largest power of two up to 16 that divides the number."""
+    return next(d for d in (16, 8, 4, 2, 1) if number % d == 0)
+
+
 class Arguments:
     """A call's arguments as ARGUMENTs of the request, and the values that the launch passes."""
 
@@ -152,7 +157,8 @@ class Arguments:
         exempt = parameter and (
             parameter.name in self.kernel.do_not_specialize or parameter.name in self.kernel.do_not_specialize_on_alignment
         )
-        return spec if exempt or value % 16 else spec | {"divisibility": 16}
+        divisor = divisor_of(value) if spec["type"][0] != "*" or value % 16 == 0 else 1
+        return spec if exempt or divisor == 1 else spec | {"divisibility": divisor}
 
     def _number(self, name, value, parameter):
         wanted = annotated_type(parameter) if parameter else None

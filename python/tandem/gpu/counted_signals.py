@@ -8,7 +8,7 @@ from ..host.arrays import Tensor
 from ..host.call import bind_call, grid_sizes
 from ..host.memory import host_array
 from ..kernel.element_types import type_word
-from .arguments import Arguments, is_cuda_array
+from .arguments import Arguments, divisor_of, is_cuda_array
 
 
 class _Numbers(Arguments):
@@ -34,7 +34,7 @@ def _as_they_stand(kernel, ranks, grid, args, kwargs):
             parts.append((name, value.dtype))
         elif type(value) is int and name in kernel.number_names:
             integers[name] = value
-            parts.append((name, value == 1, value % 16 == 0, -(2**31) <= value < 2**31))
+            parts.append((name, value == 1, divisor_of(value), -(2**31) <= value < 2**31))
         elif type(value) in (int, float, bool, str):
             parts.append((name, type(value), value))
         else:

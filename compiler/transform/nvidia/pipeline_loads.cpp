@@ -59,9 +59,10 @@ bool beginsAtProgram(Value value, llvm::SmallDenseSet<Value>& seen) {
 }
 
 // Returns true if each program does a tile, then the one that is a constant number further on, and there are no more such programs than
-// multiprocessors: each has one to itself.
+// multiprocessors: each has one to itself. So it is taken to be where the number is that of the launch's programs.
 bool hasMultiprocessorAlone(func::FuncOp kernel, const target::TargetInfo& target) {
   auto isFew = [&](Value step) {
+    if (step.getDefiningOp<tile::NumProgramsOp>()) return true;
     std::optional<int64_t> programs = getConstantIntValue(step);
     return programs && *programs > 1 && *programs <= target.mostMultiprocessors();
   };

@@ -1,10 +1,11 @@
 # How many slots: one more than asked for where each program has a multiprocessor to itself, as programs that go from tile to
-# tile in steps of
-# no more than there are multiprocessors; two where a slot is large and no product reads it.
+# tile in steps of no more than there are multiprocessors, or of as many as the launch has; two where a slot is large and no product reads it.
 # RUN: tandemc %s:product --emit=gpu --num-stages 3 --signature '*fp16:16, *fp16:16, *i32:16, *fp16:16, i32' \
 # RUN:   --constexpr 'STEP=132' | FileCheck %s
 # RUN: tandemc %s:product --emit=gpu --num-stages 3 --signature '*fp16:16, *fp16:16, *i32:16, *fp16:16, i32' --constexpr 'STEP=264' \
 # RUN:   | FileCheck %s --check-prefix=MANY
+# RUN: tandemc %s:product --emit=gpu --num-stages 3 --signature '*fp16:16, *fp16:16, *i32:16, *fp16:16, i32' --constexpr 'STEP=0' \
+# RUN:   | FileCheck %s
 # RUN: tandemc %s:rows --emit=gpu --num-warps 8 --signature '*fp32:16, *fp32:16, i32:16' \
 # RUN:   --constexpr 'N=16384' | FileCheck %s --check-prefix=LARGE
 # RUN: tandemc %s:rows --emit=gpu --num-warps 8 --signature '*fp32:16, *fp32:16, i32:16' \
@@ -26,7 +27,7 @@ def product(a, b, rows, c, tiles, STEP: tl.constexpr):
             x = tl.load(a + row[:, None] * 512 + (start + k)[None, :])
             acc += tl.dot(x, tl.load(b + (start + k)[:, None] * 128 + n[None, :]))
         tl.store(c + (tile * 64 + m)[:, None] * 128 + n[None, :], acc.to(tl.float16))
-        tile += STEP
+        tile += STEP if STEP else tl.num_programs(0)
 
 
 # LARGE: tgpu.copy_ring 2 ahead 1

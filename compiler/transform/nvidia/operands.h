@@ -21,6 +21,8 @@ inline bool fitsWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& t
 // cannot be spilled while it runs.
 int64_t sumsOfThread(tile::DotOp dot, int numWarps);
 constexpr int64_t kRegistersOfThread = 256;
+// Blocks of one warpgroup share a multiprocessor by two with all registers that their threads can name.
+constexpr int kFewWarps = target::kWgmma.warps;
 // Returns nothing if mma.sync does this product.
 std::optional<remark::Reason> whyNotMma(tile::DotOp dot, const target::TargetInfo& target);
 // The same of the transpose of the product.

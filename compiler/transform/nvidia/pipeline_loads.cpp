@@ -7,6 +7,7 @@
 #include "compiler/transform/nvidia/copied_loads.h"
 #include "compiler/transform/nvidia/copies_ahead.h"
 #include "compiler/transform/nvidia/copy_room.h"
+#include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
 #include "compiler/transform/nvidia/slot_readers.h"
 #include <llvm/Support/FormatVariadic.h>
@@ -123,7 +124,6 @@ bool readsBesideProducer(scf::ForOp loop) {
 // waits than an earlier start of copies. All of them where not even one does.
 int64_t slotsOfTwoBlocks(scf::ForOp loop, int64_t slots, int64_t bytes, int64_t room,
                          const target::TargetInfo& target) {
-  constexpr int kFewWarps = 4;
   if (tile::numWarps(loop->getParentOfType<func::FuncOp>()) > kFewWarps) return slots;
   int64_t used = roomOf(target.maxSharedBytes()) - room;
   int64_t half = target.sharedBytesPerMultiprocessor() / 2 - target.sharedBytesReserved();

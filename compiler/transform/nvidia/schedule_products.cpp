@@ -2,9 +2,9 @@
 #include "compiler/analysis/zeros.h"
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/tgpu.h"
-#include "compiler/target/nvidia_units.h"
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/nvidia/carried_sums.h"
+#include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/SetVector.h>
@@ -156,7 +156,6 @@ class Schedule {
   // Early products' results are all there at once, beside the sums.
   bool haveRegisters() const {
     scf::ForOp loop = loop_;
-    constexpr int kFewWarps = 4;
     bool isAlone = tile::numWarps(loop->getParentOfType<func::FuncOp>()) <= kFewWarps &&
                    !loop->getParentOfType<tgpu::WarpSpecializeOp>();
     return registersOfResults() + registersOfOthers() <= (isAlone ? kMostAlone : kMostRegisters);

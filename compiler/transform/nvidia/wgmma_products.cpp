@@ -29,7 +29,6 @@ bool isNarrow(tile::DotOp dot) {
 // for all: a thread of four warps alone has 255 registers.
 SmallVector<tile::DotOp> productsOfHeld(scf::ForOp loop, int numWarps) {
   constexpr int64_t kRoom = 208;
-  constexpr int kFewWarps = 4;
   if (numWarps > kFewWarps) return {};
   SmallVector<tile::DotOp> products;
   llvm::SmallDenseSet<Value> held;

@@ -1,5 +1,6 @@
 // A register plan says what a kernel's code gives up so that its threads have more registers.
 #pragma once
+#include "compiler/target/nvidia_units.h"
 #include "compiler/target/target_info.h"
 #include <algorithm>
 
@@ -16,6 +17,30 @@ enum class RegisterPlan {
 inline int roomyBlocks(const TargetInfo& target, int warps) {
   constexpr int kNameable = 256;
   return std::max(1, target.registersPerMultiprocessor() / (kNameable * warps * target.warpSize()));
+}
+
+constexpr int kFewestRegisters = 24;  // that a producer's thread can have
+
+// What a block of products needs whose tiles a producer brings: columns of the widest instruction, registers of a consumer's thread,
+// bytes of shared memory.
+struct ProductNeeds {
+  int warps;
+  int64_t columns, registers, bytes;
+};
+
+// Returns how many such blocks share a multiprocessor, where what they need decides alone.
+inline int blocksBesideProducers(const TargetInfo& target, const ProductNeeds& block) {
+  constexpr int kMost = 4, kBesideInstruction = 32;
+  int consumers = block.warps * target.warpSize(), threads = consumers + kProducerWarps * target.warpSize();
+  auto fits = [&](int blocks) {
+    int each = target.registersPerMultiprocessor() / blocks / threads / 8 * 8;
+    return each >= block.columns / 2 + kBesideInstruction &&
+           consumerRegisters(each, consumers, kFewestRegisters) >= block.registers &&
+           block.bytes <= target.maxSharedBytes() / blocks;
+  };
+  int blocks = 1;
+  while (blocks < kMost && fits(blocks + 1)) ++blocks;
+  return blocks;
 }
 
 }  // namespace tandem::target

@@ -8,8 +8,6 @@
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
-static constexpr int kFewRegisters = 24;  // the least that a producer's thread can have
-
 static int64_t bytesOfBuffers(func::FuncOp kernel) {
   int64_t bytes = 0;
   kernel.walk([&](tgpu::AllocOp op) {
@@ -58,18 +56,10 @@ static int64_t bytesOfProducts(func::FuncOp kernel) {
 // Returns how many blocks with roles share the multiprocessor where what products need of registers and shared memory
 // decides alone: few slots of small tiles are too little under way for one block to keep the tensor cores busy.
 static int blocksOfSmallTiles(KernelContext& cx, func::FuncOp kernel, int64_t widest, int64_t mostColumns) {
-  constexpr int kMost = 4, kBesideTiles = 40, kBesideInstruction = 32;
-  int64_t registers = registersOfProducts(cx, kernel, mostColumns) + kBesideTiles, bytes = bytesOfProducts(kernel);
-  int consumers = cx.numWarps * cx.warpSize(), threads = consumers + target::kProducerWarps * cx.warpSize();
-  auto fits = [&](int blocks) {
-    int each = cx.target.registersPerMultiprocessor() / blocks / threads / 8 * 8;
-    return each >= widest / 2 + kBesideInstruction &&
-           target::consumerRegisters(each, consumers, kFewRegisters) >= registers &&
-           bytes <= cx.target.maxSharedBytes() / blocks;
-  };
-  int blocks = 1;
-  while (blocks < kMost && fits(blocks + 1)) ++blocks;
-  return blocks;
+  constexpr int kBesideTiles = 40;
+  return target::blocksBesideProducers(
+      cx.target,
+      {cx.numWarps, widest, registersOfProducts(cx, kernel, mostColumns) + kBesideTiles, bytesOfProducts(kernel)});
 }
 
 // Blocks of few consumers share the multiprocessor by two if the widest instruction leaves registers enough (of eight
@@ -142,7 +132,7 @@ void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op) {
   const int producerRegisters =
       ofGroup ? kGroupRegisters
       : cx.blocksPerMultiprocessor > target::roomyBlocks(cx.target, cx.numWarps) || cx.numWarps > 8 || hasPreparer
-          ? kFewRegisters
+          ? target::kFewestRegisters
           : target::kProducerRegisters;
   int consumers = cx.warpSize() * cx.numWarps, producersEnd = consumers + cx.warpSize() * target::kProducerWarps,
       threads = producersEnd + (hasPreparer ? cx.warpSize() * target::kPreparerWarps : 0);

@@ -4,7 +4,10 @@
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/transform/gpu/accesses.h"
+#include "compiler/target/occupancy.h"
+#include "compiler/target/register_plan.h"
 #include "compiler/transform/gpu/drop_carried.h"
+#include "compiler/transform/gpu/pointer_form.h"
 #include "compiler/transform/nvidia/block_form.h"
 #include "compiler/transform/nvidia/loop_registers.h"
 #include "compiler/transform/nvidia/operands.h"
@@ -46,13 +49,18 @@ class Recognition {
       if (std::optional<BlockForm> form = formOf(op)) loads_[op] = *form;
     });
     keepWholeProducts();
+    bool changed = false;
+    if (shareByMore(target)) {
+      loads_.clear();
+      changed = usePointers();
+    }
     for (auto& [load, why] : refused_)
       if (load->getParentOfType<scf::ForOp>()) remark::missed(load, kRemarks, "not copied by TMA", why);
     for (tile::StoreOp store : storesOfProducts())
       if (std::optional<BlockForm> form = formOf(store)) stores_[store] = *form;
     for (auto& [load, form] : loads_) replace(load, form);
     for (auto& [store, form] : stores_) replace(cast<tile::StoreOp>(store), form);
-    if (loads_.empty() && stores_.empty()) return false;
+    if (loads_.empty() && stores_.empty()) return changed;
     dropCarried(kernel_);
     return true;
   }
@@ -88,6 +96,67 @@ class Recognition {
                      {llvm::formatv(text, needed, besideProducer).str(), "smaller tiles, or more warps"});
     });
     return lacks;
+  }
+
+  // Beside a producer fewer blocks may share a multiprocessor than where threads copy: its warps take registers, and all of a block's
+  // have as many as the widest instruction needs until roles divide them. One block's first copies and its stores are hidden behind
+  // another one's products alone, so half as many blocks are not made up for by what TMA spares. A program that goes from tile to
+  // tile copies for the next one meanwhile.
+  bool shareByMore(const target::TargetInfo& target) {
+    bool isDescribed = false, shares = false;
+    kernel_.walk([&](tile::BlockLoadOp load) { isDescribed |= load.getDescriptor(); });
+    if (isDescribed) return false;
+    kernel_.walk([&](scf::ForOp loop) {
+      bool isAlone = loop->getParentOp() == kernel_.getOperation();
+      SmallVector<tile::DotOp> dots(loop.getBody()->getOps<tile::DotOp>()), sums = productsOfSums(loop);
+      bool areSums =
+          llvm::all_of(dots, [&](tile::DotOp dot) { return dots_.contains(dot) && llvm::is_contained(sums, dot); });
+      // Nothing holds back the threads' copies.
+      areSums &= llvm::all_of(*loop.getBody(), [](Operation& op) {
+        return isMemoryEffectFree(&op) || isa<tile::LoadOp, tile::BlockLoadOp>(op);
+      });
+      if (!isAlone || dots.empty() || !areSums) return;
+      std::pair<int, int> blocks = blocksThatShare(loop, dots, target);
+      if (blocks.first < 2 * blocks.second) return;
+      shares = true;
+      const char* text = "{0} blocks share a multiprocessor where threads copy, and {1} beside a producer";
+      remark::missed(loop, kRemarks, "loads not copied by TMA",
+                     {llvm::formatv(text, blocks.first, blocks.second).str(), "larger tiles for each warp"});
+    });
+    return shares;
+  }
+
+  // Returns how many blocks share a multiprocessor where threads copy, and where a producer does.
+  std::pair<int, int> blocksThatShare(scf::ForOp loop, ArrayRef<tile::DotOp> dots, const target::TargetInfo& target) {
+    constexpr int64_t kBesideSums = 48, kBesideSumsOfConsumers = 40, kFewestStages = 2, kDefaultStages = 3,
+                      kMostStored = 16 * 1024, kMostOfTwo = 128;
+    int64_t groups = std::max<int64_t>(1, numWarps_ / target::kWgmma.warps), columns = 0, stored = 0, slot = 0;
+    llvm::SmallDenseSet<Value> operands;
+    for (tile::DotOp dot : dots) {
+      auto acc = cast<RankedTensorType>(dot.getType());
+      columns =
+          std::max(columns, acc.getDimSize(1) * std::min(groups, acc.getDimSize(0) / target::kWgmma.rows) / groups);
+      stored = std::max(stored, acc.getNumElements() * 2);
+      for (Value operand : {dot.getLhs(), dot.getRhs()})
+        if (operands.insert(operand).second) slot += bytesOf(cast<RankedTensorType>(operand.getType()));
+    }
+    int64_t stages = tile::numStages(loop).value_or(tile::numStages(kernel_).value_or(kDefaultStages)),
+            bytes = std::max(stages, kFewestStages) * slot, registers = registersOfLoop(loop, numWarps_);
+    int ofThreads = target::occupancyOf(target, threadsOf(numWarps_).count(), registers + kBesideSums, bytes).blocks;
+    int besideProducer = target::blocksBesideProducers(
+        target, {numWarps_, columns, registers + kBesideSumsOfConsumers, bytes + std::min(stored, kMostStored)});
+    bool areFew = numWarps_ <= kFewWarps && columns <= kMostOfTwo;
+    return {ofThreads, areFew ? std::max(besideProducer, target::roomyBlocks(target, numWarps_)) : besideProducer};
+  }
+
+  // Block pointers become pointers, too, so that threads copy what they name.
+  bool usePointers() {
+    SmallVector<tile::BlockLoadOp> blocks;
+    kernel_.walk([&](tile::BlockLoadOp load) {
+      if (!readersOf(load).empty()) blocks.push_back(load);
+    });
+    for (tile::BlockLoadOp load : blocks) pointerForm(load, axes_);
+    return !blocks.empty();
   }
 
   //===- loads --------------------------------------------------------------------------------------------------===//

@@ -25,7 +25,8 @@
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:1, i32, i32, fp32' \
 # RUN:   | FileCheck %s --check-prefix=STAYS
 # A constant stride of heads is a dimension too, when the rows have an end; what all programs add moves the base.
-# RUN: tandemc %s:constants --emit=gpu --num-warps 8 --signature '*fp16:16, *fp16:16, *fp32:16, i32' | FileCheck %s --check-prefix=CONSTANT
+# RUN: tandemc %s:constants --emit=gpu --num-warps 8 --num-stages 4 --signature '*fp16:16, *fp16:16, *fp32:16, i32' \
+# RUN:   | FileCheck %s --check-prefix=CONSTANT
 import triton
 import triton.language as tl
 

@@ -10,7 +10,7 @@
 # RUN:   --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=FLIPA
 # RUN: tandemc %s:product --emit=gpu --num-warps 8 \
 # RUN:   --signature '*fp8e4nv:16, *fp8e4nv:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:1, i32:16, i32:16, i32:1' \
-# RUN:   --constexpr 'BM=128, BN=128, BK=64' | FileCheck %s --check-prefix=FLIPB
+# RUN:   --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=FLIPB
 # fp8 with a columnwise operand, strides that may not be multiples of 16 bytes, a base that may not be, no contiguous dimension:
 # RUN: tandemc %s:product --emit=gpu --num-warps 8 \
 # RUN:   --signature '*fp8e4nv:16, *fp8e4nv:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1' \
@@ -28,33 +28,38 @@
 # RUN: tandemc %s:product --emit=gpu --target sm_80 \
 # RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1' \
 # RUN:   --constexpr 'BM=128, BN=128, BK=32' | FileCheck %s --check-prefix=ENDS
-# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
 # RUN:   --constexpr 'WHAT="bounded"' | FileCheck %s --check-prefix=STORE
-# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
 # RUN:   --constexpr 'WHAT="unmasked"' | FileCheck %s --check-prefix=STORE
-# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="ones"' \
+# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'WHAT="ones"' \
 # RUN:   | FileCheck %s --check-prefix=AHEAD
-# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
 # RUN:   --constexpr 'WHAT="volatile"' | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
 # RUN:   --constexpr 'WHAT="guarded"' | FileCheck %s --check-prefix=AHEAD
-# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="before"' \
+# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'WHAT="before"' \
 # RUN:   | FileCheck %s --check-prefix=AHEAD
-# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
 # RUN:   --constexpr 'WHAT="left out"' | FileCheck %s --check-prefix=STORE
-# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="added"' \
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'WHAT="added"' \
 # RUN:   | FileCheck %s --check-prefix=ADDED
-# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="all"' \
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'WHAT="all"' \
 # RUN:   | FileCheck %s --check-prefix=ENDS
-# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
 # RUN:   --constexpr 'WHAT="other rows"' | FileCheck %s --check-prefix=ENDS
-# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="summed"' \
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'WHAT="summed"' \
 # RUN:   | FileCheck %s --check-prefix=ENDS
-# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
 # RUN:   --constexpr 'WHAT="left out", HOW="where"' | FileCheck %s --check-prefix=STORE
-# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
 # RUN:   --constexpr 'WHAT="left out", HOW="minimum"' | FileCheck %s --check-prefix=STORE
-# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
 # RUN:   --constexpr 'WHAT="all", HOW="where"' | FileCheck %s --check-prefix=ENDS
 # RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="c"' \
 # RUN:   | FileCheck %s --check-prefix=ROUNDS

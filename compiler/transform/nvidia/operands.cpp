@@ -189,6 +189,20 @@ bool readsTileOfThreads(tile::DotOp dot) {
   return comesThroughThreads(dot.getLhs(), dot->getBlock()) || comesThroughThreads(dot.getRhs(), dot->getBlock());
 }
 
+// TMA wants addresses and strides of whole 16 bytes. A descriptor promises them, a block pointer does not.
+template <class Op>
+static bool isAligned(Op op, RankedTensorType type) {
+  constexpr int64_t kAlignment = 16;
+  if (op.getDescriptor()) return true;
+  analysis::AxisInfoAnalysis axes(op->template getParentOfType<func::FuncOp>());
+  auto isMultiple = [&](Value value, int64_t bytes) {
+    return axes.of(value).divisibility(0) * bytes % kAlignment == 0;
+  };
+  return isMultiple(op.getBase(), 1) && llvm::all_of(op.getStrides().drop_back(), [&](Value stride) {
+           return isMultiple(stride, type.getElementTypeBitWidth() / 8);
+         });
+}
+
 template <class Op>
 static std::optional<Reason> whyNotTma(Op op, RankedTensorType type) {
   APInt last;
@@ -196,6 +210,9 @@ static std::optional<Reason> whyNotTma(Op op, RankedTensorType type) {
   if (!analysis::panelSwizzle(type)) return Reason{"the block's rows have fewer than 32 bytes", "wider blocks"};
   if (op.getBoundaryCheck().size() != size_t(type.getRank()))
     return Reason{"TMA checks every dimension's bounds, and the access does not", "boundary_check for all dimensions"};
+  if (!isAligned(op, type))
+    return Reason{"the tensor's address and strides are not known to be multiples of 16 bytes",
+                  "strides that are multiples of 16 bytes"};
   // A descriptor's last dimension is contiguous whatever its number says.
   if (op.getDescriptor() || (matchPattern(op.getStrides().back(), m_ConstantInt(&last)) && last.isOne()))
     return std::nullopt;

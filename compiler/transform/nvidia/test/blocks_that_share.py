@@ -12,6 +12,11 @@
 # RUN:   --constexpr 'BM=64, BN=64, BK=64, HOW="pointers"' | FileCheck %s --check-prefix=TMA
 # RUN: tandemc %s:product --emit=gpu --num-warps 8 --num-stages 3 --signature '*bf16:16, *bf16:16, *fp32:16, i32:16, i32:16, i32:16' \
 # RUN:   --constexpr 'BM=128, BN=128, BK=32, HOW="tiles"' | FileCheck %s --check-prefix=TMA
+# A block pointer's strides need not be what TMA asks for.
+# RUN: tandemc %s:product --emit=gpu --num-warps 8 --num-stages 3 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'BM=128, BN=256, BK=64, HOW="blocks"' | FileCheck %s --check-prefix=ODD
+# RUN: tandemc %s:product --emit=gpu --num-warps 8 --num-stages 3 --signature '*bf16:16, *bf16:16, *fp32:16, i32:16, i32:16, i32:16' \
+# RUN:   --constexpr 'BM=128, BN=256, BK=64, HOW="blocks"' | FileCheck %s --check-prefix=TMA
 import triton
 import triton.language as tl
 
@@ -22,6 +27,8 @@ import triton.language as tl
 # TMA-NOT: tgpu.copy_ring
 # TMA: tgpu.tma_load
 # TMA: tgpu.tma_load
+# ODD-NOT: tma_load
+# ODD: tgpu.wgmma
 @triton.jit
 def product(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, HOW: tl.constexpr):
     if HOW == "tiles":

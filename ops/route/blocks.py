@@ -25,8 +25,11 @@ def write_blocks(
     route_ptr,
     firsts,
     runs,
+    total,
     slots,
     parts,
+    nth_writer,
+    writers,
     E: tl.constexpr,
     PADDED: tl.constexpr,
     R: tl.constexpr,
@@ -34,13 +37,12 @@ def write_blocks(
     ROWS_AT_ONCE: tl.constexpr,
     BLOCK: tl.constexpr,
     GROUP: tl.constexpr,
+    LANES: tl.constexpr,
 ):
     """The tables of blocks. A run is an expert's blocks of one turn; `runs` says of each its first block, how many blocks of the expert
-    come before, and how many it has, and of each expert its first block of the table by experts. Eight lanes write a run. `firsts`: each
-    expert's first row, PADDED of them, and the number of rows."""
+    come before, and how many it has, and of each expert its first block of the table by experts. LANES write a run, and `writers` programs,
+    of which this is the `nth_writer`, have some each. `firsts`: each expert's first row, and the number of rows."""
     expert = tl.arange(0, PADDED)
-    firsts_ptr = dl.smem_get_ptr(firsts, 0)
-    total = tl.load(firsts_ptr + expert + 1) - tl.load(firsts_ptr + expert)
     all_blocks = tl.cdiv(total, BLOCK)
     all_of = 0
     here = tl.zeros((PADDED,), tl.int32)
@@ -66,7 +68,8 @@ def write_blocks(
             tl.store(runs_ptr + expert, starts.to(tl.int32))
             tl.store(runs_ptr + 3 * PADDED + expert, (starts >> 32).to(tl.int32))
             blocks = sums.to(tl.int32)
-            tl.store(route_ptr + FIRST_TURN, blocks)
+            if nth_writer == 0:
+                tl.store(route_ptr + FIRST_TURN, blocks)
         else:
             tl.store(runs_ptr + expert, blocks + tl.cumsum(count, 0) - count)
             blocks += tl.sum(count)
@@ -74,7 +77,8 @@ def write_blocks(
         tl.store(runs_ptr + 2 * PADDED + expert, count)
         before = behind
         __syncthreads()
-        for of in range(tid(0) // 8, E, WARPS * 4):
+        at_once: tl.constexpr = WARPS * 32 // LANES
+        for of in range(nth_writer * at_once + tid(0) // LANES, E, writers * at_once):
             start = dl.smem_load(runs, of)
             above = dl.smem_load(runs, PADDED + of)
             count_of = dl.smem_load(runs, 2 * PADDED + of)
@@ -82,7 +86,7 @@ def write_blocks(
             end = dl.smem_load(firsts, of + 1)
             by_experts = dl.smem_load(runs, 3 * PADDED + of)
             blocks_ptr = blocks_of(route_ptr, E, slots)
-            for nth in range(tid(0) % 8, count_of, 8):
+            for nth in range(tid(0) % LANES, count_of, LANES):
                 row = row_of + (above + nth) * BLOCK
                 group = nth // GROUP * GROUP
                 height = tl.minimum(count_of - group, GROUP)
@@ -95,4 +99,5 @@ def write_blocks(
                     last = tl.where(group + height > above + count_of, R - 1, turn)
                     write_block(words, of, row, by_experts + group, last, by_experts + group, height, end)
         __syncthreads()
-    tl.store(route_ptr + BLOCKS, blocks)
+    if nth_writer == 0:
+        tl.store(route_ptr + BLOCKS, blocks)

@@ -9,7 +9,7 @@ namespace tandem::ops {
 namespace {
 
 // Slots of a program, and up to how many one program takes alone. Scores take longer than slots: then tokens count.
-constexpr int64_t kSlotsEach = 1024, kAlone = 2048, kTokensEach = 8, kTokensAlone = 32;
+constexpr int64_t kSlotsEach = 1024, kAlone = 2048, kTokensEach = 8, kTokensAlone = 16;
 constexpr int64_t kSimulatedSlotsEach = 64, kSimulatedAlone = 64;
 // Ranges of a clan, which sum their counts, where there are more of them than a few.
 constexpr int64_t kClan = 16, kFewRanges = 24, kSimulatedClan = 2, kSimulatedFewRanges = 3;
@@ -17,8 +17,10 @@ constexpr int64_t kClanHeader = 8;
 constexpr int64_t kInside = 4096;    // slots that one program deals while others move their rows
 constexpr int64_t kGathered = 1024;  // slots of a program where several gather more meanwhile
 constexpr int64_t kMostInside = 16;  // such programs
-constexpr int64_t kFewExperts = 128;
+constexpr int64_t kManyTokens = 32;  // of a program, which has more warps for their scores
 constexpr int kWarps = 8, kWarpsAlone = 16, kSimulatedWarps = 2;
+// Programs that write blocks: each of all has some lanes for an expert's, and no program more experts than it has such lanes.
+constexpr int64_t kLanesOfBlocks = 8, kMostWriters = 8;
 constexpr int64_t kMostSharedWords = 56 << 10;
 constexpr int kGroup = 8;        // blocks that share the columns that they read
 constexpr int64_t kTile = 8192;  // elements of a tile of counts
@@ -58,8 +60,9 @@ Dealer::Dealer(Team& team, Memory& memory, int64_t maxM, int64_t experts, int64_
 Dealer::Ranges Dealer::rangesFor(int64_t m) const {
   bool simulated = team_.target() == "sim";
   int64_t ranks = team_.size(), shard = shardRows(m, team_.size());
-  int64_t most = std::min<int64_t>(team_.residentPrograms(), config_.programs ? config_.programs : 1 << 16) - 1;
-  Ranges out{1, shard, false, simulated ? kSimulatedWarps : kWarpsAlone};
+  int64_t all = std::min<int64_t>(team_.residentPrograms(), config_.programs ? config_.programs : 1 << 16);
+  int64_t most = all - std::clamp<int64_t>(all / 32, 1, kMostWriters);
+  Ranges out{1, shard, false, simulated ? kSimulatedWarps : kWarpsAlone, 0};
   bool fillsMany = m * topK_ > (simulated ? kSimulatedAlone : kAlone) || (scored_ && !simulated && m > kTokensAlone);
   if (fillsMany && most >= ranks) {
     int64_t parts = simulated ? cdiv(shard * topK_, kSimulatedSlotsEach)
@@ -68,12 +71,12 @@ Dealer::Ranges Dealer::rangesFor(int64_t m) const {
     out.isMany = true;
     out.parts = std::clamp(parts, int64_t(1), most / ranks);
     out.tokens = cdiv(shard, out.parts);
-    if (!simulated) out.warps = kWarps;
+    if (!simulated) out.warps = scored_ && out.tokens >= kManyTokens ? kWarpsAlone : kWarps;
   }
-  // More warps, and more lanes a token, are slower there (docs/performance/moe.md).
-  if (scored_ && !simulated && paddedExperts(scored_) <= kFewExperts && out.tokens >= kTokensEach)
-    out.warps = int(std::clamp<int64_t>(int64_t(std::bit_floor(uint64_t(out.tokens / 2))), 4, out.warps));
   while (out.warps > 1 && sharedWords(out) > kMostSharedWords) out.warps /= 2;
+  if (out.isMany)
+    out.writers = std::clamp<int64_t>(cdiv(experts_, out.warps * 32 / kLanesOfBlocks), 1,
+                                      std::min(all - out.parts * ranks, kMostWriters));
   return out;
 }
 
@@ -139,7 +142,7 @@ void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stre
     all["ROWS_AT_ONCE"] = std::clamp<int64_t>(kTile / paddedExperts(experts_), 1, padded(clan()));
   }
   for (const auto& [name, value] : constants) all[name] = value;
-  LaunchConfig launch{.grid = {int(ranges.isMany ? programs + 1 : 1), 1, 1},
+  LaunchConfig launch{.grid = {int(ranges.isMany ? programs + ranges.writers : 1), 1, 1},
                       .numWarps = ranges.warps,
                       .stream = stream,
                       .cooperative = ranges.isMany};

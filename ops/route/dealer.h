@@ -31,6 +31,7 @@ class Dealer {
     int64_t parts, tokens;
     bool isMany;  // a program for each
     int warps;
+    int64_t writers = 0;  // programs behind these, of blocks
   };
   Ranges rangesFor(int64_t m) const;
   int64_t sharedWords(const Ranges& ranges) const;

@@ -32,7 +32,7 @@ from ops.device.routes import (
 from ops.route.blocks import write_blocks
 from ops.route.score import score
 from tandem.libdevice import popc
-from tandem.simt import __ballot_sync, __shfl_up_sync_i32, __syncthreads, __syncwarp, atomic_add, expect, laneid, ld, st, sync_grid, tid
+from tandem.simt import __ballot_sync, __syncthreads, __syncwarp, atomic_add, expect, laneid, ld, st, sync_grid, tid
 
 CLAN_HEADER = tl.constexpr(8)
 
@@ -55,28 +55,6 @@ def id_at(ids_ptr, at):
     if ids_ptr.dtype.element_ty == tl.int64:
         id = tl.minimum(tl.maximum(id, -0x80000000), 0x7FFFFFFF).to(tl.int32)
     return id
-
-
-@tandem.jit
-def before_thread(numbers, of_warps, at, WARPS: tl.constexpr):
-    """The sum of the numbers of the threads before this one, and of all. `of_warps` has WARPS words for it from `at` on."""
-    mine = numbers[0]
-    for nth in tl.static_range(1, len(numbers)):
-        mine += numbers[nth]
-    until = mine
-    for step in tl.static_range(5):
-        other = __shfl_up_sync_i32(0xFFFFFFFF, until, 1 << step)
-        until += tl.where(laneid() >= 1 << step, other, 0)
-    if laneid() == 31:
-        dl.smem_store(of_warps, until, at + tid(0) // 32)
-    __syncthreads()
-    before = until - mine
-    total = 0
-    for warp in tl.static_range(WARPS):
-        of_warp = dl.smem_load(of_warps, at + warp)
-        before += tl.where(warp < tid(0) // 32, of_warp, 0)
-        total += of_warp
-    return before, total
 
 
 @tandem.jit
@@ -145,8 +123,8 @@ def deal(
     MOST_CLANS: tl.constexpr = 0,
 ):
     """SCORES: ids are found from the logits [m, E - SHARED] and the bias; else they are given, with their weights. TOLD: the host is told
-    of what is no expert's. The tokens of a shard are divided into `parts` ranges of `tokens_each`. MANY: a program for each range, and one
-    that writes the blocks; else one, 0, has all. PLACES: each expert's places begin at a multiple of it, and `spans`, [2, E],
+    of what is no expert's. The tokens of a shard are divided into `parts` ranges of `tokens_each`. MANY: a program for each range, and the
+    others write the blocks; else one, 0, has all. PLACES: each expert's places begin at a multiple of it, and `spans`, [2, E],
     gets its first one and the one behind its last; 0: places are rows, and nothing is told of them. CLAN: so many ranges of a shard sum
     their counts, in at most MOST_CLANS clans of all shards; 0: none do. `clans` begins with a word that says which half of
     [2, MOST_CLANS, E] behind CLAN_HEADER words has this launch's sums; the other half is for the next one, and cleared in this one."""
@@ -161,7 +139,6 @@ def deal(
     bases = dl.allocate_smem(tl.int32, [EACH * PADDED])
     firsts = dl.allocate_smem(tl.int32, [2 * PADDED])
     runs = dl.allocate_smem(tl.int32, [4 * PADDED])
-    warp_sums = dl.allocate_smem(tl.int32, [2 * WARPS])
     if PLACES > 1:
         shifts = dl.allocate_smem(tl.int32, [PADDED])
     if not MANY:
@@ -175,7 +152,7 @@ def deal(
         next_ptr = clans_ptr + (CLAN_HEADER + (1 - half) * (MOST_CLANS * E))
         heads_of_turn = tl.cdiv(parts, CLAN)
         mine = pid // parts * heads_of_turn + pid % parts // CLAN
-        for i in range(pid * threads + tid(0), MOST_CLANS * E, (ranges + 1) * threads):
+        for i in range(pid * threads + tid(0), MOST_CLANS * E, tl.num_programs(0) * threads):
             st(next_ptr + i, 0, semantic="weak")
     if pid < ranges:
         for i in range(tid(0), EACH * WARPS * E, threads):
@@ -247,73 +224,78 @@ def deal(
     token, last_token = share_of(tl.minimum(pid, ranges - 1) * EACH, rank, m, shard_rows, tokens_each, parts, R)
     begin, end = slots_of_warp(token, last_token, warp, K, WARPS)
     ahead = id_if(ids_ptr, begin + laneid(), end)
+    column = tl.arange(0, PADDED)
+    real = column < E
+    totals = tl.zeros((ROWS_AT_ONCE, PADDED), tl.int32)
+    befores = tl.zeros((ROWS_AT_ONCE, PADDED), tl.int32)
     heads = R * heads_of_turn
-    own = pid - pid % parts % CLAN if CLAN else pid  # the first range of the clan
-    # A thread has one expert, or several that follow one another.
-    OF: tl.constexpr = tl.cdiv(PADDED, threads)
-    AT_ONCE: tl.constexpr = min(ROWS_AT_ONCE, 32)
-    totals = ()
-    befores = ()
-    for nth in tl.static_range(OF):
-        expert = tl.minimum(tid(0) * OF + nth, E - 1)
-        total = 0
-        before = 0
-        for row in range(0, tl.maximum(heads, CLAN), AT_ONCE):
-            for behind in tl.static_range(AT_ONCE):
-                count = ld(heads_ptr + tl.minimum(row + behind, heads - 1) * E + expert, semantic="weak")
-                total += tl.where(row + behind < heads, count, 0)
-                before += tl.where(row + behind < tl.minimum(mine, heads), count, 0)
-                if CLAN:
-                    of_own = own + row + behind
-                    count = ld(counts_ptr + tl.minimum(of_own, ranges - 1) * E + expert, semantic="weak")
-                    before += tl.where(of_own < pid, count, 0)
-        totals = totals + (tl.where(tid(0) * OF + nth < E, total, 0),)
-        befores = befores + (before,)
-    start, rows = before_thread(totals, warp_sums, 0, WARPS)
-    if PLACES > 1:  # from rows to places
-        paddings = ()
-        for nth in tl.static_range(OF):
-            paddings = paddings + (tl.cdiv(totals[nth], PLACES) * PLACES - totals[nth],)
-        shift, _ = before_thread(paddings, warp_sums, WARPS, WARPS)
-    else:
-        shift = 0
-    for nth in tl.static_range(OF):
-        expert = tid(0) * OF + nth
-        if expert < PADDED:
-            dl.smem_store(firsts, start, expert)
-            if pid < ranges:
-                base = start + befores[nth]
-                for of in tl.static_range(EACH):
-                    dl.smem_store(bases, base, of * PADDED + expert)
-                    if EACH > 1:
-                        base += ld(counts_ptr + of * E + tl.minimum(expert, E - 1), semantic="weak")
-                if PLACES > 1:
-                    dl.smem_store(shifts, shift, expert)
-            if (pid == ranges * MANY) & (expert < E):
-                st(offsets_of(route_ptr) + expert, start, semantic="weak")
-                if PLACES:
-                    st(spans_ptr + expert, start + shift, semantic="weak")
-                    st(spans_ptr + E + expert, start + shift + totals[nth], semantic="weak")
-        start += totals[nth]
-        if PLACES > 1:
-            shift += paddings[nth]
-    if tid(0) == 0:
-        dl.smem_store(firsts, rows, PADDED)
-    __syncthreads()
-    if pid == ranges * MANY:
-        tl.store(offsets_of(route_ptr) + E, rows)
-        tl.store(route_ptr + ROWS, rows)
-        tl.store(route_ptr + TOKENS, m)
-        tl.store(route_ptr + TOP_K, K)
-        tl.store(route_ptr + EXPERTS, E)
-        tl.store(route_ptr + BLOCK_ROWS, BLOCK)
-        tl.store(route_ptr + RANKS, R)
-        tl.store(route_ptr + RANK, rank)
-        tl.store(route_ptr + ALIGN, PLACES if PLACES > 1 else 0)
+    own = pid - tl.where(pid < ranges, pid % parts % CLAN, 0) if CLAN else pid  # the first range of the clan
+    for row in range(0, tl.maximum(heads, CLAN), ROWS_AT_ONCE):
+        of_head = row + tl.arange(0, ROWS_AT_ONCE)[:, None]
+        counts = tl.load(heads_ptr + of_head * E + column[None, :], mask=(of_head < heads) & real[None, :], other=0)
         if CLAN:
-            tl.store(clans_ptr, 1 - half)
-        write_blocks(heads_ptr, route_ptr, firsts, runs, slots, heads_of_turn, E, PADDED, R, WARPS, ROWS_AT_ONCE, BLOCK, GROUP)
+            of_own = own + of_head
+            befores += tl.load(counts_ptr + of_own * E + column[None, :], mask=(of_own < pid) & real[None, :], other=0)
+        totals += counts
+        befores += tl.where(of_head < mine, counts, 0)
+    total = tl.sum(totals, axis=0)
+    behind = tl.cumsum(total, 0)
+    shift = tl.zeros((PADDED,), tl.int32)  # from rows to places
+    if PLACES > 1:
+        padding = tl.cdiv(total, PLACES) * PLACES - total
+        shift = tl.cumsum(padding, 0) - padding
+    if pid >= ranges * MANY:
+        rows = tl.sum(total)
+        tl.store(dl.smem_get_ptr(firsts, 0) + column, behind - total)
+        if PADDED == E:
+            tl.store(dl.smem_get_ptr(firsts, 0) + E, rows)
+        is_first = pid == ranges * MANY
+        if is_first:
+            tl.store(offsets_of(route_ptr) + column, behind - total, mask=real)
+            tl.store(offsets_of(route_ptr) + E, rows)
+            tl.store(route_ptr + ROWS, rows)
+            tl.store(route_ptr + TOKENS, m)
+            tl.store(route_ptr + TOP_K, K)
+            tl.store(route_ptr + EXPERTS, E)
+            tl.store(route_ptr + BLOCK_ROWS, BLOCK)
+            tl.store(route_ptr + RANKS, R)
+            tl.store(route_ptr + RANK, rank)
+            tl.store(route_ptr + ALIGN, PLACES if PLACES > 1 else 0)
+            if CLAN:
+                tl.store(clans_ptr, 1 - half)
+            if PLACES:
+                tl.store(spans_ptr + column, behind - total + shift, mask=real)
+                tl.store(spans_ptr + E + column, behind + shift, mask=real)
+        nth = pid - ranges if MANY else 0
+        writers = tl.num_programs(0) - ranges if MANY else 1
+        write_blocks(
+            heads_ptr,
+            route_ptr,
+            firsts,
+            runs,
+            total,
+            slots,
+            heads_of_turn,
+            nth,
+            writers,
+            E,
+            PADDED,
+            R,
+            WARPS,
+            ROWS_AT_ONCE,
+            BLOCK,
+            GROUP,
+            8 if MANY else min(max(threads // PADDED, 2), 8),
+        )
     if pid < ranges:
+        base = behind - total + tl.sum(befores, axis=0)
+        if PLACES > 1:
+            tl.store(dl.smem_get_ptr(shifts, 0) + column, shift)
+        for nth in tl.static_range(EACH):
+            tl.store(dl.smem_get_ptr(bases, 0) + nth * PADDED + column, base)
+            if EACH > 1:
+                base += tl.load(counts_ptr + nth * E + column, mask=real, other=0)
+        __syncthreads()
         order_ptr = order_of(route_ptr, E)
         place_ptr = place_of(route_ptr, E, slots)
         for nth in range(EACH):

@@ -124,7 +124,7 @@ def choose_by_places(values, scores, sums, listed, at, lane, PADDED: tl.constexp
 
 
 @tandem.jit
-def choose_in_rounds(scores, sums, at, lane, PADDED: tl.constexpr, K: tl.constexpr, LANES: tl.constexpr):
+def choose_in_rounds(values_of, scores, sums, at, lane, PADDED: tl.constexpr, K: tl.constexpr, LANES: tl.constexpr):
     """The ids and weights of a token that LANES lanes score, and the sum of its weights. Each round takes the best of all lanes' best."""
     EACH: tl.constexpr = PADDED // LANES
     SORTS: tl.constexpr = EACH <= 8
@@ -134,7 +134,11 @@ def choose_in_rounds(scores, sums, at, lane, PADDED: tl.constexpr, K: tl.constex
     values = ()
     experts = ()
     for of in tl.static_range(SETS):
-        value, expert = best_of(sums, at, of * OF_SET * LANES + lane, OF_SET, LANES)
+        value = float("-inf")
+        expert = NONE
+        for i in tl.static_range(of * OF_SET, (of + 1) * OF_SET):
+            expert = tl.where(values_of[i] > value, i * LANES + lane, expert)
+            value = tl.where(values_of[i] > value, values_of[i], value)
         values = values + (value,)
         experts = experts + (expert,)
     if SORTS:
@@ -261,11 +265,11 @@ def score(
         if TOP_GROUPS < GROUPS:
             keep_groups(sums, of_groups, at, nth * GROUPS, lane, E, LANES, GROUPS, TOP_GROUPS)
 
+        if TOP_GROUPS < GROUPS:
+            values = ()
+            for i in tl.static_range(EACH):
+                values = values + (dl.smem_load(sums, at + i * LANES + lane),)
         if PLACES:
-            if TOP_GROUPS < GROUPS:
-                values = ()
-                for i in tl.static_range(EACH):
-                    values = values + (dl.smem_load(sums, at + i * LANES + lane),)
             id, weight = choose_by_places(values, scores, sums, listed, at, lane, PADDED, K)
             ids = (id,)
             weights = (weight,)
@@ -274,7 +278,7 @@ def score(
                 for k in tl.static_range(K):
                     total += __shfl_sync_i32(0xFFFFFFFF, weight, k)
         else:
-            ids, weights, total = choose_in_rounds(scores, sums, at, lane, PADDED, K, LANES)
+            ids, weights, total = choose_in_rounds(values, scores, sums, at, lane, PADDED, K, LANES)
         if RENORMALISE:
             share = SCALE / total
         for begin_k in tl.static_range(0, K, LANES):

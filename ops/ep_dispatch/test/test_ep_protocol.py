@@ -133,7 +133,7 @@ PLANTED_BY_EXPERT = {
     "the first of a token's slots alone": ((EXCHANGE, "        left = left & (left - 1)\n", "        left = 0\n"), "uninitialised"),
     "places without padding": (("route/route.py", "place += dl.smem_load(shifts, expert)", "place += 0"), "uninitialised|" + NOTHING),
     "padding of the expert itself": (
-        ("route/route.py", "dl.smem_store(shifts, shift, expert)", "dl.smem_store(shifts, shift + paddings[nth], expert)"),
+        ("route/route.py", "tl.cumsum(padding, 0) - padding", "tl.cumsum(padding, 0)"),
         "uninitialised|" + NOTHING,
     ),
 }

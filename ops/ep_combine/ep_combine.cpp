@@ -5,7 +5,12 @@
 namespace tandem::ops {
 namespace tables {
 
+// By slot as kRowsByExpert, or with `summed` by token.
+constexpr const char* kRowsOfResults =
+    "ranks*max_m*top_k + align*shard(experts) + -1*summed*ranks*max_m*top_k + summed*ranks*max_m";
+
 const Table& ep_combine() {
+  using Config = EpCombineConfig;
   static const Table table = [] {
     Table t{
         .name = "ep_combine",
@@ -16,15 +21,23 @@ const Table& ep_combine() {
         .sizes = exchangeSizes(),
         .types = summedTypes(),
         .typeWords = "fp16, bf16 or fp32",
-        .tensors = {{.name = "h", .shape = {kRowsByExpert, "columns"}},
+        .tensors = {{.name = "h", .shape = {kRowsOfResults, "columns"}},
                     {.name = "route", .shape = {kRouteHere}, .always = DType::Int32},
                     {.name = "ids", .shape = {"m", "top_k"}, .always = DType::Int32},
                     placementOperand(),
                     {.name = "out", .shape = {"m", "columns"}, .isOutput = true}},
         .numbers = exchangeNumbers(),
-        .options = exchangeOptions<ExchangeConfig>()};
-    t.checkMore = [](const void* config) { checkPlacement("ep_combine", *static_cast<const ExchangeConfig*>(config)); };
-    t.make = maker<EpCombine, ExchangeConfig, 4>(ep_combine);
+        .options = exchangeOptions<Config>()};
+    t.options.push_back(option<Config>("summed", &Config::summed,
+                                       "h has one row for each token that came, the sum of its slots here, which are "
+                                       "weighed already, where its dispatched row stands",
+                                       0, 1));
+    t.checkMore = [](const void* config) {
+      const Config& given = *static_cast<const Config*>(config);
+      checkPlacement("ep_combine", given);
+      if (given.summed && given.align) throw Error("`ep_combine`: `align` goes with rows by expert, not with `summed`");
+    };
+    t.make = maker<EpCombine, Config, 4>(ep_combine);
     return t;
   }();
   return table;
@@ -33,11 +46,13 @@ const Table& ep_combine() {
 }  // namespace tables
 
 EpCombine::EpCombine(Team& team, int64_t maxM, int64_t columns, int64_t experts, int64_t topK, DType dtype,
-                     const ExchangeConfig& config)
+                     const EpCombineConfig& config)
     : Operator(tables::ep_combine(), team, {maxM, columns, experts, topK}, dtype, &config),
-      hasPlacement_(config.copies), align_(config.align) {
+      hasPlacement_(config.copies), places_(config.align > 1 ? config.align : 0), isSummed_(config.summed) {
+  if (isSummed_) places_ = -1;
   ExchangeSizes sizes{maxM, columns, experts, topK};
-  exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, 0, dtype, 0, true, false, config);
+  int64_t results = isSummed_ ? 1 : topK;
+  exchange_ = std::make_unique<Exchange>(table_, team, memory_, sizes, 0, dtype, 0, results, false, config);
 }
 
 EpCombine::~EpCombine() = default;
@@ -46,7 +61,7 @@ void EpCombine::queue(const Call& call) {
   const auto& t = call.tensors;
   const Tensor &h = t[0], &route = t[1], &ids = t[2], &placement = hasPlacement_ ? t[3] : ids, &out = t[4];
   exchange_->launch(kernelOf("ops/ep_combine/ep_combine.py", "combine"), {h, route, ids, placement, out, findings()},
-                    {h, out}, call.numbers, call.stream, {{"PLACES", align_ > 1 ? align_ : 0}});
+                    {h, out}, call.numbers, call.stream, {{"PLACES", places_}, {"SUMMED", isSummed_}});
 }
 
 }  // namespace tandem::ops

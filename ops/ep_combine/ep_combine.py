@@ -1,4 +1,5 @@
 """Sums the results of each token's slots on one rank in fp32, by the route's weights, and sends the sum to the token's rank: one flight.
+With SUMMED the sums are made already.
 
 The token's rank knows from its ids which ranks send, and adds what they sent in rank order. Two sets of slots are enough, as in
 ops/ep_dispatch/ep_dispatch.py: each call sends a header packet to every rank, and waits for one from each.
@@ -15,7 +16,7 @@ from ops.device.routes import is_of_call, place_of, weights_of
 from tandem.libdevice import ffs
 from tandem.simt import __ballot_sync, __shfl_sync_i32, __syncthreads, laneid, ld, ld_vector, num_warps, st_vector, tid
 
-AT_ONCE = tl.constexpr(4)  # rows that are read at once
+MOST_AT_ONCE = tl.constexpr(8)  # rows that are read at once, or half as many where a thread has 64 registers
 
 
 @tandem.jit
@@ -38,11 +39,30 @@ def place_here(place_ptr, by_ptr, row, is_there, is_route, TOP_K: tl.constexpr):
 
 
 @tandem.jit
-def sum_here(h_ptr, place, weight, first, columns, ELEMENTS: tl.constexpr, PIECES: tl.constexpr, ALIGNED: tl.constexpr):
-    """This lane's elements of the sum over a token's slots here, in their order; zeros if there is none."""
+def sum_here(
+    h_ptr,
+    of_token,
+    place,
+    weight,
+    first,
+    columns,
+    ELEMENTS: tl.constexpr,
+    PIECES: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    SUMMED: tl.constexpr,
+):
+    """This lane's elements of the sum over a token's slots here, in their order; zeros if there is none. SUMMED: it is a row of h."""
     totals = ()
+    if SUMMED:
+        end = tl.where(anyone(place >= 0), columns, 0)
+        for i in tl.static_range(PIECES):
+            totals += (
+                load_slot(h_ptr + of_token.to(tl.int64) * columns, (first + 32 * i) * ELEMENTS, end, ELEMENTS, ALIGNED).to(tl.float32),
+            )
+        return totals
     for i in tl.static_range(PIECES):
         totals += (dl.zeros_vector(ELEMENTS, tl.float32),)
+    AT_ONCE: tl.constexpr = MOST_AT_ONCE if num_warps() <= 16 else MOST_AT_ONCE // 2
     left = __ballot_sync(0xFFFFFFFF, place >= 0)
     while left != 0:
         rows = ()
@@ -138,9 +158,10 @@ def combine(
     RECEIVE: tl.constexpr,
     BESIDE: tl.constexpr,
     PLACES: tl.constexpr = 0,
+    SUMMED: tl.constexpr = False,
 ):
-    """h: rows at the places of the route that the dispatch made, of which this rank has `local_experts` experts. BESIDE: one half of the
-    warps sends while the other receives."""
+    """h: rows at the places of the route that the dispatch made, of which this rank has `local_experts` experts; with SUMMED a row for each
+    token that comes, as dispatched rows stand. BESIDE: one half of the warps sends while the other receives."""
     rank = dl.rank()
     pid = tl.program_id(0)
     lane = laneid()
@@ -186,7 +207,7 @@ def combine(
             owner, token = returned(item // shares, rank, RANKS)
             if anyone(place >= 0):
                 first = item % shares * (32 * PIECES) + lane
-                totals = sum_here(h_ptr, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED)
+                totals = sum_here(h_ptr, owner * most + token, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED, SUMMED)
                 sums = ()
                 for i in tl.static_range(PIECES):
                     sums += (totals[i].to(out_ptr.dtype.element_ty).recast(tl.int64),)
@@ -215,7 +236,7 @@ def combine(
                 next_at = place_of_slot(following * TOP_K + lane, ids_ptr, placement_ptr, places, placed, TOP_K, COPIES)
             of_item = slots_ptr + item.to(tl.int64) * (PIECES * PIECE)
             seen = look_at_sums(of_item + (rank + 1) % RANKS * source_stride, PIECES, RANKS == 2)
-            mine = sum_here(h_ptr, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED)
+            mine = sum_here(h_ptr, rank * most + token, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED, SUMMED)
             totals = ()
             for i in tl.static_range(PIECES):
                 totals += (dl.zeros_vector(ELEMENTS, tl.float32),)

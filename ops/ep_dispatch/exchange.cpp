@@ -19,12 +19,14 @@ struct Tile {
   int64_t pieces;
 };
 
-// Two pieces where each warp has one share or less. Of more rows four, or twice the warps where what travels is summed
-// first: they have several rows of each piece under way. Quantising four pieces takes the registers of 32 warps.
-Tile tileFor(int64_t pieces, int64_t programs, bool isBeside, bool sums, bool quantises) {
+// Two pieces where each warp has one share or less. Of more rows four, or twice the warps where a row that travels is the sum of
+// several: they have several rows of each piece under way. Quantising four pieces takes the registers of 32 warps, and
+// adding those that came more than these have.
+Tile tileFor(int64_t pieces, int64_t programs, bool isBeside, int64_t results, bool quantises) {
   double shares = double(pieces) / double(kPieces * programs * kGpuWarps);
-  if (sums) return shares > 2 ? Tile{kMostWarps, 1} : Tile{kGpuWarps, kPieces};
-  return {isBeside ? kMostWarps : kGpuWarps, shares > 1 && !quantises ? kManyPieces : kPieces};
+  if (results > 1) return shares > 2 ? Tile{kMostWarps, 1} : Tile{kGpuWarps, kPieces};
+  int warps = isBeside && !results ? kMostWarps : kGpuWarps;
+  return {warps, shares > 1 && !quantises ? kManyPieces : kPieces};
 }
 
 std::string expertsOf(const ExchangeSizes& sizes, int64_t ranks, int64_t rank) {
@@ -101,7 +103,7 @@ std::string rowWords(const ExchangeSizes& sizes, int64_t ranks, int64_t rowSlots
 }
 
 Exchange::Exchange(const Table& table, Team& team, Memory& memory, const ExchangeSizes& sizes, int64_t aboutToken,
-                   DType dtype, int others, bool sums, bool isDirect, const ExchangeConfig& config)
+                   DType dtype, int others, int64_t results, bool isDirect, const ExchangeConfig& config)
     : table_(table), team_(team), sizes_(sizes), placed_(config.placedExperts), copies_(config.copies), dtype_(dtype),
       others_(others), isDirect_(isDirect) {
   checkExperts(table, sizes.experts, sizes.topK, team.size());
@@ -116,7 +118,7 @@ Exchange::Exchange(const Table& table, Team& team, Memory& memory, const Exchang
   int64_t most = config.programs ? config.programs : simulated ? kSimulatedPrograms : team.residentPrograms();
   most = std::max<int64_t>(std::min<int64_t>(most, team.residentPrograms() - others_), 1);
   Tile tile =
-      simulated ? Tile{kSimulatedWarps, kPieces} : tileFor(sizes.maxM * ofRow, most, isBeside_, sums, scaleSlots);
+      simulated ? Tile{kSimulatedWarps, kPieces} : tileFor(sizes.maxM * ofRow, most, isBeside_, results, scaleSlots);
   numWarps_ = config.numWarps ? config.numWarps : tile.warps;
   if (isBeside_ && numWarps_ < 2)
     throw Error("`" + table.name + "`: `num_warps` is 1, in mode throughput at least 2 are needed");
@@ -135,7 +137,7 @@ Exchange::Exchange(const Table& table, Team& team, Memory& memory, const Exchang
   };
   int64_t ranks = team.size();
   say(abouts_, [=](uint64_t offset) { return aboutWords(sizes, ranks, aboutToken, offset); });
-  if (!isDirect) say(slots_, [=](uint64_t offset) { return rowWords(sizes, ranks, rowSlots, sums, offset); });
+  if (!isDirect) say(slots_, [=](uint64_t offset) { return rowWords(sizes, ranks, rowSlots, results, offset); });
 }
 
 int64_t Exchange::tokens() const { return team_.size() * sizes_.maxM; }

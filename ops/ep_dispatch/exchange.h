@@ -65,10 +65,10 @@ std::string rowWords(const ExchangeSizes& sizes, int64_t ranks, int64_t rowSlots
 class Exchange {
  public:
   // `aboutToken`: packets that say more of each token; `dtype`: of the rows that travel, of fp8 with scales; `others`:
-  // programs that move no rows where each warp sends and receives; `sums`: what travels is summed first; `isDirect`: rows
-  // go to where they belong, and need no slots.
+  // programs that move no rows where each warp sends and receives; `results`: of so many at most is a row that travels the
+  // sum, 0 where rows travel as they are; `isDirect`: rows go to where they belong, and need no slots.
   Exchange(const Table& table, Team& team, Memory& memory, const ExchangeSizes& sizes, int64_t aboutToken, DType dtype,
-           int others, bool sums, bool isDirect, const ExchangeConfig& config);
+           int others, int64_t results, bool isDirect, const ExchangeConfig& config);
   // `tensors`: the kernel's arguments before the slots; those whose rows travel come in `rows`. `numbers`: of the call.
   void launch(const Kernel& kernel, const std::vector<Tensor>& tensors, const std::vector<Tensor>& rows,
               const std::vector<int64_t>& numbers, int stream, const Constants& constants = {});

@@ -96,6 +96,7 @@ def low_latency(row, buffer, x, ids, weights, timed):
 def ours(row, x, ids, weights, timed, variants):
     m, ranks = len(x), dist.get_world_size()
     h = torch.randn(ranks * m * TOP_K, x.shape[1], device="cuda").bfloat16()
+    sums = torch.randn(ranks * m, x.shape[1], device="cuda").bfloat16()  # what DeepEP's combine gets, too
     for name, options in variants.items():
         for quantised in (False, True):
             given = {**options, **({"quantised": True} if quantised else {})}
@@ -105,6 +106,8 @@ def ours(row, x, ids, weights, timed, variants):
             attempted(row, f"dispatch{'_fp8' * quantised}{name}", call, timed)
         route = tt.ep_dispatch(x, ids, weights, m, EXPERTS, **options)[1]
         attempted(row, f"combine{name}", lambda route=route, options=options: tt.ep_combine(h, route, ids, m, EXPERTS, **options), timed)
+        back = lambda route=route, options=options: tt.ep_combine(sums, route, ids, m, EXPERTS, summed=True, **options)
+        attempted(row, f"combine_summed{name}", back, timed)
 
 
 def of_vdev(row, x, ids, weights, timed):

@@ -107,6 +107,11 @@ def theirs(x, ids, weights, experts):
     return dispatch, combine
 
 
+def summed_options(options):
+    """Those of combine that go with `summed`."""
+    return {name: value for name, value in options.items() if name != "align"}
+
+
 def measured(m, columns, experts, top_k, options, with_theirs, given):
     rank, ranks = dist.get_rank(), dist.get_world_size()
     local, tokens = experts // ranks, ranks * m
@@ -143,6 +148,9 @@ def measured(m, columns, experts, top_k, options, with_theirs, given):
     used, timed, sums = at.unique(), (given.replays, given.calls), out.clone()
     before = words["out"].view(torch.uint8)[used]
     words["out"].view(torch.uint8).fill_(0xFF)
+    # Behind a kernel that has weighed and summed, combine has a row for each token.
+    summed = torch.randn(tokens, columns, device="cuda").bfloat16()
+    row["combine_summed"], _ = in_graph(lambda: tt.ep_combine(summed, route, ids, m, experts, summed=True, **summed_options(less)), *timed)
     row["dispatch"], row["dispatch_p99"] = in_graph(lambda: tt.ep_dispatch(x, ids, weights, m, experts, **words, **options), *timed)
     row["combine"], row["combine_p99"] = in_graph(lambda: tt.ep_combine(h, route, ids, m, experts, out=out, **less), *timed)
     row["same_bits"] = torch.equal(words["out"].view(torch.uint8)[used], before) and torch.equal(out, sums)

@@ -93,6 +93,16 @@ class Layer:
             h[i] = np.array(rows[int(slot) // self.top_k]) * self.factor_at(rank, flat[slot])
         return h
 
+    def sums(self, rank, rows, parts):
+        """Of the results of each token's slots here, weighed, where its row stands; NaN where none came."""
+        h = np.full((self.ranks * self.most, self.columns), np.nan, np.float32)
+        for row, experts in enumerate(self.here(rank)):
+            slots = np.flatnonzero(experts >= 0)
+            if len(slots):
+                by = parts.weights.reshape(len(h), -1)[row, slots] * [self.factor_at(rank, experts[slot]) for slot in slots]
+                h[row] = np.array(rows[row]).astype(np.float32) * by.astype(np.float32).sum()
+        return h.astype(self.dtype)
+
     def by_expert(self, rank, rows, route, spans, align):
         """Checks rows that come by expert, and gives what the rank's experts make of them, at the same places."""
         flat, tokens = self.here(rank).reshape(-1), self.ranks * self.most
@@ -119,7 +129,7 @@ class Layer:
         np.testing.assert_array_equal(out.astype(np.float64), self.wanted(rank).astype(self.dtype).astype(np.float64), f"rank {rank}")
 
 
-def run(team, layer, dispatch, combine, align=None):
+def run(team, layer, dispatch, combine, align=None, summed=False):
     """One layer on this rank, checked: dispatch, the experts in NumPy, combine. `align`: of operators by expert."""
     rank = team.rank
     m = layer.counts[rank]
@@ -128,7 +138,7 @@ def run(team, layer, dispatch, combine, align=None):
     more = {} if layer.placement is None else {"placement": moved(layer.table(rank))}
     rows, route, *spans = dispatch(x, ids, weights, m, **more)
     if align is None:
-        h = layer.results(rank, rows, layer.check_dispatch(rank, rows, route))
+        h = (layer.sums if summed else layer.results)(rank, rows, layer.check_dispatch(rank, rows, route))
     else:
         h = layer.by_expert(rank, rows, route, *spans, align)
     out = combine(moved(h), route, ids, m, **more)

@@ -70,7 +70,9 @@ TEST(ExpertParallel, PlacedFromCppAndC) {
     ops::EpDispatchConfig config;
     config.placedExperts = 2, config.copies = 1;
     ops::EpDispatch dispatch(team, kMost, kColumns, 2, 1, DType::Float32, config);
-    ops::EpCombine combine(team, kMost, kColumns, 2, 1, DType::Float32, config);
+    ops::EpCombineConfig back;
+    back.placedExperts = 2, back.copies = 1;
+    ops::EpCombine combine(team, kMost, kColumns, 2, 1, DType::Float32, back);
     auto both = ops::ExchangeHalf::Both;
     check([&] { dispatch.run(x, ids, weights, route, rows, 1, 0, {}, both, placement); },
           [&] { combine.run(h, route, ids, out, 1, 0, both, placement); });

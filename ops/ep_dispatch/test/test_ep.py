@@ -21,17 +21,18 @@ from tandem.ops import EpCombine, EpDispatch, GroupedGemm, RouteIds, route_parts
 SIZES = [(3, 77, 3, 2, "bf16"), (5, 128, 1, 1, "fp16"), (2, 6, 2, 4, "fp32"), (4, 300, 4, 8, "bf16"), (1, 1, 2, 2, "fp32")]
 
 
-def launched(layers, ranks, seed=0, align=None, **config):
-    """`align`: rows come by expert."""
+def launched(layers, ranks, seed=0, align=None, summed=False, **config):
+    """`align`: rows come by expert. `summed`: combine gets a row for each token."""
     first = layers[0]
 
     def main(team):
         sizes = (first.most, first.columns, first.experts, first.top_k, first.dtype)
         options = {**config, **first.options(), **({"align": align} if align else {})}
         by_expert = {} if align is None else {"by_expert": True}
-        with EpDispatch(team, *sizes, **options, **by_expert) as dispatch, EpCombine(team, *sizes, **options) as combine:
+        of_sums = {"summed": True} if summed else {}
+        with EpDispatch(team, *sizes, **options, **by_expert) as dispatch, EpCombine(team, *sizes, **options, **of_sums) as combine:
             for layer in layers:
-                run(team, layer, dispatch, combine, align)
+                run(team, layer, dispatch, combine, align, summed)
 
     policy = "slowest-rank" if seed % 3 == 2 else "random"
     return tandem.launch(main, ranks=ranks, seed=seed, check=True, policy=policy)
@@ -48,6 +49,21 @@ def test_layers(ranks):
             for i in range(1 if ranks == 8 else 2)
         ]
         assert launched(layers, ranks, seed).reports == []
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_sums_that_are_made_already(ranks):
+    """A row for each token that came, of which combine adds one from each rank."""
+    for seed in range(20):
+        most, columns, each, top_k, dtype = SIZES[seed % len(SIZES)]
+        experts, draw = max(each * ranks - seed % 2, 1), np.random.default_rng(seed)
+        placed = {"placed": max(experts - 1, 1)} if seed % 4 == 3 else {}
+        top_k, dtype = min(top_k, placed.get("placed", experts)), dtype.replace("bf16", "fp16")
+        layers = [
+            Layer([int(n) for n in draw.integers(0, most + 1, ranks)], most, columns, experts, top_k, dtype, seed + 100 * i, **placed)
+            for i in range(1 if ranks == 8 else 3)
+        ]
+        assert launched(layers, ranks, seed, summed=True, mode=("latency", "throughput")[seed % 2]).reports == []
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])

@@ -72,14 +72,25 @@ def layer_by_expert(x, ids, weights, factors, local, most, experts, align, **pla
     return tt.ep_combine(rows * mine, route, ids, most, experts, weights=weights, align=align, **placed)
 
 
+def layer_of_sums(x, ids, weights, factors, local, most, experts, **placed):
+    """The sums of a token's slots here are PyTorch's."""
+    rows, route = tt.ep_dispatch(x, ids, weights, most, experts, **placed)
+    parts = ops.route_parts(route.numpy(), len(rows), local, ids.shape[1])
+    order, counts = torch.from_numpy(parts.order.copy()).long(), torch.from_numpy(parts.counts.copy()).long()
+    mine = factors[worlds.current().rank * local :][: len(counts)].repeat_interleave(counts, 0)
+    by = torch.from_numpy(parts.weights.copy())[order, None] * mine
+    h = torch.zeros_like(rows).index_add(0, order // ids.shape[1], rows[order // ids.shape[1]] * by)
+    return tt.ep_combine(h, route, ids, most, experts, summed=True, **placed)
+
+
 def route_slots(rows, ids):
     return len(rows) * ids.shape[1]
 
 
-@pytest.mark.parametrize("is_placed, align", [(False, None), (True, None), (False, 1), (True, 5)])
+@pytest.mark.parametrize("is_placed, align", [(False, None), (True, None), (False, 1), (True, 5), (False, "sums"), (True, "sums")])
 @pytest.mark.parametrize("ranks, counts", [(1, [3]), (2, [2, 3]), (3, [0, 4, 1])])
 def test_gradients(ranks, counts, is_placed, align):
-    """`align`: rows come by expert."""
+    """`align`: rows come by expert, or combine gets sums, whose weights have no gradient of its."""
     most, columns, experts, top_k, local = 4, 6, 2 * ranks, 2, 2
     draw = torch.Generator().manual_seed(ranks)
     factors = torch.randn(experts, columns, generator=draw)
@@ -102,12 +113,14 @@ def test_gradients(ranks, counts, is_placed, align):
         x, ids, weights, grad = (t.clone() for t in given[team.rank])
         x.requires_grad_()
         weights.requires_grad_()
-        if align is None:
+        if align == "sums":
+            out = layer_of_sums(x, ids, weights, factors, local, most, experts, **placed)
+        elif align is None:
             out = layer(x, ids, weights, factors, local, most, experts, **placed)
         else:
             out = layer_by_expert(x, ids, weights, factors, local, most, experts, align, **placed)
         out.backward(grad)
-        return [t.detach().numpy() for t in (out, x.grad, weights.grad)]
+        return [t.detach().numpy() for t in (out, x.grad, weights.grad)[: 2 if align == "sums" else 3]]
 
     result = tandem.launch(main, ranks=ranks, check=True)
     assert result.reports == []

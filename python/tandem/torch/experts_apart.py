@@ -12,7 +12,6 @@ from . import world as worlds
 from .functions import FUNCTIONS
 
 _SHARED = ("programs", "num_warps", "pieces", "placement", "placed_experts", "copies", "align")  # options of both
-_ALIGN = 11  # the word of a route that says of what its places are multiples
 
 
 def _parts(route, ids, max_m, experts):
@@ -32,17 +31,8 @@ def _placed(options):
 
 def _returned(rows, route, ids, max_m, experts, options):
     """The sums over the ranks of the rows that came for each token, of which a rank counts its own once."""
-    route, options = route.clone(), {name: value for name, value in options.items() if name != "align"}
-    route[_ALIGN] = 0
-    places, weights = _parts(route, ids, max_m, experts)
-    token = torch.arange(len(places), device=places.device, dtype=places.dtype)
-    here = torch.where((places >= 0).any(1), token, -1)
-    places.fill_(-1)
-    places[:, 0] = here
-    weights.fill_(1)
-    h = rows.new_empty(places.numel(), rows.shape[1])
-    h[: len(rows)] = rows
-    return FUNCTIONS["ep_combine"](h, route, ids, max_m, experts, **options)
+    options = {name: value for name, value in options.items() if name != "align"}
+    return FUNCTIONS["ep_combine"](rows, route, ids, max_m, experts, summed=True, **options)
 
 
 @worlds.keeps_world
@@ -83,10 +73,12 @@ class _Combine(torch.autograd.Function):
         max_m, experts, options = ctx.sizes
         places, by = _parts(route, ids, max_m, experts)
         none = torch.zeros(ids.shape, device=ids.device)
-        by_token = {name: value for name, value in options.items() if name != "align"}
+        by_token = {name: value for name, value in options.items() if name not in ("align", "summed")}
         came, _ = FUNCTIONS["ep_dispatch"](grad.to(h.dtype).contiguous(), ids, none, max_m, experts, **by_token)
         is_here, of_h, of_weights = places >= 0, None, None
-        if ctx.needs_input_grad[0]:
+        if options.get("summed"):
+            of_h = torch.where(is_here.any(1, keepdim=True), came, 0)
+        elif ctx.needs_input_grad[0]:
             # Slots that are elsewhere have a row behind the others.
             of_h = h.new_zeros(len(h) + 1, h.shape[1])
             place = torch.where(is_here, places, len(h)).flatten().long()
@@ -133,6 +125,8 @@ def ep_combine(
         return FUNCTIONS["ep_combine"](h, route, ids, max_m, experts, m, out=out, **options)
     if out is not None:
         raise ValueError("`ep_combine`: `out` cannot be given where `h` or `weights` has a gradient")
+    if options.get("summed") and weights is not None and weights.requires_grad:
+        raise ValueError("`ep_combine`: `weights` has no gradient here with `summed`, as whoever has summed has weighed")
     return _Combine.apply(h, route, ids, weights, max_m, experts, options)
 
 

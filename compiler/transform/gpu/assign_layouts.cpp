@@ -364,10 +364,22 @@ class LayoutAssignment {
         auto type = cast<RankedTensorType>(value.getType());
         Type element = type.getElementType();
         unsigned bits = isa<tile::PtrType>(element) ? 64 : std::max(8u, element.getIntOrFloatBitWidth());
-        anchor(value, layout::defaultBlocked(type.getShape(), bits, threadsOf(op)), loads_);
+        anchor(value, layout::defaultBlocked(type.getShape(), bits, threadsOf(op), orderOf(op, type.getRank())),
+               loads_);
         spread(loads_);
       }
     });
+  }
+
+  // The dimensions of what an op gives as they lie in a slot that it reads, from the fastest; empty for row-major.
+  static SmallVector<unsigned> orderOf(Operation* op, unsigned rank) {
+    auto load = dyn_cast<tgpu::LocalLoadOp>(op);
+    auto buffer = load ? load.getBuffer().getDefiningOp<tgpu::AllocOp>() : tgpu::AllocOp();
+    if (!buffer || !buffer.getFastest()) return {};
+    SmallVector<unsigned> order{*buffer.getFastest()};
+    for (unsigned d = rank; d-- > 0;)
+      if (d != order.front()) order.push_back(d);
+    return order;
   }
 
   void placeStores() {

@@ -275,15 +275,31 @@ static void lowerProduct(KernelContext& cx, tgpu::WgmmaOp op) {
   }
 }
 
-// Stores into panels as TMA would have written them; then the asynchronous proxy, where there is one, may read.
+// Returns true if the next store to a buffer comes before anything that reads one.
+static bool hasStoreBehind(tgpu::LocalStoreOp op) {
+  Operation* next = op->getNextNode();
+  while (next && !next->getNumRegions() && (isMemoryEffectFree(next) || isa<tile::LoadOp>(next)))
+    next = next->getNextNode();
+  return isa_and_nonnull<tgpu::LocalStoreOp>(next);
+}
+
+static bool hasStoreBefore(tgpu::LocalStoreOp op) {
+  for (Operation* before = op->getPrevNode(); before; before = before->getPrevNode())
+    if (auto store = dyn_cast<tgpu::LocalStoreOp>(before)) return hasStoreBehind(store);
+  return false;
+}
+
+// Stores into panels as TMA would have written them; then the asynchronous proxy, where there is one, may read. Stores one after
+// the other have the barriers before the first and behind the last in common.
 static void lowerLocalStore(KernelContext& cx, tgpu::LocalStoreOp op) {
   LinearLayout from = cx.layoutOf(op.getValue());
   auto type = cast<tile::SmemType>(op.getBuffer().getType());
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
   const Buffer& buffer = cx.buffers.find(op.getBuffer())->second;
   LinearLayout offsets = layout::swizzledOffsets(type.getShape(), bits, layout::swizzleOfRow(buffer.swizzle));
-  cx.emit.blockBarrier();
+  if (!hasStoreBefore(op)) cx.emit.blockBarrier();
   storePlaced(cx, cx.sharedAddress(buffer.offset), layout::offsetsOf(from, offsets), cx.use(op.getValue()), bits);
+  if (hasStoreBehind(op)) return;
   if (cx.target.hasTma()) ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
   cx.emit.blockBarrier();
 }

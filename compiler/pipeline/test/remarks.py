@@ -27,8 +27,9 @@ def product(a, b, c, K):
     for start in range(0, K, 32):
         # CHECK: remarks.py:[[#@LINE+1]]:13: passed load: copied by cp.async 2 iterations ahead, 16 bytes a thread at once
         x = tl.load(a + m[:, None] * K + (start + k)[None, :])
-        # CHECK: remarks.py:[[#@LINE+2]]:{{[0-9]+}}: passed product: mma.sync m16n8k16 of f16, f32 sums
-        # CHECK: remarks.py:[[#@LINE+1]]:{{[0-9]+}}: missed load: not copied ahead of its loop: a thread finds 2 bytes side by side, and
+        # CHECK: remarks.py:[[#@LINE+3]]:{{[0-9]+}}: passed product: mma.sync m16n8k16 of f16, f32 sums
+        # CHECK: remarks.py:[[#@LINE+2]]:{{[0-9]+}}: missed load: not copied ahead of its loop, but loaded into
+        # CHECK-SAME: registers 1 iteration ahead: a thread finds 2 bytes side by side, and
         acc = tl.dot(x, tl.load(b + n[None, :] * K + (start + k)[:, None] * 3), acc)
     tl.store(c + m, total(acc))
 

@@ -1,5 +1,6 @@
 #include "compiler/transform/gpu/loads_together.h"
 #include "compiler/analysis/usual_steps.h"
+#include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/transform/gpu/bring_into.h"
 #include "compiler/transform/gpu/layout_rules.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -83,11 +84,28 @@ LoadsTogether::Key LoadsTogether::keyOf(Value tile, unsigned axis) const {
   return {groups_.getLeaderValue(tile.getAsOpaquePointer()), axis};
 }
 
+// Returns true if a product reads the tile, from shared memory, in this iteration or in the next one.
+static bool isMultiplied(Value tile) {
+  auto isStored = [](Value v) { return llvm::any_of(v.getUsers(), llvm::IsaPred<tgpu::LocalStoreOp>); };
+  return isStored(tile) || llvm::any_of(tile.getUses(), [&](OpOperand& use) {
+           SmallVector<Value> tied = tiedTo(use);
+           auto loop = tied.empty() ? scf::ForOp() : tied.front().getDefiningOp<scf::ForOp>();
+           return loop && isStored(loop.getRegionIterArg(cast<OpResult>(tied.front()).getResultNumber()));
+         });
+}
+
 Coalescing LoadsTogether::of(Operation* op) const {
+  constexpr int64_t kWordBits = 32;
   Coalescing own = coalescedLoad(op, 1);
   int64_t most = most_.lookup(keyOf(op->getResult(0), own.axis));
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
     bool isUnaligned = own.neighbours == 1 && axes_.of(load.getPointer()).contiguity(own.axis) > 1;
+    Type element = getElementTypeOrSelf(load.getType());
+    int64_t inWord = element.isIntOrFloat() ? kWordBits / std::max(8u, element.getIntOrFloatBitWidth()) : 1;
+    if (isUnaligned && inWord > 1 && isMultiplied(load.getResult())) {
+      own.layout = coalescedLoad(op, inWord).layout;
+      return own;
+    }
     if (isUnaligned && !hasScatteredRows(load.getPointer(), own.axis, axes_)) return own;
   }
   own.layout = coalescedLoad(op, most).layout;

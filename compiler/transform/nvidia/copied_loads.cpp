@@ -58,8 +58,8 @@ class LoadChoice {
       copied.axis = c.axis;
       endRows(copied, axes, numWarps);
       if (int64_t bytes = copied.bytesAtOnce(); bytes < kWordBytes) {
-        reasons_[load] = {llvm::formatv("a thread finds {0} bytes side by side, and cp.async copies 4, 8 or 16", bytes),
-                          "contiguous, aligned rows: tl.multiple_of, tl.max_contiguous"};
+        if (isForNext(load)) continue;
+        reasons_[load] = tooNarrow(bytes);
         continue;
       }
       chosen.loads.push_back(copied);
@@ -107,17 +107,47 @@ class LoadChoice {
     for (auto load : loop_.getBody()->getOps<tile::LoadOp>()) {
       Slice slice = chosen;
       int64_t own = std::max<int64_t>(1, registersOf(load.getResult(), numWarps));
-      // The author loads some for the next iteration.
-      bool isForNext =
-          llvm::all_of(load->getUsers(), [&](Operation* user) { return user == loop_.getBody()->getTerminator(); });
-      if (isForNext || registers + own > kMostRegisters || !collect(load.getResult(), slice)) continue;
+      if (isForNext(load) || registers + own > kMostRegisters || !collect(load.getResult(), slice)) continue;
       chosen = slice;
       registers += own;
     }
     return chosen;
   }
 
+  Slice chooseNarrow(int64_t room) {
+    analysis::AxisInfoAnalysis axes(kernel_);
+    int numWarps = tile::numWarps(kernel_);
+    Slice chosen;
+    for (auto load : loop_.getBody()->getOps<tile::LoadOp>()) {
+      auto type = dyn_cast<RankedTensorType>(load.getType());
+      if (!type || !type.getElementType().isIntOrFloat() || isForNext(load)) continue;
+      Coalescing c = coalesced(load.getPointer(), load.getMask(), axes, threadsOf(numWarps), true);
+      CopiedLoad copied;
+      copied.load = load;
+      copied.vector = c.neighbours;
+      copied.axis = c.axis;
+      if (copied.bytesAtOnce() >= kWordBytes || neighboursInRow(copied, rowEndOf(copied), axes, numWarps)) continue;
+      Slice slice = chosen;
+      int64_t elements = std::max<int64_t>(1, type.getNumElements() / threadsOf(numWarps).count());
+      if (elements > room || !collect(load.getResult(), slice)) continue;
+      chosen = slice;
+      room -= elements;
+      reasons_[load] = tooNarrow(copied.bytesAtOnce());
+    }
+    return chosen;
+  }
+
  private:
+  static remark::Reason tooNarrow(int64_t bytes) {
+    return {llvm::formatv("a thread finds {0} bytes side by side, and cp.async copies 4, 8 or 16", bytes),
+            "contiguous, aligned rows: tl.multiple_of, tl.max_contiguous"};
+  }
+
+  // Returns true if the author loads a tile for the next iteration, or this compiler does.
+  bool isForNext(tile::LoadOp load) {
+    return llvm::all_of(load->getUsers(), [&](Operation* user) { return user == loop_.getBody()->getTerminator(); });
+  }
+
   bool isCopyable(Operation* load, tile::Cache cache) {
     auto type = dyn_cast<RankedTensorType>(load->getResult(0).getType());
     if (!type || load->use_empty()) return false;
@@ -133,22 +163,35 @@ class LoadChoice {
            (!copied.mask() || collect(copied.mask(), slice)) && (!copied.end || collect(copied.end, slice));
   }
 
-  // Where the mask keeps neighbours apart only because rows end somewhere, the end becomes a number of its own.
-  static void endRows(CopiedLoad& copied, const analysis::AxisInfoAnalysis& axes, int numWarps) {
+  // Where the mask keeps neighbours apart only because rows end somewhere: how many are copied at once if the end becomes a number of
+  // its own, as long as that is more than now.
+  static std::optional<int64_t> neighboursInRow(const CopiedLoad& copied, const std::optional<RowEnd>& row,
+                                                const analysis::AxisInfoAnalysis& axes, int numWarps) {
     tile::LoadOp load = copied.load;
-    std::optional<RowEnd> row = load.getMask() ? rowEnd(load.getMask(), copied.axis) : std::nullopt;
-    if (!row) return;
+    if (!row) return std::nullopt;
     Coalescing best = coalesced(load.getPointer(), nullptr, axes, threadsOf(numWarps), true);
     for (Value condition : row->others) {
-      if (!condition.getDefiningOp()) return;  // The loop carries it, and will be another loop.
+      if (!condition.getDefiningOp()) return std::nullopt;  // The loop carries it, and will be another loop.
       Coalescing c = coalesced(load.getPointer(), condition, axes, threadsOf(numWarps), true);
       if (c.neighbours < best.neighbours) best = c;
     }
-    if (best.axis != copied.axis || best.neighbours <= copied.vector) return;
-    copied.vector = best.neighbours;
-    OpBuilder builder(load);
-    copied.others = allOf(row->others, builder, load.getLoc());
-    copied.end = row->build(builder, load.getLoc());
+    if (best.axis != copied.axis || best.neighbours <= copied.vector) return std::nullopt;
+    return best.neighbours;
+  }
+
+  static std::optional<RowEnd> rowEndOf(const CopiedLoad& copied) {
+    tile::LoadOp load = copied.load;
+    return load.getMask() ? rowEnd(load.getMask(), copied.axis) : std::nullopt;
+  }
+
+  static void endRows(CopiedLoad& copied, const analysis::AxisInfoAnalysis& axes, int numWarps) {
+    std::optional<RowEnd> row = rowEndOf(copied);
+    std::optional<int64_t> neighbours = neighboursInRow(copied, row, axes, numWarps);
+    if (!neighbours) return;
+    copied.vector = *neighbours;
+    OpBuilder builder(copied.load);
+    copied.others = allOf(row->others, builder, copied.load->getLoc());
+    copied.end = row->build(builder, copied.load->getLoc());
   }
 
   // Returns false if `value` cannot be had ahead.
@@ -213,6 +256,10 @@ Slice chooseIndices(scf::ForOp loop) {
 Slice chooseSmall(scf::ForOp loop) {
   Reasons reasons;
   return LoadChoice(loop, reasons).chooseSmall();
+}
+
+Slice chooseNarrow(scf::ForOp loop, int64_t room, Reasons& reasons) {
+  return LoadChoice(loop, reasons).chooseNarrow(room);
 }
 
 }  // namespace tandem::transform::nvidia

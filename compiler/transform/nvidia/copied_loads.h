@@ -62,4 +62,8 @@ Slice chooseIndices(mlir::scf::ForOp loop);
 // The loads of which a thread has few registers, as far as they can be made ahead, with what their addresses need.
 Slice chooseSmall(mlir::scf::ForOp loop);
 
+// The loads of tiles that cp.async cannot copy, for neighbours in memory fill no words, as far as they can be made ahead and a thread
+// has `room` registers for their elements; with what their addresses need. Leaves in `reasons` why each of them is not copied.
+Slice chooseNarrow(mlir::scf::ForOp loop, int64_t room, Reasons& reasons);
+
 }  // namespace tandem::transform::nvidia

@@ -54,16 +54,17 @@ class CopiesAhead {
     keepUnderWay(loop_, sums);
   }
 
-  // Carries what the slice loads, each time for the next iteration.
-  void runLoads() {
+  // Carries what the slice loads, each time for the next iteration. Returns the loop.
+  scf::ForOp runLoads(bool duringProducts) {
     OpBuilder b(loop_);
     Iteration now{{}, {}, {}, firstIteration(b).loaded};
     ValueRange loaded = carry(now.loaded, b);
     now = {loop_.getInductionVar(), {}, {}, SmallVector<Value>(loaded)};
     for (unsigned i : copied_.slice.carried) now.carried.push_back(loop_.getRegionIterArg(i));
-    OpBuilder top = OpBuilder::atBlockBegin(loop_.getBody());
+    OpBuilder at = OpBuilder::atBlockBegin(loop_.getBody());
+    if (duringProducts) at.setInsertionPoint(firstAwaited());
     SmallVector<Value> yielded(loop_.getYieldedValues());
-    yielded.append(fill(now, top, top).loaded);
+    yielded.append(fill(now, at, at).loaded);
     loop_.getBody()->getTerminator()->setOperands(yielded);
     const Value* value = now.loaded.begin();
     for (Operation* op : sliceOps_)
@@ -71,9 +72,17 @@ class CopiesAhead {
         op->getResult(0).replaceAllUsesWith(*value++);
         op->erase();
       }
+    return loop_;
   }
 
  private:
+  // Returns the first op of an iteration that waits for a product.
+  Operation* firstAwaited() {
+    for (Operation& op : *loop_.getBody())
+      if (isa<tgpu::WgmmaWaitOp, tile::DotOp, tile::DotScaledOp>(op)) return &op;
+    return loop_.getBody()->getTerminator();
+  }
+
   // Returns the place where the iteration waits for its first products, so that these start before the copies do; `top`
   // where it waits for none.
   OpBuilder duringProducts(OpBuilder top) {
@@ -198,11 +207,38 @@ class CopiesAhead {
   // Beyond the loop's end an address may be anything.
   static void loadIf(Value valid, tile::LoadOp load) {
     OpBuilder b(load);
-    Value mask = valid;
+    Value mask = load.getMask();
     if (auto type = dyn_cast<RankedTensorType>(load.getPointer().getType()))
-      mask = tile::SplatOp::create(b, load.getLoc(), RankedTensorType::get(type.getShape(), b.getI1Type()), valid);
-    if (load.getMask()) mask = arith::AndIOp::create(b, load.getLoc(), load.getMask(), mask);
+      mask = mask ? masked(mask, valid, b) : splat(valid, type.getShape(), b);
+    else
+      mask = mask ? arith::AndIOp::create(b, load.getLoc(), mask, valid).getResult() : valid;
     load.getMaskMutable().assign(mask);
+  }
+
+  static Value splat(Value condition, ArrayRef<int64_t> shape, OpBuilder& b) {
+    return tile::SplatOp::create(b, condition.getLoc(), RankedTensorType::get(shape, b.getI1Type()), condition);
+  }
+
+  // The elements of the smallest tile that a mask is true with alone.
+  static int64_t leastElements(Value mask) {
+    if (auto both = mask.getDefiningOp<arith::AndIOp>())
+      return std::min(leastElements(both.getLhs()), leastElements(both.getRhs()));
+    if (auto broadcast = mask.getDefiningOp<tile::BroadcastOp>()) mask = broadcast.getSource();
+    return cast<RankedTensorType>(mask.getType()).getNumElements();
+  }
+
+  // `mask`, where the condition holds, which the smallest part of the mask takes: a thread has few elements of that.
+  static Value masked(Value mask, Value condition, OpBuilder& b) {
+    Location loc = mask.getLoc();
+    if (auto both = mask.getDefiningOp<arith::AndIOp>()) {
+      bool isLhs = leastElements(both.getLhs()) < leastElements(both.getRhs());
+      Value part = masked(isLhs ? both.getLhs() : both.getRhs(), condition, b);
+      return arith::AndIOp::create(b, loc, part, isLhs ? both.getRhs() : both.getLhs());
+    }
+    if (auto broadcast = mask.getDefiningOp<tile::BroadcastOp>())
+      return tile::BroadcastOp::create(b, loc, mask.getType(), masked(broadcast.getSource(), condition, b));
+    Value other = splat(condition, cast<RankedTensorType>(mask.getType()).getShape(), b);
+    return arith::AndIOp::create(b, loc, mask, other);
   }
 
   // Zeros have come where the mask is false.
@@ -231,9 +267,9 @@ void copyAhead(scf::ForOp loop, const CopiedLoads& copied, RingSize size, const 
   CopiesAhead(loop, copied, size, reasons).run(sums);
 }
 
-void loadAhead(scf::ForOp loop, const Slice& slice, Reasons& reasons) {
+scf::ForOp loadAhead(scf::ForOp loop, const Slice& slice, Reasons& reasons, bool duringProducts) {
   CopiedLoads only{{}, slice};
-  CopiesAhead(loop, only, {}, reasons).runLoads();
+  return CopiesAhead(loop, only, {}, reasons).runLoads(duringProducts);
 }
 
 }  // namespace tandem::transform::nvidia

@@ -16,7 +16,8 @@ struct RingSize {
 // the values from which addresses are computed, as they will be some iterations later.
 void copyAhead(mlir::scf::ForOp loop, const CopiedLoads& copied, RingSize size, const SlotSums& sums, Reasons& reasons);
 
-// Makes the loads of `slice` one iteration ahead. The loop is replaced by one that also carries what they give.
-void loadAhead(mlir::scf::ForOp loop, const Slice& slice, Reasons& reasons);
+// Makes the loads of `slice` one iteration ahead, when an iteration begins or, `duringProducts`, when its products have begun. The
+// loop is replaced by one that also carries what they give, which is returned.
+mlir::scf::ForOp loadAhead(mlir::scf::ForOp loop, const Slice& slice, Reasons& reasons, bool duringProducts = false);
 
 }  // namespace tandem::transform::nvidia

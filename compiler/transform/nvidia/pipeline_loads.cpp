@@ -7,6 +7,7 @@
 #include "compiler/transform/nvidia/copied_loads.h"
 #include "compiler/transform/nvidia/copies_ahead.h"
 #include "compiler/transform/nvidia/copy_room.h"
+#include "compiler/transform/nvidia/loop_registers.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
 #include "compiler/transform/nvidia/slot_readers.h"
@@ -176,6 +177,29 @@ bool loadBesideProducer(scf::ForOp loop, Reasons& reasons) {
   return true;
 }
 
+// Returns how many registers a thread has beside those of the loop's sums and of what it computes with addresses.
+int64_t registersLeft(scf::ForOp loop, const target::TargetInfo& target) {
+  constexpr int64_t kBesideTiles = 72;
+  int numWarps = tile::numWarps(loop->getParentOfType<func::FuncOp>());
+  int64_t left =
+      std::min<int64_t>(kRegistersOfThread, target.registersPerMultiprocessor() / threadsOf(numWarps).count()) -
+      kBesideTiles;
+  for (Value carried : loop.getRegionIterArgs()) left -= registersOf(carried, numWarps);
+  return left;
+}
+
+// Makes rows of odd lengths come an iteration ahead in registers: the way to memory takes longer than to store them then. Returns true if
+// there are any; `loop` is the new loop.
+bool loadNarrow(scf::ForOp& loop, const target::TargetInfo& target, Reasons& reasons) {
+  Reasons narrow;
+  Slice slice = chooseNarrow(loop, registersLeft(loop, target), narrow);
+  if (slice.ops.empty()) return false;
+  for (const auto& [load, why] : narrow)
+    remark::missed(load, kRemarks, "not copied ahead of its loop, but loaded into registers " + aheadBy(1), why);
+  loop = loadAhead(loop, slice, reasons, /*duringProducts=*/true);
+  return true;
+}
+
 // Returns true if the loop has changed. Beside a producer only what products read is copied.
 bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProducer, Reasons& reasons) {
   int64_t asked = stagesAsked(loop);
@@ -189,6 +213,7 @@ bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProd
   if (isDivergent(loop.getBody()->getTerminator()))
     return refuse(loop, {"its loop is different for threads of a block", ""}, reasons), false;
   bool changed = !besideProducer && usePointers(loop, reasons);
+  if (multiplies(loop) && !besideProducer) changed |= loadNarrow(loop, target, reasons);
   CopiedLoads copied = chooseLoads(loop, reasons);
   for (CopiedLoad& c : copied.loads) c.feeds = feedsOf(c);
   if (besideProducer) llvm::erase_if(copied.loads, [](const CopiedLoad& c) { return c.feeds.empty(); });

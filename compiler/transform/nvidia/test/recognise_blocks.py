@@ -227,11 +227,12 @@ def rounds(a_ptr, b_ptr, c_ptr, M, N, K, INTO: tl.constexpr):
             tl.atomic_add(c_ptr, 1.0)
 
 
-# An operand that each iteration stores in the same buffer: its product must be done before.
+# An operand that each iteration stores in the same buffer: its product must be done before. The next one is loaded meanwhile.
 # MIXED: scf.for
 # MIXED: tgpu.local_store {{.*}} : tensor<64x128xbf16>
 # MIXED: tgpu.wgmma
-# MIXED-NEXT: tgpu.wgmma_wait {{.*}} pending 0
+# MIXED: tile.load
+# MIXED: tgpu.wgmma_wait {{.*}} pending 0
 # MIXED: scf.yield
 @triton.jit
 def mixed(a_ptr, b_ptr, c_ptr, M, N, K):

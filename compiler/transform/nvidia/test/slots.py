@@ -1,5 +1,6 @@
 # How many slots: one more than asked for where each program has a multiprocessor to itself, as programs that go from tile to
-# tile in steps of no more than there are multiprocessors, or of as many as the launch has; two where a slot is large and no product reads it.
+# tile in steps of no more than there are multiprocessors, or of as many as the launch has; two where a slot is large and no product
+# reads it.
 # RUN: tandemc %s:product --emit=gpu --num-stages 3 --signature '*fp16:16, *fp16:16, *i32:16, *fp16:16, i32' \
 # RUN:   --constexpr 'STEP=132' | FileCheck %s
 # RUN: tandemc %s:product --emit=gpu --num-stages 3 --signature '*fp16:16, *fp16:16, *i32:16, *fp16:16, i32' --constexpr 'STEP=264' \

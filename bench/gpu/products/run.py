@@ -1,0 +1,123 @@
+"""Times products drawn at random, by Tandem and by Triton, and compares their results with float64:
+
+python bench/gpu/products/run.py RESULTS.json [--seed 0] [--count 100] [--processes 8]
+
+Both compilers get the same file of kernels. They compile in several processes first, so that nothing else runs while the products are
+timed; the two take turns, each call behind a flush of the second cache. A product that Triton does not take is left out.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import math
+import multiprocessing
+import pathlib
+import statistics
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+
+def sides():
+    """{side: (module of kernels, the language's module)}"""
+    import contenders
+    import tandem
+    import tandem.language
+    import triton
+    import triton.language
+
+    ours = contenders.load(HERE / "kernels.py", "products_of_tandem", {"triton": tandem, "triton.language": tandem.language})
+    theirs = contenders.load(HERE / "kernels.py", "products_of_triton", {})
+    triton.set_allocator(lambda size, alignment, stream: contenders.torch.empty(size, device="cuda", dtype=contenders.torch.int8))
+    return {"tandem": (ours, tandem.language), "triton": (theirs, triton.language)}
+
+
+class Compiled:
+    """Kernels of a module, which a launch only compiles."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def __getattr__(self, name):
+        kernel = getattr(self._module, name)
+
+        class Launch:
+            def __getitem__(self, grid):
+                return lambda *args, **kwargs: kernel.warmup(*args, grid=grid, **kwargs)
+
+        return Launch()
+
+
+def compile_part(products):
+    """Fills the caches of both compilers; what fails here fails again when it is timed."""
+    import draw
+
+    for product in products:
+        for module, language in sides().values():
+            try:
+                draw.Call(product, empty=True).launch(Compiled(module), language)
+            except Exception:
+                pass
+
+
+def measure(product, both):
+    import contenders
+    import draw
+    import torch
+
+    call = draw.Call(product)
+    exact = call.exact()
+    row = {"name": product.name, "us": {}, "error": {}, "failed": {}}
+    for side, (module, language) in both.items():
+        try:
+            call.result.zero_()
+            call.launch(module, language)
+            torch.cuda.synchronize()
+        except Exception as error:
+            row["failed"][side] = f"{type(error).__name__}: {str(error).strip()[:200]}"
+            continue
+        row["error"][side] = ((call.result.double() - exact).abs().max() / exact.abs().max()).item()
+    alive = {side: both[side] for side in row["error"]}
+    times = {side: [] for side in alive}
+    for _ in range(12):
+        for side, (module, language) in alive.items():
+            first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            contenders.flush_cache()
+            first.record()
+            call.launch(module, language)
+            last.record()
+            times[side].append((first, last))
+    torch.cuda.synchronize()
+    row["us"] = {side: statistics.median(a.elapsed_time(b) for a, b in pairs[2:]) * 1000 for side, pairs in times.items()}
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=pathlib.Path)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--processes", type=int, default=8)
+    options = parser.parse_args()
+    import draw
+
+    products = draw.draws(options.count, options.seed)
+    with concurrent.futures.ProcessPoolExecutor(options.processes, multiprocessing.get_context("spawn")) as pool:
+        list(pool.map(compile_part, [products[i :: 4 * options.processes] for i in range(4 * options.processes)]))
+    both, rows = sides(), []
+    for product in products:
+        rows.append(measure(product, both))
+        options.results.write_text(json.dumps({"seed": options.seed, "rows": rows}, indent=1))
+    ratios = {r["name"]: r["us"]["triton"] / r["us"]["tandem"] for r in rows if len(r["us"]) == 2}
+    for name, ratio in sorted(ratios.items(), key=lambda item: item[1]):
+        print(f"{ratio:.2f}  {name}")
+    wrong = [r for r in rows if "triton" in r["error"] and not r["error"].get("tandem", math.inf) <= max(2 * r["error"]["triton"], 1e-2)]
+    for row in wrong:
+        print("differs:", row["name"], row["error"], row["failed"])
+    mean = math.exp(statistics.mean(map(math.log, ratios.values())))
+    print(f"{len(ratios)} products: speed {mean:.2f} of Triton's, {sum(r < 0.95 for r in ratios.values())} below 0.95, {len(wrong)} differ")
+
+
+if __name__ == "__main__":
+    main()

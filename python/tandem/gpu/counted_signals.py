@@ -8,7 +8,7 @@ from ..host.arrays import Tensor
 from ..host.call import bind_call, grid_sizes
 from ..host.memory import host_array
 from ..kernel.element_types import type_word
-from .arguments import Arguments, divisor_of, is_cuda_array
+from .arguments import Arguments, is_cuda_array
 
 
 class _Numbers(Arguments):
@@ -16,6 +16,10 @@ class _Numbers(Arguments):
 
     def takes(self, value):
         return isinstance(value, Tensor) or is_cuda_array(value) or host_array(value) is not None
+
+    def _aligned(self, spec, value, parameter):
+        """What divides a number decides no signal."""
+        return spec
 
     def memory(self, name, value):
         if isinstance(value, Tensor):
@@ -34,7 +38,7 @@ def _as_they_stand(kernel, ranks, grid, args, kwargs):
             parts.append((name, value.dtype))
         elif type(value) is int and name in kernel.number_names:
             integers[name] = value
-            parts.append((name, value == 1, divisor_of(value), -(2**31) <= value < 2**31))
+            parts.append((name, value == 1, -(2**31) <= value < 2**31))
         elif type(value) in (int, float, bool, str):
             parts.append((name, type(value), value))
         else:

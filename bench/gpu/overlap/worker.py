@@ -295,7 +295,7 @@ class _Words:
     """A team's tensor as integers, which every library knows."""
 
     def __init__(self, tensor):
-        kind = f"<i{tensor.nbytes // max(1, tensor.size)}"
+        kind = f"<i{tensor.itemsize}"
         self.__cuda_array_interface__ = {"version": 3, "shape": tensor.shape, "typestr": kind, "data": (tensor.address, False)}
 
 

@@ -5,6 +5,8 @@ each derived wait and signal is needed."""
 import pathlib
 import random
 
+import late_consumers
+import late_producers
 import numpy as np
 import others_consumers
 import others_producers
@@ -14,8 +16,8 @@ import unseen_producers
 
 import tandem
 
-CONSUMER_MODULES = [unseen_consumers, others_consumers]
-PRODUCER_MODULES = [unseen_producers, others_producers]
+CONSUMER_MODULES = [unseen_consumers, others_consumers, late_consumers]
+PRODUCER_MODULES = [unseen_producers, others_producers, late_producers]
 derived = lambda modules: [(kernel, grid) for m in modules for kernel, grid in m.ALL if kernel.__name__ not in m.REFUSED]
 CONSUMERS, PRODUCERS = derived(CONSUMER_MODULES), derived(PRODUCER_MODULES)
 SIZES = [(32, 32, 48), (21, 20, 28), (7, 40, 16), (48, 48, 64)]  # rows of a rank, columns, inner size
@@ -23,8 +25,8 @@ names = lambda kernels: [kernel.__name__ for kernel, _ in kernels]
 
 
 def test_most_are_derived():
-    assert sum(len(m.ALL) for m in CONSUMER_MODULES + PRODUCER_MODULES) == 55
-    assert len(CONSUMERS) + len(PRODUCERS) >= 49
+    assert sum(len(m.ALL) for m in CONSUMER_MODULES + PRODUCER_MODULES) == 72
+    assert len(CONSUMERS) + len(PRODUCERS) >= 65
 
 
 def matrices(ranks, m, n, k, seed, calls):

@@ -21,6 +21,15 @@ static Operation* originOf(Value value) {
   return isa<func::FuncOp>(op) ? nullptr : op;
 }
 
+// What a pointer is but for casts to elements of as many bytes, which lie where those of its own type do.
+static Value behindCasts(Value pointer) {
+  while (auto cast = pointer.getDefiningOp<tile::BitcastOp>()) {
+    if (analysis::pointeeBytes(cast.getSource().getType()) != analysis::pointeeBytes(pointer.getType())) break;
+    pointer = cast.getSource();
+  }
+  return pointer;
+}
+
 // `base` is where the places begin, if they are known from there on.
 static void refusePlaces(Operation* access, Operation* memory, Value base, StringRef why) {
   InFlightDiagnostic error = refuse(access, memory, why);
@@ -48,7 +57,7 @@ std::optional<std::vector<TravellingAccess>> accessesOf(Operation* memory, const
   for (Operation* op : *ops) {
     if (!mayUse(op)) return refuse(op, memory, errors.forbidden), std::nullopt;
     std::optional<analysis::StridedAccess> access = accessOf(op, axes);
-    if (!access || access->base != pointer)
+    if (!access || behindCasts(access->base) != pointer)
       return refusePlaces(op, memory, access ? access->base : Value(), errors.noBox), std::nullopt;
     accesses.push_back({op, *access});
   }

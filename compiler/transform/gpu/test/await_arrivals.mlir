@@ -313,3 +313,35 @@ func.func @within_a_branch(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i
   tile.store %to, %v : tensor<64x!tile.ptr<f32>>, tensor<64xf32>
   return
 }
+
+// -----
+
+// Elements of as many bytes lie at the same places, whatever they are taken for.
+// CHECK-LABEL: func.func @cast
+// CHECK:         %[[TOKEN:.*]] = scf.for
+// CHECK:           dist.wait
+// CHECK:         %[[TIED:.*]] = dist.consume_token %arg0, %[[TOKEN]]
+// CHECK:         %[[WORDS:.*]] = tile.bitcast %[[TIED]]
+// CHECK:         tile.addptr %[[WORDS]]
+func.func @cast(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %out: !tile.ptr<i32>) {
+  %a = dist.arriving %x by %words[%n x %n] at %n : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  %cast = tile.bitcast %a : !tile.ptr<f32> -> !tile.ptr<i32>
+  %id = tile.program_id 0
+  %p = tile.addptr %cast, %id : !tile.ptr<i32>, i32
+  %v = tile.load %p : !tile.ptr<i32> -> i32
+  tile.store %out, %v : !tile.ptr<i32>, i32
+  return
+}
+
+// -----
+
+func.func @cast_to_bytes(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %out: !tile.ptr<i8>) {
+  // expected-note @+1 {{it is this memory}}
+  %a = dist.arriving %x by %words[%n x %n] at %n : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  // expected-note @+1 {{its places cannot be followed beyond this}}
+  %cast = tile.bitcast %a : !tile.ptr<f32> -> !tile.ptr<i8>
+  // expected-error @+1 {{what this load reads of arriving memory is not a box with sides affine in the program's numbers}}
+  %v = tile.load %cast : !tile.ptr<i8> -> i8
+  tile.store %out, %v : !tile.ptr<i8>, i8
+  return
+}

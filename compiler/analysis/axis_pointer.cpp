@@ -69,7 +69,7 @@ std::optional<AxisInfo> pointerInfo(Operation* op, Lookup of) {
       })
       .Case<tile::LoadOp>([&](auto o) { return loaded(o, of); })
       .Case<dist::SymmAtOp, dist::MulticastAtOp>([&](auto o) { return onOtherRank(of(o.getPointer())); })
-      .Case<dist::ConsumeTokenOp, dist::ArrivingOp, dist::LeavingOp, dist::OrderedOp>(
+      .Case<dist::ConsumeTokenOp, dist::ArrivingOp, dist::LeavingOp, dist::OrderedOp, dist::DividedOp>(
           [&](auto o) { return of(o.getValue()); })
       .Default([](Operation*) { return Info(); });
 }

@@ -15,6 +15,7 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   passes.addPass(createGroupPrograms());  // Before what programs read decides their order.
   passes.addPass(createAwaitArrivals());  // While accesses are those of the author; later passes see waits and tokens.
   passes.addPass(createTellDepartures());
+  passes.addPass(createDividePrograms());
   // Before passes whose time grows faster than the kernel.
   passes.addPass(createLimitSize());
   // Later passes know one block.

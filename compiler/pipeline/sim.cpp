@@ -9,6 +9,7 @@ void addSimPasses(mlir::OpPassManager& passes) {
   transform::gpu::addCleanUp(passes);
   passes.addPass(transform::gpu::createAwaitArrivals());
   passes.addPass(transform::gpu::createTellDepartures());
+  passes.addPass(transform::gpu::createDividePrograms());
 }
 
 void addLaunchChecks(mlir::OpPassManager& passes, const Launch& launch) {

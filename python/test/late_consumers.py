@@ -1,4 +1,4 @@
-"""Plain kernels that read a matrix A (M x K), written last, of forms that no other file has; each writes C (M x N) or D (M), zeros before."""
+"""Plain kernels that read a matrix A (M x K), written last, of forms that no other file has; each writes C (M x N) or D (M)."""
 
 from plain_kernels import collected
 from unseen_consumers import put, tile_of

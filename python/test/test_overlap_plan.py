@@ -7,7 +7,7 @@ import pytest
 
 import tandem
 from tandem.overlapping.order import order_of
-from tandem.overlapping.plan import Call, best, blocks_for, programs
+from tandem.overlapping.plan import Call, best, parts_for, programs
 from tandem.tune.machine_profile import machine
 
 H200 = machine("h200")
@@ -113,12 +113,24 @@ def test_predictions_of_replayed_calls():
     assert sorted(errors)[len(errors) // 2] < 0.07 and max(errors) < 0.1, errors
 
 
-def test_blocks_of_a_program_where_multiprocessors_are_idle():
+def test_programs_share_work_where_multiprocessors_are_idle():
     few = product("all_reduce", 128, 8192, 7168)
-    assert [blocks_for(product("all_reduce", m, 8192, 7168).programs, H200) for m in (64, 128, 256, 512)] == [2, 2, 2, 1]
-    together = best(dataclasses.replace(few, blocks=2), H200)
+    wanted = [parts_for(product("all_reduce", m, 8192, 7168).programs, H200) for m in (64, 128, 256, 512)]
+    assert wanted == [[4, 2], [4, 2], [2], []]
+    together = best(dataclasses.replace(few, parts=4), H200)
     assert together.path == "loads" and together.microseconds < best(few, H200).microseconds
-    assert together.text().startswith("2 blocks run each program\n")
+    assert together.text().startswith("4 programs share the work of each\n")
+
+
+def test_sums_in_stores_save_a_pass_over_the_own_rows():
+    """Where a share has more than one chunk: programs that wait for all of it hold up the others."""
+    behind = product("reduce_scatter", 8192, 8192, 4096)
+    in_stores = dataclasses.replace(behind, adds=True)
+    for bands in (2, 4):
+        plans = [best(call, H200, bands=bands, path="copies") for call in (in_stores, behind)]
+        assert plans[0].microseconds < plans[1].microseconds
+        assert all(begin <= end for _, begin, end in plans[0].spans)
+    assert best(in_stores, H200, bands=1, path="copies").microseconds > best(in_stores, H200, path="copies").microseconds
 
 
 def noted(*ranges):

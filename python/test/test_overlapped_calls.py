@@ -124,7 +124,7 @@ def test_queued_again_as_it_is(collective, plan, ranks):
 
 
 # Of two ranks. Before calls could be captured these were 11, 17, 10, 11 and 11, without a path by loads; a replay is one.
-OPERATIONS = [9, 15, 2, 10, 2, 10, 2, 10]
+OPERATIONS = [9, 15, 2, 9, 2, 10, 2, 10]
 
 
 @pytest.mark.parametrize("call, operations", list(zip(CALLS, OPERATIONS)))

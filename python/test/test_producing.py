@@ -164,6 +164,7 @@ def test_the_plan_is_explained():
         "rows 80 to 95 go to rank 2, behind 2 signals of programs",
         "rows 0 to 15 go to rank 0, behind 2 signals of programs",
         "rows 16 to 31 go to rank 0, behind 2 signals of programs",
+        "the kernel itself, in its last stores, adds the parts of this rank's rows",
     ]
     spans = [line.split(maxsplit=2) for line in timeline.split("\n")]
     assert [what for _, _, what in spans[:2]] == ["the kernel", "chunk 1 for the peers leaves"] and spans[-1][1:] == ["in", "all"]

@@ -2,8 +2,8 @@
 
     tandem run --target cuda --ranks 2 bench/gpu/overlap/derived_attention.py [--simulated]
 
-Beside it are the operator, the kernel alone, and the kernel behind copies, in the tiles of queries and keys that follow. A JSON line for each
-shape and tile: microseconds of rank 0 between two events, the median of seven times eight calls in a row. Results are compared bit by bit
+Beside it are the operator, the kernel alone, and the kernel behind copies, in the tiles of queries and keys that follow. A JSON line for
+each shape: microseconds of rank 0 between two events, the median of seven times eight calls in a row. Results are compared bit by bit
 with those of the kernel behind copies. `--simulated` only compares, on small shapes, and is run by `python`.
 """
 
@@ -23,9 +23,7 @@ TILES = [(128, 128, 8), (128, 64, 8)]  # queries, keys, warps
 
 
 @tandem.jit
-def attention(
-    Q, K, V, Out, N_QUERIES, N_CTX, scale, HEADS: tl.constexpr, HEAD: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr
-):
+def attention(Q, K, V, Out, N_QUERIES, N_CTX, scale, HEADS: tl.constexpr, HEAD: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     """As tutorials have it, with block pointers, of one sequence: rows have all heads, and a program goes through all keys of its own."""
     start, head, pitch = tl.program_id(0) * BLOCK_M, tl.program_id(1) * HEAD, HEADS * HEAD
     q = tl.load(

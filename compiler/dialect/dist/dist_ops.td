@@ -91,14 +91,19 @@ def Dist_ArrivingOp : Dist_PureOp<"arriving", [Tile_DerivesPointer, AllTypesMatc
     "type($epoch)";
   let hasVerifier = 1;
 }
-def Dist_LeavingOp : Dist_PureOp<"leaving", [Tile_DerivesPointer, AllTypesMatch<["value", "result"]>]> {
+def Dist_LeavingOp : Dist_PureOp<"leaving", [AttrSizedOperandSegments, Tile_DerivesPointer, AllTypesMatch<["value", "result"]>]> {
   let summary =
     "a pointer to memory that leaves in chunks of `chunk` elements: behind its last store to the i-th, a program adds 1 to the i-th of the "
-    "`chunks` words; the compiler puts these signals there. `counted`: the kernel does nothing but signal";
-  let arguments = (ins Tile_Ptr:$value, Tile_Ptr:$words, I64:$chunk, I64:$chunks, UnitAttr:$counted);
+    "`chunks` words; the compiler puts these signals there. With `parts`, of all ranks in the order of ranks, and a word `ready` for each "
+    "of their chunks, of which each rank has `bands`: stores to this rank's chunks add what the peers have there, when their word is 1. "
+    "`counted`: the kernel does nothing but signal; its `parts` are i32, to which it adds 1 for each element that it would store";
+  let arguments = (ins Tile_Ptr:$value, Tile_Ptr:$words, I64:$chunk, I64:$chunks, Optional<Tile_Ptr>:$parts, Optional<Tile_Ptr>:$ready,
+    Optional<I64>:$bands, UnitAttr:$counted);
   let results = (outs Tile_Ptr:$result);
   let assemblyFormat =
-    "$value `by` $words `[` $chunk `x` $chunks `]` (`counted` $counted^)? attr-dict `:` type($value) `,` type($words)";
+    "$value `by` $words `[` $chunk `x` $chunks `]` (`plus` $parts^)? (`when` $ready^ `[` $bands `]`)? (`counted` $counted^)? attr-dict `:` "
+    "type($value) `,` type($words) (`,` type($parts)^)? (`,` type($ready)^)?";
+  let hasVerifier = 1;
 }
 def Dist_OrderedOp : Dist_PureOp<"ordered", [Tile_DerivesPointer, AllTypesMatch<["value", "result"]>]> {
   let summary =
@@ -107,6 +112,14 @@ def Dist_OrderedOp : Dist_PureOp<"ordered", [Tile_DerivesPointer, AllTypesMatch<
   let arguments = (ins Tile_Ptr:$value, Tile_Ptr:$order);
   let results = (outs Tile_Ptr:$result);
   let assemblyFormat = "$value `by` $order attr-dict `:` type($value) `,` type($order)";
+}
+def Dist_DividedOp : Dist_PureOp<"divided", [Tile_DerivesPointer, AllTypesMatch<["value", "result"]>]> {
+  let summary =
+    "`value`, in a kernel of which `parts` programs of the launch, one behind the other along the first axis, are one of the author's: "
+    "each has its part of the tiles, and needs nothing of the others'; the pass `divide-programs` makes them so";
+  let arguments = (ins Tile_Ptr:$value, I64Attr:$parts);
+  let results = (outs Tile_Ptr:$result);
+  let assemblyFormat = "$value `into` $parts attr-dict `:` type($value)";
 }
 def Dist_CallNumberOp : Dist_PureOp<"call_number", [AllTypesMatch<["number", "result"]>]> {
   let summary =

@@ -34,6 +34,17 @@ LogicalResult ArrivingOp::verify() {
                       << " numbers of slices: the elements of a row and those of a slice are needed";
 }
 
+LogicalResult LeavingOp::verify() {
+  if (!getParts()) return success();
+  if (getCounted()) {
+    if (pointeeOf(getParts().getType()).isInteger(32)) return success();
+    return fault(*this) << "counts what is stored in " << getParts().getType() << ", not in i32";
+  }
+  if (!getReady() || !getBands()) return fault(*this) << "has parts, but no words that say when they are there";
+  if (getParts().getType() == getValue().getType()) return success();
+  return fault(*this) << "adds parts of type " << getParts().getType() << " to " << getValue().getType();
+}
+
 LogicalResult NotifyOp::verify() { return verifySignal(*this, getPointer().getType()); }
 LogicalResult PutSignalOp::verify() { return verifySignal(*this, getSignalPointer().getType()); }
 LogicalResult SignalOp::verify() { return verifySignal(*this, getPointer().getType()); }

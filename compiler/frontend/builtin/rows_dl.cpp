@@ -94,12 +94,19 @@ static Value consumeTokenRow(Context& c, const Arguments& a) {
 static Value leavingRow(Context& c, const Arguments& a) {
   Tensor words = writableSignal(c, a["words"], "words");
   mlir::Value chunk = integer(c, a["chunk"], Scalar::Int64, "chunk"),
-              chunks = integer(c, a["chunks"], Scalar::Int64, "chunks");
+              chunks = integer(c, a["chunks"], Scalar::Int64, "chunks"), parts, ready, bands;
   bool counted = constexprBool(c, a["counted"], "counted");
+  if (!a["parts"].isNone()) parts = pointer(c, a["parts"], "parts").value;
+  if (a["ready"].isNone() != a["bands"].isNone() || a["ready"].isNone() != (a["parts"].isNone() || counted))
+    c.fail("type", "`parts`, `ready` and `bands` go together, and with `counted` there are `parts` alone");
+  if (!a["ready"].isNone()) {
+    ready = writableSignal(c, a["ready"], "ready").value;
+    bands = integer(c, a["bands"], Scalar::Int64, "bands");
+  }
   if (a["value"].isTensor()) pointer(c, a["value"], "value");
   auto leaving = [&](mlir::Value value) -> mlir::Value {
     if (!mlir::isa<tile::PtrType>(value.getType())) return value;  // where a block pointer is
-    return dist::LeavingOp::create(c.builder, c.loc(), value, words.value, chunk, chunks, counted);
+    return dist::LeavingOp::create(c.builder, c.loc(), value, words.value, chunk, chunks, parts, ready, bands, counted);
   };
   return eachPointer(c, a["value"], leaving, "leaving");
 }
@@ -134,6 +141,18 @@ static Value orderedRow(Context& c, const Arguments& a) {
     return dist::OrderedOp::create(c.builder, c.loc(), value, order.value);
   };
   return eachPointer(c, a["value"], ordered, "ordered");
+}
+
+static Value dividedRow(Context& c, const Arguments& a) {
+  int64_t parts = integers(c, a["parts"], "parts").front();
+  if (parts < 2 || !llvm::isPowerOf2_64(uint64_t(parts)))
+    c.fail("argument-value", "`parts` must be a power of two, 2 or more, but is " + std::to_string(parts));
+  if (a["value"].isTensor()) pointer(c, a["value"], "value");
+  auto divided = [&](mlir::Value value) -> mlir::Value {
+    if (!mlir::isa<tile::PtrType>(value.getType())) return value;  // where a block pointer is
+    return dist::DividedOp::create(c.builder, c.loc(), value, uint64_t(parts));
+  };
+  return eachPointer(c, a["value"], divided, "divided");
 }
 
 static Value callNumberRow(Context& c, const Arguments& a) {
@@ -190,10 +209,12 @@ void addDistributedRows(Rows& rows) {
        arrivingRow});
   rows.push_back(
       {"dl.leaving",
-       "value, words, chunk, chunks, counted=False",
+       "value, words, chunk, chunks, parts=None, ready=None, bands=None, counted=False",
        {"`value`, a pointer or a descriptor to memory that leaves while the kernel runs, in `chunks` pieces of `chunk` "
-        "elements: a program adds 1 to this rank's `words[i]` when it has stored its part of the i-th. With `counted` "
-        "it does nothing else.",
+        "elements: a program adds 1 to this rank's `words[i]` when it has stored its part of the i-th. With `parts`, "
+        "where the ranks' parts of this rank's `bands` pieces lie rank by rank, what it stores to these are the sums over "
+        "the ranks, each added when its word of `ready`, in the same order, is 1. With `counted` it does nothing else, "
+        "and adds 1 to the int32 `parts`, if they are there, for each element that it would store.",
         Caller::Block, "M5"},
        leavingRow});
   rows.push_back(
@@ -204,6 +225,14 @@ void addDistributedRows(Rows& rows) {
         "argument of the kernel with each place once.",
         Caller::Program},
        orderedRow});
+  rows.push_back(
+      {"dl.divided",
+       "value, parts",
+       {"`value`, an argument of a kernel that is launched with `parts` programs along the first axis for each one that its "
+        "text speaks of, a power of two: each of them computes its part of the tiles. A kernel whose parts need one another's "
+        "elements, or would all write the same, does not compile.",
+        Caller::Program},
+       dividedRow});
   rows.push_back(
       {"dl.call_number",
        "number",

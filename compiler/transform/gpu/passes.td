@@ -24,6 +24,17 @@ def SplitProgram : KernelPass<"split-program"> {
   let dependentDialects = ["::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect"];
 }
 
+def DividePrograms : KernelPass<"divide-programs"> {
+  let summary = "let several programs of the launch do the work of one";
+  let description = [{
+    Where a `dist.divided` says so, its `parts` programs one behind the other along the first axis are one of the author's: tiles are divided
+    as `split-program` divides them among a cluster, and the author's numbers of programs along that axis are quotients by `parts`. These
+    programs do not know of each other. So the pass fails, at its line, for an op with effects that is not divided, for one of the whole
+    program, and for a store to memory that other ops of the kernel access.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def StoreInParts : KernelPass<"store-in-parts"> {
   let summary = "compute and store in a loop a tile that is long for its threads";
   let description = [{
@@ -121,10 +132,12 @@ def TellDepartures : KernelPass<"tell-departures"> {
     2. Finds the outermost loop, short of one that deals tiles out, before which the access is known; behind it the program tells of each
        chunk that the access touches in all iterations. A mask that loaded values decide only makes the access smaller.
     3. Lets the share of the rank behind this one in the ring come first, and the rank's own last, as `await-arrivals` orders programs.
-    4. Where the memory is `dist.ordered`, too, each program has the number that the table says, and then its turn.
-    5. Where `counted`, takes everything else out of the kernel: what is left counts the signals of each chunk, in the word behind
+    4. Where the memory has `parts`, lets stores to the rank's own share add those of the peers (sum_parts.h). Fails where a store runs more
+       than once or an access is none, and in a kernel whose programs may wait for each other.
+    5. Where the memory is `dist.ordered`, too, each program has the number that the table says, and then its turn.
+    6. Where `counted`, takes everything else out of the kernel: what is left counts the signals of each chunk, in the word behind
        theirs, the operations of the products that run fixed; to the table it writes which chunks the program in this place of the
-       launch touches last.
+       launch touches last, and to `parts`, where there are some, it adds 1 for each element that is stored.
   }];
   let dependentDialects = ["::tandem::dist::DistDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

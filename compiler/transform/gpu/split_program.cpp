@@ -5,15 +5,18 @@
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/layout_rules.h"
 #include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/program_axes.h"
+#include "compiler/transform/gpu/travelling.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tandem::transform::gpu {
 using namespace mlir;
 #define GEN_PASS_DEF_SPLITPROGRAM
+#define GEN_PASS_DEF_DIVIDEPROGRAMS
 #include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
@@ -52,10 +55,13 @@ void separatePositions(func::FuncOp kernel) {
   }
 }
 
+// Who computes the parts: the blocks of a cluster, or as many programs, which cannot do more than their part.
+enum class Parts { Cluster, Programs };
+
 class Division {
  public:
-  Division(func::FuncOp kernel, int64_t blocks)
-      : kernel_(kernel), blocks_(blocks), axes_(kernel, blocks), integers_(kernel) {}
+  Division(func::FuncOp kernel, int64_t blocks, Parts parts)
+      : kernel_(kernel), blocks_(blocks), parts_(parts), axes_(kernel, blocks), integers_(kernel) {}
 
   LogicalResult run() {
     if (kernel_.walk([&](Operation* op) { return failed(check(op)) ? WalkResult::interrupt() : WalkResult::advance(); })
@@ -70,11 +76,15 @@ class Division {
     kernel_.walk([&](Block* block) { llvm::for_each(block->getArguments(), add); });
     for (Operation* op : ops) llvm::for_each(op->getResults(), add);
     OpBuilder builder = OpBuilder::atBlockBegin(&kernel_.getBody().front());
-    rank_ = tgpu::BlockRankOp::create(builder, kernel_.getLoc(), builder.getI32Type());
-    for (Operation* op : ops) mark(op);
+    if (parts_ == Parts::Cluster) {
+      rank_ = tgpu::BlockRankOp::create(builder, kernel_.getLoc(), builder.getI32Type());
+      for (Operation* op : ops) mark(op);
+      tgpu::setBlocks(kernel_, blocks_);
+    } else {
+      numberPrograms(builder);
+    }
     for (auto [value, type] : types) value.setType(type);
     for (Operation* op : ops) shift(op);
-    tgpu::setBlocks(kernel_, blocks_);
     return success();
   }
 
@@ -95,6 +105,7 @@ class Division {
   //===- what a cluster cannot do -------------------------------------------------------------------------------===//
   // Blocks must agree on every scalar, and what happens once happens in the first block.
   LogicalResult check(Operation* op) {
+    if (parts_ == Parts::Programs) return checkProgram(op);
     auto fail = [&](const Twine& why) {
       return op->emitError() << "`" << op->getName().getStringRef() << "` in a program of " << blocks_
                              << " blocks (`num_ctas` = " << blocks_ << "): " << why;
@@ -112,6 +123,44 @@ class Division {
     if (isAtomic && isa<RankedTensorType>(op->getResult(0).getType()) && !op->getResult(0).use_empty())
       return fail("the old values are needed by every block, and this tile cannot be divided among them");
     return success();
+  }
+
+  // No program knows what the others have written, nor whether they write the same.
+  LogicalResult checkProgram(Operation* op) {
+    auto fail = [&](const Twine& why) {
+      return op->emitError() << "`" << op->getName().getStringRef() << "` in a program that " << blocks_
+                             << " programs divide among them: " << why;
+    };
+    auto code = dyn_cast<tile::InlineAsmOp>(op);
+    if (isa<simt::SimtDialect>(op->getDialect()) || (code && (!code.getPure() || readsPlace(code))))
+      return fail("it is of the whole program");
+    bool isHarmless = op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>() || isMemoryEffectFree(op) ||
+                      hasSingleEffect<MemoryEffects::Read>(op);
+    if (isHarmless) return success();
+    if (!isDivided(op)) return fail("each of them would do it");
+    BlockArgument base = argumentBehind(op->getOperand(0));
+    if (!base || !areOnlyAccesses(op, base)) return fail("others may read, or write, what it writes");
+    return success();
+  }
+
+  // The author's numbers are quotients of these programs' own, whose remainders are the parts.
+  void numberPrograms(OpBuilder& builder) {
+    SmallVector<Operation*> numbers;
+    kernel_.walk([&](Operation* op) {
+      auto id = dyn_cast<tile::ProgramIdOp>(op);
+      auto count = dyn_cast<tile::NumProgramsOp>(op);
+      if ((id && id.getAxis() == 0) || (count && count.getAxis() == 0)) numbers.push_back(op);
+    });
+    Location where = kernel_.getLoc();
+    Value parts = arith::ConstantIntOp::create(builder, where, blocks_, 32);
+    Value id = tile::ProgramIdOp::create(builder, where, 0), count = tile::NumProgramsOp::create(builder, where, 0);
+    Value program = arith::DivSIOp::create(builder, where, id, parts);
+    Value programs = arith::DivSIOp::create(builder, where, count, parts);
+    rank_ = arith::RemSIOp::create(builder, where, id, parts);
+    for (Operation* op : numbers) {
+      op->getResult(0).replaceAllUsesWith(isa<tile::ProgramIdOp>(op) ? program : programs);
+      op->erase();
+    }
   }
 
   void mark(Operation* op) {
@@ -180,6 +229,7 @@ class Division {
 
   func::FuncOp kernel_;
   int64_t blocks_;
+  Parts parts_;
   ProgramAxes axes_;
   analysis::AxisInfoAnalysis integers_;
   Value rank_;
@@ -193,7 +243,7 @@ LogicalResult split(func::FuncOp kernel, int64_t blocks, const target::TargetInf
     return kernel.emitError() << "`num_ctas` must be a power of two up to " << target.maxClusterSize() << ", but is "
                               << blocks;
   separatePositions(kernel);
-  return Division(kernel, blocks).run();
+  return Division(kernel, blocks, Parts::Cluster).run();
 }
 
 struct SplitProgram : impl::SplitProgramBase<SplitProgram> {
@@ -202,6 +252,23 @@ struct SplitProgram : impl::SplitProgramBase<SplitProgram> {
     const target::TargetInfo* gpu = targetOf(target);
     if (!gpu) return;
     if (failed(split(getOperation(), blocks, *gpu))) return signalPassFailure();
+    cleanUp(true);
+  }
+};
+
+struct DividePrograms : impl::DivideProgramsBase<DividePrograms> {
+  using Base::Base;
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    SmallVector<dist::DividedOp> divided = opsOf<dist::DividedOp>(kernel);
+    if (divided.empty()) return markAllAnalysesPreserved();
+    int64_t parts = divided.front().getParts();
+    for (dist::DividedOp op : divided) {
+      op.getResult().replaceAllUsesWith(op.getValue());
+      op.erase();
+    }
+    separatePositions(kernel);
+    if (failed(Division(kernel, parts, Parts::Programs).run())) return signalPassFailure();
     cleanUp(true);
   }
 };

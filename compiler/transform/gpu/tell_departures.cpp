@@ -4,6 +4,7 @@
 #include "compiler/transform/gpu/counting.h"
 #include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/program_order.h"
+#include "compiler/transform/gpu/sum_parts.h"
 #include "compiler/transform/gpu/travelling.h"
 #include "compiler/transform/gpu/waits.h"
 #include <llvm/ADT/MapVector.h>
@@ -83,7 +84,7 @@ class Departure {
   LogicalResult tell() {
     if (op_.getCounted() && isOnlyRead()) return noteReads();  // a consumer of which the products are counted
     std::optional<std::vector<TravellingAccess>> accesses = accessesOf(op_, kErrors, isAccess);
-    if (!accesses) return failure();
+    if (!accesses || (op_.getReady() && failed(checkSums(op_, *accesses)))) return failure();
     llvm::MapVector<Block*, std::vector<Store>> together;
     for (auto& [op, access] : *accesses) {
       if (!makeFixed(access) || !runsFixed(op))
@@ -92,10 +93,33 @@ class Departure {
       together[place->getBlock()].push_back({op, place, access});
     }
     for (auto& [block, stores] : together) tellOf(stores);
+    if (op_.getParts())
+      for (const TravellingAccess& access : *accesses) withParts(access);
     return success();
   }
 
  private:
+  void withParts(const TravellingAccess& access) {
+    if (op_.getCounted()) {
+      bool isStore = isa<tile::StoreOp, tile::BlockStoreOp>(access.op);
+      if (Operation* mark = isStore ? markWritten(op_, access.op) : nullptr) told_.signals.insert(mark);
+      return;
+    }
+    remark::passed(access.op, kRemarks, "what this store writes of this rank's share gets the peers' parts added");
+    addParts(op_, access.op, rangeAround(Footprint(access.op, access.op->getLoc()).of(access.access), access.op));
+  }
+
+  // One range of several.
+  static ElementRange rangeAround(ArrayRef<ElementRange> ranges, Operation* before) {
+    OpBuilder builder(before);
+    ElementRange all = {ranges[0].first, ranges[0].last, {}};
+    for (const ElementRange& range : ranges.drop_front()) {
+      all.first = arith::MinSIOp::create(builder, before->getLoc(), all.first, range.first);
+      all.last = arith::MaxSIOp::create(builder, before->getLoc(), all.last, range.last);
+    }
+    return all;
+  }
+
   bool isOnlyRead() {
     std::optional<llvm::SetVector<Operation*>> ops = reachedBy(op_.getResult());
     return ops && llvm::all_of(*ops, isLoad);
@@ -214,6 +238,10 @@ struct TellDepartures : impl::TellDeparturesBase<TellDepartures> {
     for (dist::LeavingOp departure : departures) {
       if (departure.getCounted() && !isAheadOfProducts(departure, kernel)) {
         departure.emitError("a kernel that only counts names the memory that leaves before all of its products");
+        return signalPassFailure();
+      }
+      if (departure.getReady() && !told.anyOrder) {
+        departure.emitError("programs of a kernel that may wait for others cannot wait for the peers' parts");
         return signalPassFailure();
       }
       if (failed(Departure(departure, told).tell())) return signalPassFailure();

@@ -2,6 +2,7 @@
 compiler."""
 
 import dataclasses
+import itertools
 import math
 import statistics
 
@@ -19,10 +20,10 @@ from .derived import derived, named
 from .gathering import Gathering, Loading
 from .kept import Kept, bounds_of
 from .launching import Replays, main_stream, product_instructions, refuse_capture, waits_for_host
-from .order import noted_of
-from .plan import Call, Plan, best, blocks_for, machine_of, ranked
+from .order import Launches, noted_of
+from .plan import PARTS, Call, Plan, best, machine_of, parts_for, ranked
 from .shares import Shares
-from .summing import Adding, Summing
+from .summing import Adding, Summing, Sums
 
 WARM_CALLS, TIMED_CALLS = 3, 10  # of each plan: the first call compiles, the second is captured
 
@@ -38,12 +39,14 @@ class _End:
 
     def __init__(self, kernel, over, is_consumer):
         self.kernel, self.over, self.is_consumer = kernel, over, is_consumer
-        functions = ["arriving", "sliced"] if is_consumer else ["leaving"]
+        functions = ["arriving", "sliced"] if is_consumer else ["leaving", "summing"]
         self.made = {(name, ordered): derived(kernel, over, name, ordered=ordered) for name in functions for ordered in (False, True)}
         self.derived = self.made[functions[0], False]
-        self.counting = derived(kernel, over, "leaving", "True", ordered=True)
+        self.counting = derived(kernel, over, "leaving", "counted=True", ordered=True)
+        self.marking = derived(kernel, over, "marking", "counted=True", ordered=True)
         self.defaults = {p.name: p.default for p in kernel.parameters if p.default is not p.empty}
-        self.divided = {}  # kernels as they are: by how many blocks a program of each is run
+        self.divided = {}  # kernels as they are: how many programs share the work of one of each
+        self.sharing = {parts: derived(kernel, over[:1], "divided", str(parts)) for parts in PARTS}
 
     def call(self, args, kwargs, grid):
         """All arguments of a call by name, and the sizes of its grid."""
@@ -100,32 +103,44 @@ class _End:
         moved = sum(value.numel() * value.element_size() for value in given.values() if hasattr(value, "element_size"))
         return [int(words.numpy()[1]), moved, noted.numel()]
 
-    def blocks(self, team, given, grid):
-        """How many blocks run a program of this launch of the kernel as it is together: one, or more if these multiply by the same
+    def parts(self, team, given, grid):
+        """How many programs share the work of one, in this launch of the kernel as it is: one, or more if these multiply by the same
         instructions, which give the same bits."""
-        wanted = blocks_for(math.prod(grid), machine_of(team)) if team.size > 1 else 1
-        if wanted == 1 or "num_ctas" in [*given, *self.kernel.arg_names]:  # which is what the author says
+        wanted = parts_for(math.prod(grid), machine_of(team)) if team.size > 1 else []
+        if not wanted or self._shares_memory(given):
             return 1
         whole = self.kernel.run(grid=grid, warmup=True, **given)
-        if whole not in self.divided:
-            self.divided[whole] = wanted if self._divides(whole, given, grid, wanted) else 1
-        return self.divided[whole]
+        key = whole, wanted[0]
+        if key not in self.divided:
+            self.divided[key] = next((parts for parts in wanted if self._divides(whole, given, grid, parts)), 1)
+        return self.divided[key]
 
-    def _divides(self, whole, given, grid, blocks):
+    @staticmethod
+    def _shares_memory(given):
+        """Whether the memory of one argument is that of another, so that programs may read what others write."""
+        bounds = sorted(bounds_of(array) for value in given.values() for array in arrays_in(value))
+        return any(begin < end for (_, end), (begin, _) in itertools.pairwise(bounds))
+
+    def _divides(self, whole, given, grid, parts):
         of_whole = product_instructions(whole)
         if not of_whole or whole.info["folds"]:
             return False
         try:
-            return of_whole == product_instructions(self.kernel.run(grid=grid, warmup=True, num_ctas=blocks, **given))
+            return of_whole == product_instructions(self._divided(parts, given, grid, warmup=True))
         except CompileError:
             return False
+
+    def _divided(self, parts, given, grid, **keywords):
+        columns, *others = grid
+        return self.sharing[parts].run(grid=(columns * parts, *others), **given, **keywords)
 
     def launch(self, team, grid, given, keywords, own, matrices, order):
         """With the derived kernel's own arguments, or None: as the kernel is."""
         if own is None:
-            blocks = self.blocks(team, given, grid)
-            return self.kernel.run(grid=grid, **given, **keywords, **({"num_ctas": blocks} if blocks > 1 else {}))
-        made = self.made["leaving" if not self.is_consumer else "sliced" if "arriving_slice" in own else "arriving", bool(order)]
+            parts = self.parts(team, given, grid)
+            return self._divided(parts, given, grid, **keywords) if parts > 1 else self.kernel.run(grid=grid, **given, **keywords)
+        kinds = {"arriving_slice": "sliced", "arriving_chunk": "arriving", "leaving_parts": "summing", "leaving_chunk": "leaving"}
+        made = self.made[next(kind for name, kind in kinds.items() if name in own), bool(order)]
         return made.run(grid=grid, **order, **own, **keywords, **(given | dict(zip(self.over, matrices))))
 
 
@@ -206,12 +221,24 @@ class Overlap(KernelInterface):
         mine = [end.work(team, *call) for end, *call in ends]
         work = map(max, zip(*(of_end for of_rank in team.gather(mine) for of_end in of_rank)))
         call = Call(self.collective, self.consumer is not None, team.size, nbytes, matrix.itemsize, *work, self.producer is not None)
-        call = dataclasses.replace(call, blocks=min(end.blocks(team, *given) for end, *given in ends))
+        call = dataclasses.replace(call, adds=self._adds(team, matrix, produce))
+        call = dataclasses.replace(call, parts=min(end.parts(team, *given) for end, *given in ends))
         possible = lambda bands, slices: Shares(matrix, team.size, bands, slices)
         sliced = self.producer is None and self.collective == "all_gather" and len(travelling) == 1
         plans = ranked(call, machine_of(team), self.bands, self.path, possible, self.slices if sliced else 1)
         first = team.gather([[plan.bands, plan.path, plan.slices] for plan in plans])[0]
         return [best(call, machine_of(team), bands, path, possible, slices) for bands, path, slices in first]
+
+    def _adds(self, team, matrix, produce):
+        """Whether a producer of sums adds the peers' parts in its stores, on all ranks [collective]."""
+        if self.collective != "reduce_scatter":
+            return False
+        shares = Shares(matrix, team.size, 1)
+        sums = Sums(team, matrix, shares, MockTensor(matrix.dtype), MockTensor(np.dtype("int64")))
+        launches = Launches(team, shares.words)
+        leaving = {"leaving_words": launches.words, "leaving_chunk": shares.elements, "leaving_chunks": shares.chunks}
+        launches.of(self.producer, leaving, *produce, np.zeros(max(shares.chunks, 1)), last=False, sums=sums)
+        return all(team.gather(launches.adds))
 
     def run(self, *args, grid, warmup=False, **kwargs):
         if not warmup:

@@ -8,6 +8,9 @@ _OWN = {
     "arriving": ["arriving_words", "arriving_chunk", "arriving_chunks", "arriving_epoch"],
     "sliced": ["arriving_words", "arriving_chunk", "arriving_chunks", "arriving_epoch", "arriving_row", "arriving_slice"],
     "leaving": ["leaving_words", "leaving_chunk", "leaving_chunks"],
+    "summing": ["leaving_words", "leaving_chunk", "leaving_chunks", "leaving_parts", "leaving_ready", "leaving_bands"],
+    "marking": ["leaving_words", "leaving_chunk", "leaving_chunks", "leaving_parts"],
+    "divided": [],
 }
 
 
@@ -25,7 +28,7 @@ def derived(kernel, over, function, *more, ordered=False):
         return p.name + (": constexpr" if kernel.is_constexpr(p) else "") + default
 
     names_of = {name: [named(own, nth) for own in _OWN[function]] for nth, name in enumerate(over)}
-    said = "arriving" if function == "sliced" else function
+    said = {"sliced": "arriving", "summing": "leaving", "marking": "leaving"}.get(function, function)
     pointer = {name: f"dl.ordered({name}, program_order)" if ordered and name == over[0] else name for name in over}
     passed = [f"dl.{said}({', '.join([pointer[name], *names_of[name], *more])})" if name in over else name for name in kernel.arg_names]
     own = [*(["program_order"] if ordered else []), *(name for of_one in names_of.values() for name in of_one)]

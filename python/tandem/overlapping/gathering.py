@@ -26,17 +26,20 @@ class Gathering(Telling):
         self.divided = [of for _, of in travelling]
         peers = [(rank - distance) % ranks for distance in range(1, ranks)]  # the rank before this one comes to this rank's rows first
         self.beginning = self.handshake(peers)
-        self.sends = []  # peers, chunks, their rows there and here, if any, and the words that tell of them
+        self.sends = []  # peers, chunks, their rows there and here, if any, and the words that tell of them, or none
         receivers = [rank, *peers] if apart and consumed else peers
         for peer in receivers:
             for nth, chunk in enumerate(shares.telling_of(rank)):
                 source = peer * shares.bands + nth if apart else chunk
                 for (of, divided), arriving, words in zip(travelling, self.arriving, self.words):
                     rows = (divided.part(arriving.peer(peer), chunk), divided.part(of, source)) if own else None
-                    self.sends.append((peer, source, rows, words.peer(peer)[chunk : chunk + 1]))
-        arrived = [shares.telling_of(peer) for peer in receivers]
-        arrived = [words[chunks.start : chunks.stop] for words in self.words for chunks in arrived]
-        self.ending = [(chunk, shares.slices, "eq") for chunk in arrived] + [(chunk, 0) for chunk in arrived]
+                    told = consumed or chunk + 1 == shares.telling_of(rank).stop
+                    self.sends.append((peer, source, rows, words.peer(peer)[chunk : chunk + 1] if told else None))
+        arrived = [(words, shares.telling_of(peer)) for words in self.words for peer in receivers]
+        # A rank sends its chunks one behind the other: where the last one is, those before are, too. Programs wait for each.
+        last = [(words, chunks[-1:]) for words, chunks in arrived]
+        self.ending = [(words[chunks.start : chunks.stop], shares.slices, "eq") for words, chunks in last]
+        self.ending += [(words[chunks.start : chunks.stop], 0) for words, chunks in (arrived if consumed else last)]
         if not apart:
             for words in self.words:
                 words[own.start : own.stop] = shares.slices  # own rows are always there
@@ -72,7 +75,7 @@ class Gathering(Telling):
             compiled = consume(self.reading, self.arriving)
         main.wait_event(beside.record_event())
         stay = self.own if self.apart and not consume else ()
-        main.signals(self.all_told(stay, counts) + self.ending)
+        main.signals(self.forgotten(stay) + self.ending)
         if self.apart and not consume:
             self._take_back(main)
         return compiled
@@ -98,7 +101,7 @@ class Gathering(Telling):
             for nth in range(self.shares.slices):
                 beside.signals(steps)
                 self._copy(beside, nth, *rows)
-                steps = [(word, nth + 1)]
+                steps = [(word, nth + 1)] if word is not None else []
         beside.signals(steps)
 
     def _copy(self, beside, nth, there, here):

@@ -10,10 +10,11 @@ from .launching import numbers_of, refuse_capture
 LATE = 1 / 8
 
 
-def order_of(noted, places, last):
+def order_of(noted, places, last, late=LATE):
     """For each program of a launch the number of the one that is to run as it, or None where they may stay as they are.
     `noted`: what a counting kernel writes for each program, the first chunk that it touches, and above 16 bits the one behind its last.
-    `places`: when a chunk travels, by its number. Programs go by the chunk of theirs that travels first, or with `last` by the last one."""
+    `places`: when a chunk travels, by its number. Programs go by the chunk of theirs that travels first, or with `last` by the last one.
+    `late`: how far from its place one may stay."""
     first, end = noted & 0xFFFF, noted >> 16
     when = np.full(noted.shape, -1)
     for nth in range(int((end - first).max(initial=0))):
@@ -21,7 +22,7 @@ def order_of(noted, places, last):
         better = (of > when) if last else (of < when) | (when < 0)
         when = np.where((first + nth < end) & better, of, when)
     order = np.argsort(when, kind="stable").astype(np.int32)
-    return order if np.abs(order - np.arange(len(order))).max(initial=0) > LATE * len(order) else None
+    return order if np.abs(order - np.arange(len(order))).max(initial=0) > late * len(order) else None
 
 
 def noted_of(team, grid):
@@ -36,6 +37,7 @@ class Launches:
     def __init__(self, team, words):
         self.team, self.words = team, team.zeros(words + 1, "int64", name="counted")  # and the products' operations
         self.known = {}
+        self.adds = False  # in its stores: the launch that was last asked for
 
     @staticmethod
     def _key(end, given, grid):
@@ -44,15 +46,19 @@ class Launches:
     def knows(self, end, given, grid):
         return self._key(end, given, grid) in self.known
 
-    def of(self, end, own, given, grid, places, last):
-        """How many signals the launch adds to each word, and the argument that orders its programs, if one is needed."""
+    def of(self, end, own, given, grid, places, last, sums=None):
+        """How many signals the launch adds to each word, and the argument that orders its programs, if one is needed. `sums`: the producer
+        may add in its stores to this rank's rows (Sums)."""
         key = self._key(end, given, grid)
         if key not in self.known:
             refuse_capture(self.team, end.kernel)
             before, noted = self.words.numpy().tolist(), noted_of(self.team, grid)
-            end.counting.run(grid=grid, program_order=noted, **own, **given)
+            counting = sums.marking(end) if sums else end.counting.run
+            counting(grid=grid, program_order=noted, **own, **given)
             self.team.stream.signal_wait(self.words, 0, "ge")
             counts = [now - then for now, then in zip(self.words.numpy().tolist(), before)][:-1]
-            order = order_of(np.array(noted), places, last)
-            self.known[key] = counts, {} if order is None else {"program_order": self.team.local_from_array(order)}
-        return self.known[key]
+            adds = bool(sums) and sums.possible(end, own, given, grid, np.array(noted))
+            order = order_of(np.array(noted), places, last, late=0 if adds else LATE)
+            self.known[key] = counts, {} if order is None else {"program_order": self.team.local_from_array(order)}, adds
+        *found, self.adds = self.known[key]
+        return found

@@ -9,7 +9,7 @@ STREAM_US = 1  # from the end of one stream's work to the begin of another's tha
 # Of a call with copies that a graph replays, beside what it moves and multiplies: what calls on two H100s took longer than that, 26 to 54.
 CALL_US = 30
 SLICED = 1.01  # how much quicker a plan with slices must be: its loop asks in each step whether it must wait
-DIVIDED = 0.93  # of its time takes a product of few programs, each by two blocks, on an H200: 64 to 70 us in place of 70 to 73
+PARTS = 4, 2  # programs that share the work of one, where multiprocessors would be idle otherwise
 MOST_PROGRAMS = 4096  # of a launch that are placed one by one; more are taken as so many larger ones
 
 
@@ -27,7 +27,8 @@ class Call:
     moved: int
     programs: int
     produced: bool = False
-    blocks: int = 1  # that run a program together where nothing travels while the kernel runs
+    parts: int = 1  # programs that share the work of one where nothing travels while the kernel runs
+    adds: bool = False  # the producer adds the peers' parts in its stores
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Plan:
     path: str
     spans: tuple
     slices: int = 1
-    blocks: int = 1
+    parts: int = 1
 
     @property
     def microseconds(self):
@@ -49,7 +50,7 @@ class Plan:
         if not self.spans:
             return ""
         lines = [f"{begin:9.1f} {end:9.1f}  {what}" for what, begin, end in self.spans]
-        together = [f"{self.blocks} blocks run each program"] if self.blocks > 1 else []
+        together = [f"{self.parts} programs share the work of each"] if self.parts > 1 else []
         return "\n".join([*together, "predicted, in microseconds:", *lines, f"{self.microseconds:9.1f} in all"])
 
 
@@ -63,15 +64,15 @@ def rate(call, machine):
     return machine.gemm_fp8_tflops if call.itemsize == 1 else machine.gemm_bf16_tflops if call.itemsize == 2 else machine.gemm_fp32_tflops
 
 
-def blocks_for(programs, machine):
-    """How many blocks run each program of a launch that leaves multiprocessors idle: two, or one. Clusters of four do not all find room at
-    once where there are many of them."""
-    return 2 if programs * 2 <= machine.multiprocessors else 1
+def parts_for(programs, machine):
+    """In how many parts each program of a launch that leaves multiprocessors idle may be divided, the most first."""
+    return [parts for parts in PARTS if programs * parts <= machine.multiprocessors]
 
 
-def programs(call, machine, begin=0.0, ready=lambda share: [0.0]):
+def programs(call, machine, begin=0.0, ready=lambda share: [0.0], sums=lambda share: (0.0, 0.0)):
     """When the kernel's programs end, one after the other: each begins when a multiprocessor is free, and goes through slices of what it
-    reads when each is there: at `ready` of the share of the launch that is before it. In a round of few programs each is faster."""
+    reads when each is there: at `ready` of the share of the launch that is before it. In a round of few programs each is faster. `sums`:
+    from when on a program adds, and how long."""
     count = max(min(call.programs, MOST_PROGRAMS), 1)
     places = int(machine.multiprocessors)
     operations, moved = call.operations / count / (rate(call, machine) * 1e6), call.moved / count * 1e-3
@@ -85,15 +86,15 @@ def programs(call, machine, begin=0.0, ready=lambda share: [0.0]):
         slices, now = ready(i / count), heapq.heappop(free)
         for there in slices:
             now = max(now, there) + max(multiplies, loads) / len(slices)
-        ends.append(now + between)
+        there, adding = sums(i / count)
+        ends.append(max(now + between, there) + adding)
         heapq.heappush(free, ends[-1])
     return ends
 
 
 def alone(call, machine, begin):
     """When the kernel ends that nothing travels beside."""
-    time = max(programs(call, machine, begin)) - begin
-    return begin + time * (DIVIDED if call.blocks > 1 else 1)
+    return max(programs(dataclasses.replace(call, programs=call.programs * call.parts), machine, begin))
 
 
 def _copies(call, machine, bands, begin, written, slices=1, rate=1.0):
@@ -132,7 +133,7 @@ def loads_ahead(call, machine):
     there = machine.launch_us + _meeting(machine) + call.bytes / call.ranks * (call.ranks - 1) / _load(machine)
     begin = there + machine.launch_us
     end = alone(call, machine, begin)
-    return Plan(1, "loads", (("peers' rows are loaded", machine.launch_us, there), ("the kernel", begin, end)), blocks=call.blocks)
+    return Plan(1, "loads", (("peers' rows are loaded", machine.launch_us, there), ("the kernel", begin, end)), parts=call.parts)
 
 
 def sum_time(call, machine):
@@ -146,6 +147,13 @@ def behind(call, machine, bands):
     ends = programs(call, machine, begin)
     written = [max(ends[: -(-len(ends) * (i + 1) // chunks)]) + machine.copy_turn_us for i in range(chunks)]
     there = [time for (time,) in _copies(call, machine, bands, begin, written.__getitem__)]
+    if call.adds:
+        # The parts of a chunk of own rows are there when the last peer's is; as long as the way takes here, it takes there.
+        of_own = there[-bands:]
+        adding = call.bytes / max(call.programs, 1) * (call.ranks - 1) / (machine.part_add_gbps * 1e3)
+        own = lambda share: share * call.ranks - (call.ranks - 1)
+        sums = lambda share: (of_own[int(own(share) * bands)], adding) if own(share) >= 0 else (0.0, 0.0)
+        ends = programs(call, machine, begin, sums=sums)
     last = max(ends)
     spans = [("the kernel", begin, last)]
     for i, time in enumerate(there):
@@ -155,7 +163,8 @@ def behind(call, machine, bands):
         end = done + machine.signal_write_us + CALL_US + call.bytes / (machine.local_copy_gbps * 1e3)
         return Plan(bands, "copies", (*spans, ("what came is put in its place", done, end)))
     # The last chunk is added when it is there, the others before.
-    end = max(done + sum_time(call, machine) / bands, last + sum_time(call, machine)) + CALL_US
+    end = done if call.adds else max(done + sum_time(call, machine) / bands, last + sum_time(call, machine))
+    end += CALL_US
     if call.collective == "all_reduce":
         end += call.bytes / call.ranks * (call.ranks - 1) / _store(machine) + machine.signal_round_trip_us
     return Plan(bands, "copies", (*spans, ("sums", last, end)))
@@ -184,7 +193,7 @@ def loads(call, machine):
         end += machine.signal_round_trip_us + share / _store(machine)
     else:
         end += _meeting(machine)
-    return Plan(1, "loads", (("the kernel", begin, last), ("peers' parts are loaded and added", last, end)), blocks=call.blocks)
+    return Plan(1, "loads", (("the kernel", begin, last), ("peers' parts are loaded and added", last, end)), parts=call.parts)
 
 
 def ranked(call, machine, bands=None, path=None, possible=None, slices=1):

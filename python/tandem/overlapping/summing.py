@@ -1,15 +1,57 @@
 """Rows of which the ranks have parts to add: reduce_scatter and all_reduce behind a producer."""
 
+import numpy as np
+
+from ..errors import CompileError
 from ..ops import AllReduce
 from .meeting import Meeting, blocks
-from .sums import add_parts, add_peers
+from .sums import add_parts, add_peers, count_others
 from .telling import Telling
 
 OF_ALL_REDUCE = ("float16", "bfloat16", "float32")
 
 
+class Sums:
+    """What a producer needs to add the peers' parts in its stores to this rank's rows."""
+
+    def __init__(self, team, matrix, shares, parts, ready):
+        self.team, self.matrix, self.shares, self.own = team, matrix, shares, shares.chunks_of(team.rank)
+        self.arguments = {"leaving_parts": parts, "leaving_ready": ready, "leaving_bands": shares.bands}
+
+    def marking(self, producer):
+        """A function that counts a launch, and how often it stores each element."""
+        self.marks = self.team.local_empty((self.matrix.numel(),), "int32")
+        self.team.stream.memset(self.marks)
+        return lambda **given: producer.marking.run(leaving_parts=self.marks, **given)
+
+    def possible(self, producer, own, given, grid, noted):
+        """Whether each of this rank's elements is stored once, by programs that store to no other rank's rows: these would wait for parts
+        that come behind what they have not sent. What kernels cannot add is an error of its compilation."""
+        first, end = noted & 0xFFFF, noted >> 16
+        outside = (first < self.own.start) | (end > self.own.stop)
+        once = self._once()
+        self.marks.free()
+        if not once or (outside & (end > self.own.start) & (first < self.own.stop)).any():
+            return False
+        try:
+            producer.made["summing", False].run(grid=grid, warmup=True, **own, **self.arguments, **given)
+        except CompileError:
+            return False
+        return True
+
+    def _once(self):
+        elements = range(self.own.start * self.shares.elements, min(self.own.stop * self.shares.elements, self.matrix.numel()))
+        if not elements:
+            return True
+        others = self.team.local_from_array(np.zeros(1, np.int32))
+        programs, block = blocks(len(elements))
+        count_others[(programs,)](self.marks[elements.start : elements.stop], others, len(elements), BLOCK=block, num_warps=8)
+        return not np.array(others)[0]
+
+
 class Summing(Telling):
-    """By copy engines: a chunk leaves when all programs that write there have told, and its owner adds it when it is there."""
+    """By copy engines: a chunk leaves when all programs that write there have told, and its owner adds it when it is there: in the stores
+    of the kernel itself, which come last, or where that is not possible in a kernel of its own."""
 
     def __init__(self, team, matrix, shares, everywhere):
         super().__init__(team, matrix, shares)
@@ -18,6 +60,7 @@ class Summing(Telling):
         self.parts = team.empty((ranks * shares.share, *matrix.shape[1:]), matrix.dtype, name="parts")
         self.ready, summed = (team.zeros(shares.words, "int64", name=name) for name in ("ready", "summed"))
         self.summed = summed[: shares.chunks]
+        self.sums = None if everywhere or not self.own else Sums(team, matrix, shares, self.parts, self.ready)
         self.programs, self.block = blocks(shares.elements)
         peers = [(rank + distance) % ranks for distance in range(1, ranks)]
         self.beginning = self.handshake(peers)
@@ -40,18 +83,25 @@ class Summing(Telling):
         """The arguments of a consumer of all sums, as Gathering has them: a chunk is there when all programs that add it have stored."""
         return {"arriving_words": self.summed, "arriving_epoch": self.programs, **self.shares.arriving}
 
+    def text(self, over, counts):
+        """What goes where, and who adds."""
+        adds = "the kernel itself, in its last stores" if self.launches.adds else "one kernel behind it"
+        return f"{super().text(over, counts)}\n{adds}, adds the parts of this rank's rows"
+
     def call(self, main, produce, consume, counts):
         """Queues a call. Afterwards this rank's rows, or all, are the sums, and what peers have had may be written again. A consumer reads
         the sums as they come, or behind all."""
         beside = self.team.stream_beside(main)
         beside.wait_event(main.record_event())
-        compiled = produce(self.leaving(self.told), [self.matrix])
+        adds = self.launches.adds
+        compiled = produce(self.leaving(self.told) | (self.sums.arguments if adds else {}), [self.matrix])
         self._send(beside, counts)
-        self._add(main)
+        if not adds:
+            self._add(main)
         if consume and self.everywhere:
             compiled = consume(self.reading, [self.matrix])
         main.wait_event(beside.record_event())
-        main.signals(self.all_told(self.own, counts) + self.ending)
+        main.signals(self.forgotten(self.own) + self.ending)
         if consume and not self.everywhere:
             compiled = consume(None, None)
         return compiled

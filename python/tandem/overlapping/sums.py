@@ -49,6 +49,15 @@ def add_parts(matrix_ptr, parts_ptr, ready_ptr, summed_ptr, elements, chunk, ban
 
 
 @jit
+def count_others(counts_ptr, others_ptr, elements, BLOCK: tl.constexpr):
+    """How many counts are not 1."""
+    places = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    others = tl.sum((tl.load(counts_ptr + places, mask=places < elements, other=1) != 1).to(tl.int32))
+    if others > 0:
+        tl.atomic_add(others_ptr, others)
+
+
+@jit
 def tell_peers(words_ptr, call):
     """This program has come so far in the call: its word, which is one for each rank and program, on all peers."""
     for distance in range(1, dl.num_ranks()):

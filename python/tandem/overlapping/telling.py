@@ -12,6 +12,8 @@ class Telling:
     each rank has a word from each peer in each call, also one that has no rows, before it begins the next.
     `first`: the chunk with which the producer's memory begins."""
 
+    sums = None  # what a producer needs to add the peers' parts in its stores
+
     def __init__(self, team, matrix, shares, first=0):
         self.team, self.matrix, self.shares, self.first = team, matrix, shares, first
         self.told = team.zeros(shares.words, "int64", name="told")
@@ -38,7 +40,7 @@ class Telling:
         for nth, (_, chunk, rows, _) in reversed(list(enumerate(self.sends))):
             if rows:
                 places[chunk - self.first] = nth
-        return self.launches.of(producer, self.leaving(self.launches.words), given, grid, places, last=False)
+        return self.launches.of(producer, self.leaving(self.launches.words), given, grid, places, last=False, sums=self.sums)
 
     def place(self, *_):
         """Arguments that order a consumer's programs."""
@@ -61,3 +63,7 @@ class Telling:
         """Waits until all programs have told of the chunks, and puts their words back."""
         words = [self.told[chunk : chunk + 1] for chunk in chunks]
         return [step for chunk, word in zip(chunks, words) for step in ((word, counts[chunk], "ge"), (word, 0))]
+
+    def forgotten(self, chunks):
+        """Puts back the words of chunks that stay here, behind the kernel that has told of them."""
+        return [(self.told[chunks.start : chunks.stop], 0)] if chunks else []

@@ -54,3 +54,27 @@ func.func @slices(%p: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64) {
   %0 = dist.arriving %p by %words[%n x %n] in %n at %n : !tile.ptr<f32>, !tile.ptr<i64>, i64
   return
 }
+
+// -----
+
+func.func @parts(%p: !tile.ptr<f32>, %q: !tile.ptr<f16>, %words: !tile.ptr<i64>, %n: i64) {
+  // expected-error @+1 {{`dist.leaving` adds parts of type '!tile.ptr<f16>' to '!tile.ptr<f32>'}}
+  %0 = dist.leaving %p by %words[%n x %n] plus %q when %words[%n] : !tile.ptr<f32>, !tile.ptr<i64>, !tile.ptr<f16>, !tile.ptr<i64>
+  return
+}
+
+// -----
+
+func.func @parts(%p: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64) {
+  // expected-error @+1 {{`dist.leaving` has parts, but no words that say when they are there}}
+  %0 = dist.leaving %p by %words[%n x %n] plus %p : !tile.ptr<f32>, !tile.ptr<i64>, !tile.ptr<f32>
+  return
+}
+
+// -----
+
+func.func @parts(%p: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64) {
+  // expected-error @+1 {{`dist.leaving` counts what is stored in '!tile.ptr<f32>', not in i32}}
+  %0 = dist.leaving %p by %words[%n x %n] plus %p counted : !tile.ptr<f32>, !tile.ptr<i64>, !tile.ptr<f32>
+  return
+}

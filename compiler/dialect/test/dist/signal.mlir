@@ -15,6 +15,10 @@ func.func @signal(%f: !tile.ptr<i64>, %g: !tile.ptr<i32>, %n: i64, %i: i32, %r: 
   %slices = dist.arriving %g by %f[%n x %n] in %n, %n at %n : !tile.ptr<i32>, !tile.ptr<i64>, i64
   // CHECK: dist.leaving %{{[a-z0-9]+}} by %{{[a-z0-9]+}}[%{{[a-z0-9]+}} x %{{[a-z0-9]+}}] counted : !tile.ptr<i32>, !tile.ptr<i64>
   %5 = dist.leaving %g by %f[%n x %n] counted : !tile.ptr<i32>, !tile.ptr<i64>
+  // CHECK: dist.leaving %{{[a-z0-9]+}} by %{{[a-z0-9]+}}[%{{[a-z0-9]+}} x %{{[a-z0-9]+}}] plus %{{[a-z0-9]+}} when %{{[a-z0-9]+}}[%{{[a-z0-9]+}}] : !tile.ptr<i32>, !tile.ptr<i64>, !tile.ptr<i32>, !tile.ptr<i64>
+  %summed = dist.leaving %g by %f[%n x %n] plus %g when %f[%n] : !tile.ptr<i32>, !tile.ptr<i64>, !tile.ptr<i32>, !tile.ptr<i64>
+  // CHECK: dist.divided %{{[a-z0-9]+}} into 4 : !tile.ptr<i32>
+  %divided = dist.divided %g into 4 : !tile.ptr<i32>
   // CHECK: dist.ordered %{{[a-z0-9]+}} by %{{[a-z0-9]+}} : !tile.ptr<i32>, !tile.ptr<i32>
   %ordered = dist.ordered %g by %g : !tile.ptr<i32>, !tile.ptr<i32>
   // CHECK: dist.call_number %{{[a-z0-9]+}} : i64

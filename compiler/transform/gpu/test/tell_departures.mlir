@@ -317,3 +317,85 @@ func.func @named_in_a_loop(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i32, 
   }
   return
 }
+
+// -----
+
+// What a store has written of this rank's share is added to the peers' parts, when these are there: both of two ranks together, those of
+// more in their order.
+// CHECK-LABEL: func.func @summed
+// CHECK-SAME:    %[[PARTS:arg2]]: !tile.ptr<f16>, %[[READY:arg3]]: !tile.ptr<i64>
+// CHECK:         tile.store
+// CHECK:         scf.if
+// CHECK:           tile.addptr %[[READY]]
+// CHECK:           dist.wait
+// CHECK:           %[[THERE:.*]] = dist.consume_token %[[PARTS]]
+// CHECK:           %[[SUM:.*]] = scf.if %{{.*}} -> (tensor<16xf16>) {
+// CHECK:             %[[OWN:.*]] = tile.load
+// CHECK:             tile.addptr %[[THERE]]
+// CHECK:             %[[PART:.*]] = tile.load
+// CHECK:             tile.fp_to_fp %[[OWN]]
+// CHECK:             tile.fp_to_fp %[[PART]]
+// CHECK:           } else {
+// CHECK:             scf.for
+// CHECK:               tile.load
+// CHECK:             tile.load
+// CHECK:             scf.for
+// CHECK:               tile.load
+// CHECK:           }
+// CHECK:           tile.store %{{.*}}, %[[SUM]]
+// CHECK:         dist.notify
+func.func @summed(%x: !tile.ptr<f16>, %words: !tile.ptr<i64>, %parts: !tile.ptr<f16>, %ready: !tile.ptr<i64>, %n: i64, %v: f16) {
+  %a = dist.leaving %x by %words[%n x %n] plus %parts when %ready[%n] : !tile.ptr<f16>, !tile.ptr<i64>, !tile.ptr<f16>, !tile.ptr<i64>
+  %size = arith.constant 16 : i32
+  %id = tile.program_id 0
+  %start = arith.muli %id, %size : i32
+  %range = tile.make_range 0 to 16 : tensor<16xi32>
+  %starts = tile.splat %start : i32 -> tensor<16xi32>
+  %places = arith.addi %starts, %range : tensor<16xi32>
+  %base = tile.splat %a : !tile.ptr<f16> -> tensor<16x!tile.ptr<f16>>
+  %p = tile.addptr %base, %places : tensor<16x!tile.ptr<f16>>, tensor<16xi32>
+  %values = tile.splat %v : f16 -> tensor<16xf16>
+  tile.store %p, %values : tensor<16x!tile.ptr<f16>>, tensor<16xf16>
+  return
+}
+
+// -----
+
+// A kernel that only counts does so for each element that would be stored, too.
+// CHECK-LABEL: func.func @stores_counted
+// CHECK-DAG:     %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK-DAG:     %[[COUNT:.*]] = tile.addptr %arg2, %{{.*}} : !tile.ptr<i32>, i32
+// CHECK:         tile.atomic_rmw add relaxed gpu %[[COUNT]], %[[ONE]]
+// CHECK-NOT:     tile.store
+func.func @stores_counted(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %counts: !tile.ptr<i32>, %n: i64, %v: f32) {
+  %a = dist.leaving %x by %words[%n x %n] plus %counts counted : !tile.ptr<f32>, !tile.ptr<i64>, !tile.ptr<i32>
+  %id = tile.program_id 0
+  %p = tile.addptr %a, %id : !tile.ptr<f32>, i32
+  tile.store %p, %v : !tile.ptr<f32>, f32
+  return
+}
+
+// -----
+
+func.func @sum_in_a_loop(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %ready: !tile.ptr<i64>, %n: i64, %k: i32, %v: f32) {
+  // expected-note @+1 {{it is this memory}}
+  %a = dist.leaving %x by %words[%n x %n] plus %x when %ready[%n] : !tile.ptr<f32>, !tile.ptr<i64>, !tile.ptr<f32>, !tile.ptr<i64>
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %i = %zero to %k step %one : i32 {
+    %p = tile.addptr %a, %i : !tile.ptr<f32>, i32
+    // expected-error @+1 {{only stores that run at most once, and side by side, can add the peers' parts}}
+    tile.store %p, %v : !tile.ptr<f32>, f32
+  }
+  return
+}
+
+// -----
+
+func.func @sum_of_an_update(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %ready: !tile.ptr<i64>, %n: i64, %v: f32) {
+  // expected-note @+1 {{it is this memory}}
+  %a = dist.leaving %x by %words[%n x %n] plus %x when %ready[%n] : !tile.ptr<f32>, !tile.ptr<i64>, !tile.ptr<f32>, !tile.ptr<i64>
+  // expected-error @+1 {{only stores can add the peers' parts}}
+  %old = tile.atomic_rmw fadd relaxed gpu %a, %v : !tile.ptr<f32>, f32 -> f32
+  return
+}

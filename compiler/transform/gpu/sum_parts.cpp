@@ -1,0 +1,270 @@
+// The same sums as those of a kernel behind the store: from zero on, in the order of ranks, of parts as they are stored.
+#include "compiler/transform/gpu/sum_parts.h"
+#include "compiler/dialect/dist/attributes.h"
+#include "compiler/transform/gpu/counting.h"
+#include "compiler/transform/gpu/part_of_tile.h"
+#include "compiler/transform/gpu/pointer_form.h"
+#include <llvm/ADT/TypeSwitch.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/IRMapping.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+namespace {
+
+bool isPointer(Type type) { return isa<tile::PtrType>(getElementTypeOrSelf(type)); }
+
+Type withElement(Type type, Type element) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile ? Type(RankedTensorType::get(tile.getShape(), element)) : element;
+}
+
+Value valueOf(Operation* store) {
+  return TypeSwitch<Operation*, Value>(store).Case<tile::StoreOp, tile::BlockStoreOp>(
+      [](auto o) { return o.getValue(); });
+}
+
+Value pointerOf(Operation* store) {
+  if (auto block = dyn_cast<tile::BlockStoreOp>(store)) return block.getBase();
+  return cast<tile::StoreOp>(store).getPointer();
+}
+
+// The pointers of a store, computed again from another base.
+class Rebased {
+ public:
+  Rebased(OpBuilder& builder, Value base, Value other) : builder_(builder), type_(other.getType()) {
+    known_.map(base, other);
+  }
+
+  Value of(Value pointer) {
+    if (Value known = known_.lookupOrNull(pointer)) return known;
+    Operation* op = pointer.getDefiningOp();
+    IRMapping operands;
+    for (Value operand : op->getOperands())
+      if (isPointer(operand.getType())) operands.map(operand, of(operand));
+    Operation* made = builder_.clone(*op, operands);
+    Value result = made->getResult(cast<OpResult>(pointer).getResultNumber());
+    result.setType(withElement(result.getType(), type_));
+    known_.map(pointer, result);
+    return result;
+  }
+
+ private:
+  OpBuilder& builder_;
+  Type type_;
+  IRMapping known_;
+};
+
+// Returns true if the pointer is computed from the base by ops that can be computed again.
+bool canBeRebased(Value pointer, Value base) {
+  if (pointer == base) return true;
+  Operation* op = pointer.getDefiningOp();
+  return op && isa<tile::AddPtrOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp>(op) &&
+         canBeRebased(op->getOperand(0), base);
+}
+
+class Sum {
+ public:
+  Sum(dist::LeavingOp memory, Operation* store)
+      : memory_(memory), store_(store), where_(store->getLoc()), type_(valueOf(store).getType()) {}
+
+  // Behind the store: what it has stored of this rank's share is loaded again, piece by piece, from where it just went. So the sums take few
+  // registers beside a product's.
+  void add(const ElementRange& range) {
+    OpBuilder builder(store_);
+    builder.setInsertionPointAfter(store_);
+    rank_ = dist::RankOp::create(builder, where_, Value());
+    ranks_ = dist::NumRanksOp::create(builder, where_, Value());
+    share_ = arith::MulIOp::create(builder, where_, memory_.getBands(), memory_.getChunk());
+    Value first = arith::MulIOp::create(builder, where_, wide(builder, rank_), share_);
+    Value end = arith::AddIOp::create(builder, where_, first, share_);
+    Value begins = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::sge, range.last, first);
+    Value ends = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::slt, range.first, end);
+    Value isOwn = arith::AndIOp::create(builder, where_, begins, ends);
+    auto branch = scf::IfOp::create(builder, where_, isOwn, false);
+    OpBuilder inner = branch.getThenBodyBuilder();
+    auto [pointers, mask] = placesOf(inner);
+    Value token = awaitParts(inner, range);
+    parts_ = dist::ConsumeTokenOp::create(inner, where_, memory_.getParts(), token);
+    eachPiece(inner, pointers, mask);
+  }
+
+ private:
+  Value wide(OpBuilder& builder, Value number) {
+    return arith::ExtSIOp::create(builder, where_, builder.getI64Type(), number);
+  }
+  Value number(OpBuilder& builder, int64_t value) { return arith::ConstantIntOp::create(builder, where_, value, 32); }
+
+  // A block's places are pointers, too.
+  std::pair<Value, Value> placesOf(OpBuilder& builder) {
+    if (auto store = dyn_cast<tile::StoreOp>(store_)) return {store.getPointer(), store.getMask()};
+    auto block = cast<tile::BlockStoreOp>(store_);
+    auto load = tile::BlockLoadOp::create(builder, where_, type_, block.getBase(), block.getShape(), block.getStrides(),
+                                          block.getOffsets(), block.getBoundaryCheck(), tile::Padding::Zero,
+                                          tile::Cache::None, tile::Evict::Normal, block.getDescriptor());
+    analysis::AxisInfoAnalysis axes(memory_->getParentOfType<func::FuncOp>());
+    tile::LoadOp made = pointerForm(load, axes);
+    std::pair<Value, Value> places = {made.getPointer(), made.getMask()};
+    made.erase();
+    return places;
+  }
+
+  Value awaitParts(OpBuilder& builder, const ElementRange& range) {
+    auto loop = scf::ForOp::create(builder, where_, number(builder, 0), ranks_, number(builder, 1),
+                                   ValueRange{number(builder, 0)});
+    OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+    Value source = loop.getInductionVar(), token = loop.getRegionIterArg(0);
+    Value isPeer = arith::CmpIOp::create(inner, where_, arith::CmpIPredicate::ne, source, rank_);
+    auto branch = scf::IfOp::create(inner, where_, TypeRange{token.getType()}, isPeer, true);
+    OpBuilder peer = branch.getThenBodyBuilder(), own = branch.getElseBodyBuilder();
+    Value apart = wide(peer, arith::SubIOp::create(peer, where_, source, rank_));
+    Value words = arith::MulIOp::create(peer, where_, apart, memory_.getBands());
+    words = tile::AddPtrOp::create(peer, where_, memory_.getReady(), words);
+    Value all = eachChunk(peer, where_, range, {words, memory_.getChunk(), memory_.getChunks()}, token,
+                          [&](OpBuilder& b, Value word, Value) { return awaitWord(b, word); });
+    scf::YieldOp::create(peer, where_, all);
+    scf::YieldOp::create(own, where_, token);
+    scf::YieldOp::create(inner, where_, branch.getResult(0));
+    return loop.getResult(0);
+  }
+
+  Value awaitWord(OpBuilder& builder, Value word) {
+    Value there = arith::ConstantIntOp::create(builder, where_, 1, 64);
+    auto wait = dist::WaitOp::create(builder, where_, word, number(builder, 1), there, tile::Scope::Sys,
+                                     tile::Semantic::Acquire, dist::Compare::Ge);
+    dist::setStays(wait);
+    return wait;
+  }
+
+  void eachPiece(OpBuilder& builder, Value pointers, Value mask) {
+    auto tile = dyn_cast<RankedTensorType>(pointers.getType());
+    int64_t pieces = tile ? std::max<int64_t>(tile.getNumElements() / kPiece, 1) : 1;
+    PartOfTile part([](Operation* op) { return isMemoryEffectFree(op) && !op->getNumRegions(); });
+    bool isDivided =
+        pieces > 1 && tile.getDimSize(0) % pieces == 0 && part.take(pointers, 0) && (!mask || part.take(mask, 0));
+    if (!isDivided) return sum(builder, pointers, mask);
+    auto loop = scf::ForOp::create(builder, where_, number(builder, 0), number(builder, pieces), number(builder, 1));
+    OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+    auto ofPart = [&](tile::MakeRangeOp range, RankedTensorType type) -> Value {
+      int64_t size = type.getDimSize(0);
+      Value first = tile::MakeRangeOp::create(inner, where_, type, range.getStart(), range.getStart() + size);
+      Value begin = arith::MulIOp::create(inner, where_, loop.getInductionVar(), number(inner, size));
+      return arith::AddIOp::create(inner, where_, first, tile::SplatOp::create(inner, where_, type, begin));
+    };
+    IRMapping made;
+    Value places = part.make(pointers, pieces, inner, ofPart, made);
+    sum(inner, places, mask ? part.make(mask, pieces, inner, ofPart, made) : mask);
+  }
+
+  // Floats are added in fp32, float64 in float64; of integers the last bits stay, in whichever type they are added.
+  static Type sumType(Type type) {
+    Type element = getElementTypeOrSelf(type);
+    bool isNarrow = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 64;
+    return isNarrow ? withElement(type, Float32Type::get(type.getContext())) : type;
+  }
+
+  Value converted(OpBuilder& builder, Value value, Type to) {
+    return value.getType() == to ? value : tile::FpToFpOp::create(builder, where_, to, value).getResult();
+  }
+
+  Value added(OpBuilder& builder, Value total, Value part) {
+    part = converted(builder, part, total.getType());
+    if (isa<FloatType>(getElementTypeOrSelf(total.getType())))
+      return arith::AddFOp::create(builder, where_, total, part);
+    return arith::AddIOp::create(builder, where_, total, part);
+  }
+
+  // Of two ranks neither comes first, and both parts are loaded together.
+  void sum(OpBuilder& builder, Value pointers, Value mask) {
+    Type type = withElement(pointers.getType(), getElementTypeOrSelf(type_)), wider = sumType(type);
+    Value zero = arith::ConstantOp::create(builder, where_, TypedAttr(builder.getZeroAttr(wider)));
+    auto load = [&](OpBuilder& b, Value from) {
+      Value other;
+      if (mask) other = arith::ConstantOp::create(b, where_, TypedAttr(b.getZeroAttr(type)));
+      return tile::LoadOp::create(b, where_, type, from, mask, other, tile::Cache::None, tile::Evict::Normal, false)
+          .getResult();
+    };
+    auto partOf = [&](OpBuilder& b, Value source) {
+      Value apart = wide(b, arith::SubIOp::create(b, where_, source, rank_));
+      Value base = tile::AddPtrOp::create(b, where_, parts_, arith::MulIOp::create(b, where_, apart, share_));
+      return load(b, Rebased(b, memory_.getResult(), base).of(pointers));
+    };
+    auto ofRanks = [&](OpBuilder& b, Value first, Value end, Value total) {
+      auto loop = scf::ForOp::create(b, where_, first, end, number(b, 1), ValueRange{total});
+      OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
+      Value part = partOf(inner, loop.getInductionVar());
+      scf::YieldOp::create(inner, where_, added(inner, loop.getRegionIterArg(0), part));
+      return loop.getResult(0);
+    };
+    Value isPair = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::eq, ranks_, number(builder, 2));
+    auto branch = scf::IfOp::create(builder, where_, TypeRange{type}, isPair, true);
+    OpBuilder pair = branch.getThenBodyBuilder(), more = branch.getElseBodyBuilder();
+    Value own = load(pair, pointers);
+    Value part = partOf(pair, arith::SubIOp::create(pair, where_, number(pair, 1), rank_));
+    scf::YieldOp::create(pair, where_, converted(pair, added(pair, added(pair, zero, own), part), type));
+    Value total = ofRanks(more, number(more, 0), rank_, zero);
+    total = added(more, total, load(more, pointers));
+    total = ofRanks(more, arith::AddIOp::create(more, where_, rank_, number(more, 1)), ranks_, total);
+    scf::YieldOp::create(more, where_, converted(more, total, type));
+    tile::StoreOp::create(builder, where_, pointers, branch.getResult(0), mask, tile::Cache::None, tile::Evict::Normal);
+  }
+
+  static constexpr int64_t kPiece = 16384;  // elements that are added at a time
+
+  dist::LeavingOp memory_;
+  Operation* store_;
+  Location where_;
+  Type type_;
+  Value rank_, ranks_, share_, parts_;
+};
+
+}  // namespace
+
+LogicalResult checkSums(dist::LeavingOp memory, ArrayRef<TravellingAccess> accesses) {
+  Block* block = nullptr;
+  for (const TravellingAccess& access : accesses) {
+    Operation* op = access.op;
+    auto blockStore = dyn_cast<tile::BlockStoreOp>(op);
+    bool isStore = isa<tile::StoreOp>(op) || (blockStore && !blockStore.getReduce());
+    if (!isStore) return refuse(op, memory, "only stores can add the peers' parts");
+    bool isAlone = !op->getParentOfType<LoopLikeOpInterface>() && (!block || block == op->getBlock());
+    block = op->getBlock();
+    if (!isAlone)
+      return refuse(op, memory, "only stores that run at most once, and side by side, can add the peers' parts");
+    Type element = getElementTypeOrSelf(valueOf(op).getType());
+    if (element.isInteger(1) || !canBeRebased(pointerOf(op), memory.getResult()))
+      return refuse(op, memory, "the peers' parts of what this store writes cannot be added here");
+  }
+  return success();
+}
+
+void addParts(dist::LeavingOp memory, Operation* store, const ElementRange& range) { Sum(memory, store).add(range); }
+
+Operation* markWritten(dist::LeavingOp memory, Operation* store) {
+  OpBuilder builder(store);
+  Value value = valueOf(store), from = pointerOf(store);
+  auto block = dyn_cast<tile::BlockStoreOp>(store);
+  if ((block && block.getReduce()) || !canBeRebased(from, memory.getResult())) return nullptr;
+  SmallVector<Value> decide;
+  for (OpOperand& operand : store->getOpOperands())
+    if (operand.get() != value) decide.push_back(operand.get());
+  if (!areFixed(decide)) return nullptr;
+  Type type = withElement(value.getType(), builder.getI32Type());
+  Attribute one = builder.getI32IntegerAttr(1);
+  if (auto tile = dyn_cast<RankedTensorType>(type)) one = DenseElementsAttr::get(tile, one);
+  Value ones = arith::ConstantOp::create(builder, store->getLoc(), cast<TypedAttr>(one));
+  Value to = Rebased(builder, memory.getResult(), memory.getParts()).of(from);
+  if (auto plain = dyn_cast<tile::StoreOp>(store))
+    return tile::AtomicRmwOp::create(builder, store->getLoc(), type, tile::Rmw::Add, to, ones, plain.getMask(),
+                                     tile::Semantic::Relaxed, tile::Scope::Gpu);
+  IRMapping operands;
+  operands.map(value, ones);
+  operands.map(from, to);
+  auto made = cast<tile::BlockStoreOp>(builder.clone(*store, operands));
+  made.setReduce(tile::Rmw::Add);
+  made.setDescriptor(false);  // rows of the counts may not be aligned as those of the memory are
+  return made;
+}
+
+}  // namespace tandem::transform::gpu

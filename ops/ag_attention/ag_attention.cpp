@@ -21,9 +21,7 @@ constexpr int64_t kBandBytes = 16 << 20, kMostBands = 16, kSequencesAtOnce = 102
 constexpr int64_t kMostGroups = 4, kLeastRowBytes = 2048;  // copy engines are slow with narrower rows
 
 AttentionTile tileOf(const Team& team, const GatherAttentionConfig& config, int64_t d, int64_t dv, DType dtype) {
-  Heads heads = headsOf(d, dv, dtype);
-  int64_t widest = std::max(heads.ofD.both(), heads.ofV.both());
-  return chosen(config, attentionForms(team.target(), widest, dtype).front().tile);
+  return chosen(config, attentionForms(team.target(), headsOf(d, dv, dtype), dtype).front().tile);
 }
 
 }  // namespace

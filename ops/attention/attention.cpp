@@ -77,8 +77,7 @@ void Attention::queue(const Call& call) {
     return attentionGrid(config_, form, multiprocessorsOf(team_), work);
   };
   Heads heads = headsOf(d_, dv_, dtype_);
-  std::vector<AttentionForm> forms =
-      attentionForms(team_.target(), std::max(heads.ofD.both(), heads.ofV.both()), dtype_);
+  std::vector<AttentionForm> forms = attentionForms(team_.target(), heads, dtype_);
   AttentionForm form = forms.front();
   for (const AttentionForm& other : forms)
     if (gridOf(other).time < gridOf(form).time) form = other;

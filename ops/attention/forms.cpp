@@ -6,24 +6,42 @@
 
 namespace tandem::ops {
 
+namespace {
+
 // What keeps a consumer's sums, weights and products in registers, and two blocks of keys in shared memory. Speeds and ends were
-// fitted to drawn shapes on an H200 (docs/performance/attention.md).
-std::vector<AttentionForm> attentionForms(const std::string& target, int64_t d, DType dtype) {
-  if (target == "sim") return {{{32, 16, 4, 2}, 1, 1, 1, 100}};
-  if (!target.starts_with("sm_90")) return {{{64, 64, 4, 2}, 0, 1, 1, 0}};
-  bool is8 = isFp8(dtype);
+// fitted to drawn shapes on an H200 (docs/performance/attention.md). `d`: of a head's tiles, the most.
+std::vector<AttentionForm> formsOf(int64_t d, bool is8) {
   if (d <= 64)
     return {{{256, 64, 16, 6}, 1, 1, 1, 190},
-            {{128, 128, 8, 2}, 1, 0.93, 0.93, 190},
+            {{128, 128, 8, 2}, 1, 0.93, is8 ? 0.82 : 0.93, 190},
             {{64, 64, 4, 3}, 3, 0.51, is8 ? 0.84 : 0.92, 150},
-            {{64, 128, 4, 2}, 2, 0.56, is8 ? 0.88 : 0.94, 150}};
+            {{64, 128, 4, 2}, 2, 0.56, is8 ? 0.88 : 0.95, is8 ? 150.0 : 220.0}};
   if (is8 && d > 128) return {{{128, 64, 8, 2}, 1, 1, 1, 190}};
-  if (is8) return {{{128, 128, 8, 2}, 1, 1, 1, 190}, {{64, 128, 4, 2}, 2, 0.6, 0.93, 150}};
+  if (is8) return {{{128, 128, 8, 2}, 1, 1, 1, 190}, {{64, 128, 4, 2}, 2, 0.6, d <= 96 ? 1.2 : 0.93, 150}};
   if (d > 192) return {{{128, 64, 8, 2}, 1, 1, 1, 190}, {{64, 64, 4, 2}, 1, 0.72, 0.72, 100}};
   if (d > 128) return {{{128, 64, 8, 2}, 1, 1, 1, 190}, {{64, 64, 4, 2}, 1, 0.75, 0.51, 60}};
   AttentionForm large = {{128, 128, 8, 2}, 1, 1, 1, 190};
   if (d <= 80) return {large, {{64, 128, 4, 2}, 2, 0.64, 0.97, 150}};
   return {large, {{64, 64, 4, 2}, 2, 0.6, 0.87, 150}, {{64, 128, 4, 2}, 1, 0.64, 0.69, 190}};
+}
+
+}  // namespace
+
+std::vector<AttentionForm> attentionForms(const std::string& target, const Heads& heads, DType dtype) {
+  if (target == "sim") return {{{32, 16, 4, 2}, 1, 1, 1, 100}};
+  if (!target.starts_with("sm_90")) return {{{64, 64, 4, 2}, 0, 1, 1, 0}};
+  std::vector<AttentionForm> forms = formsOf(std::max(heads.ofD.both(), heads.ofV.both()), isFp8(dtype));
+  // Rows that begin in the middle of a sector take TMA longer, so tiles of few queries wait for keys.
+  constexpr int64_t kSector = 32;  // bytes
+  constexpr int kManyQueries = 128;
+  constexpr double kAlone = 0.75, kSpeed = 0.63;
+  if (heads.d * byteSize(dtype) % kSector == 0 && heads.dv * byteSize(dtype) % kSector == 0) return forms;
+  for (AttentionForm& form : forms) {
+    if (form.tile.m >= kManyQueries) continue;
+    form.alone *= kAlone;
+    form.speed *= kSpeed;
+  }
+  return forms;
 }
 
 // A program that stays has the next block's first keys when one block ends, but its blocks are dealt out before; else programs

@@ -15,8 +15,7 @@ struct AttentionForm {
 };
 
 // The first is the one for large calls.
-// `d`: of the tiles of a head, the most of queries, keys and values.
-std::vector<AttentionForm> attentionForms(const std::string& target, int64_t d, DType dtype);
+std::vector<AttentionForm> attentionForms(const std::string& target, const Heads& heads, DType dtype);
 
 // The blocks of each head and sequence, of tile.m queries each, and the rows of keys of a sequence; with `varlen` the blocks of all, and
 // the mean of rows. keyBytes: of all keys and values.

@@ -26,12 +26,16 @@ constexpr int64_t kLeastPlaces = 2, kCost = 2;
 constexpr int kSimulatedPrograms = 6;
 constexpr Tile kSimulated = {16, 1, 2, 1};
 
-// By the elements of a key: what keeps the memory busy with two programs on a multiprocessor, or one of latent keys.
-Tile tileFor(int64_t dim, bool isFp8) {
+// By the elements of a key: what keeps the memory busy with two programs on a multiprocessor, or one of latent keys. Where keys have few
+// bytes, what a block takes beside its bytes takes longest, and three programs of few rows of queries are at more blocks at once.
+Tile tileFor(int64_t dim, bool isFp8, int64_t rows) {
+  bool hasFewRows = rows == kLeastRows;
   if (dim > 256) return {64, 8, 2, 1};
   if (dim > 128) return {32, 4, 3, 2};
-  if (dim > 64) return {isFp8 ? 128 : 64, 4, 2, 2};
-  return isFp8 ? Tile{128, 4, 3, 2} : Tile{64, 4, 4, 2};
+  if (dim > 64 && isFp8) return hasFewRows ? Tile{64, 4, 3, 3} : Tile{128, 4, 2, 2};
+  if (dim > 64) return {64, 4, 2, 2};
+  if (isFp8) return {128, 4, 3, 2};
+  return hasFewRows ? Tile{64, 4, 3, 3} : Tile{64, 4, 4, 2};
 }
 
 int64_t padded(int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); }
@@ -113,7 +117,7 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
   bool simulated = team.target() == "sim";
   int64_t queries = sizes.qLen * (sizes.heads / sizes.kvHeads);
   rows_ = std::clamp(padded(queries), kLeastRows, kMostRows);
-  Tile tile = simulated ? kSimulated : tileFor(sizes.dim, config.fp8Cache);
+  Tile tile = simulated ? kSimulated : tileFor(sizes.dim, config.fp8Cache, rows_);
   fill(config_.blockN, tile.keys);
   fill(config_.numWarps, tile.warps);
   fill(config_.numStages, tile.stages);

@@ -3,6 +3,7 @@
 #include "compiler/codegen/nvidia/constants_last.h"
 #include "compiler/codegen/nvidia/guard.h"
 #include "compiler/codegen/nvidia/loads_first.h"
+#include "compiler/codegen/nvidia/loop_ends.h"
 #include "compiler/codegen/nvidia/shuffles.h"
 #include "compiler/codegen/nvidia/target_machine.h"
 #include <llvm/IR/InlineAsm.h>
@@ -127,6 +128,7 @@ std::string toPtx(llvm::Module& module, const target::TargetInfo& target, const 
     if (options.optLevel > 0) {
       putConstantsLast(module);
       putLoadsFirst(module);
+      endLoopsByRepeating(module);
     }
     if (target.hasSlowShuffleAssembly()) divideShuffles(module);
     ptx = print(module, *machine);

@@ -1,9 +1,12 @@
-// Looks for quotients of positions in the addresses of loads, and loads one element for each quotient.
+// Looks for loads that a loop repeats, and for quotients of positions in the addresses of loads, and loads once.
 #include "compiler/analysis/axis_info.h"
 #include "compiler/dialect/tile/attributes.h"
+#include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/part_of_tile.h"
 #include "compiler/transform/gpu/passes.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/Matchers.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 #include <numeric>
@@ -161,9 +164,55 @@ class Repetition {
   PartOfTile part_;
 };
 
+// Adds to `chain` what `value` is computed from in the loop, in order; false where that changes in the loop, or does more.
+bool isInvariant(Value value, scf::ForOp loop, SmallVectorImpl<Operation*>& chain) {
+  constexpr size_t kMostOps = 32;
+  Operation* op = value.getDefiningOp();
+  if (loop.isDefinedOutsideOfLoop(value) || llvm::is_contained(chain, op)) return true;
+  if (!op || op->getBlock() != loop.getBody() || op->getNumRegions() || !isMemoryEffectFree(op)) return false;
+  if (!llvm::all_of(op->getOperands(), [&](Value operand) { return isInvariant(operand, loop, chain); })) return false;
+  chain.push_back(op);
+  return chain.size() < kMostOps;
+}
+
+int64_t bytesOf(tile::LoadOp load) {
+  auto tile = dyn_cast<RankedTensorType>(load.getType());
+  Type element = getElementTypeOrSelf(load.getType());
+  int64_t each = element.isIntOrFloat() ? std::max(1u, element.getIntOrFloatBitWidth() / 8) : 8;
+  return tile ? tile.getNumElements() * each : 0;
+}
+
+// Loads before a loop that runs what each of its iterations would load again, as far as threads keep it in few registers. Loops of
+// products have copies of their own.
+bool loadBefore(scf::ForOp loop, int64_t threads) {
+  constexpr int64_t kBytesOfThread = 128;
+  std::optional<int64_t> begin = getConstantIntValue(loop.getLowerBound()),
+                         end = getConstantIntValue(loop.getUpperBound());
+  auto isOff = loop->getAttrOfType<BoolAttr>(tile::TileDialect::DisableLicmAttrHelper::getNameStr());
+  if (!begin || !end || *begin >= *end || (isOff && isOff.getValue())) return false;
+  if (loop.walk([](tile::DotOp) { return WalkResult::interrupt(); }).wasInterrupted()) return false;
+  int64_t room = kBytesOfThread * threads;
+  bool changed = false;
+  for (tile::LoadOp load : llvm::make_early_inc_range(loop.getBody()->getOps<tile::LoadOp>())) {
+    SmallVector<Operation*> chain;
+    bool stays = load.getIsVolatile() || bytesOf(load) > room || holdsBackIn(loop, load) ||
+                 !llvm::all_of(load->getOperands(), [&](Value v) { return isInvariant(v, loop, chain); });
+    if (stays) continue;
+    chain.push_back(load);
+    for (Operation* op : chain) op->moveBefore(loop);
+    room -= bytesOf(load);
+    changed = true;
+  }
+  return changed;
+}
+
 struct LoadOnce : impl::LoadOnceBase<LoadOnce> {
   using Base::Base;
   void runOnOperation() override {
+    constexpr int64_t kWarp = 32;
+    int64_t threads = kWarp * tile::numWarps(getOperation());
+    bool hoists = false;
+    getOperation().walk([&](scf::ForOp loop) { hoists |= loadBefore(loop, threads); });
     std::optional<analysis::AxisInfoAnalysis> known;
     SmallVector<tile::LoadOp> loads;
     getOperation().walk([&](tile::LoadOp load) {
@@ -183,7 +232,7 @@ struct LoadOnce : impl::LoadOnceBase<LoadOnce> {
         break;
       }
     }
-    cleanUp(changed);
+    cleanUp(changed || hoists);
   }
 };
 

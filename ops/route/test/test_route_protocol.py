@@ -155,3 +155,54 @@ def test_planted_errors(tmp_path, name):
     assert re.search(kinds, reports[0]["kind"]), reports[0]["text"]
     for line in lines:
         assert any(text in reports[0]["text"] for text in (line if isinstance(line, tuple) else (line,))), reports[0]["text"]
+
+
+SCORE, WARP = "route/score.py", "    __syncwarp()\n"
+HEADS, LISTED = "    place = 0\n    for other in tl.static_range(32):\n", "    for nth in range(lane, count, 32):\n"
+FOUND = "    id = dl.smem_load(listed, at + PADDED + lane % K)\n"
+# Of a token that has a warp: the name; the change; texts of lines that reports name.
+ERRORS_OF_PLACES = {
+    "heads not there yet": (WARP + HEADS, HEADS, ["dl.smem_load(sums, at + PADDED + other)"]),
+    "list not there yet": (WARP + LISTED, LISTED, ["dl.smem_load(sums, at +"]),
+    "places not there yet": (WARP + FOUND, FOUND, ["dl.smem_load(listed, at + PADDED + lane % K)"]),
+    "a place for two": ("(theirs == mine) & (begin + behind < nth)", "(theirs == mine) & False", ["a token's logit is no number"]),
+}
+
+
+def of_warps(team, kernel):
+    """Four tokens of two warps; logits are few numbers, many of them equal."""
+    experts, top_k, m, moved = 40, 3, 4, team.local_from_array
+    logits = np.random.default_rng(1).integers(0, 2, (m, experts)).astype(np.float32)
+    ids, words = moved(np.zeros((m, top_k), np.int32)), moved(np.zeros(route_words(m, experts, top_k), np.int32))
+    counts, findings = (moved(np.zeros(8, np.int32)) for _ in range(2))
+    constants = {"E": experts, "PADDED": 64, "BITS": 6, "K": top_k, "R": 1, "WARPS": 2, "MANY": False, "ROWS_AT_ONCE": 1, "LANES": 32}
+    constants |= {"SCORES": True, "TOLD": True, "SIGMOID": False, "GROUPS": 1, "TOP_GROUPS": 1, "RENORMALISE": True}
+    given = (moved(logits), moved(np.zeros(experts, np.float32)), ids, counts, words, words, counts, counts, findings)
+    kernel[(1,)](*given, m, m, m, 1, **constants, BLOCK=16, GROUP=8, num_warps=2)
+    return np.array(ids), np.argsort(-logits, axis=1, kind="stable")[:, :top_k]
+
+
+def test_places_as_they_are(tmp_path):
+    kernel = made(tmp_path)
+    for seed in range(4):
+        run = tandem.launch(lambda team: of_warps(team, kernel), ranks=1, seed=seed, check=True)
+        assert run.reports == []
+        np.testing.assert_array_equal(*run.values[0])
+
+
+@pytest.mark.parametrize("name", ERRORS_OF_PLACES)
+def test_planted_errors_of_places(tmp_path, name):
+    old, new, lines = ERRORS_OF_PLACES[name]
+    kernel = made(tmp_path, (SCORE, old, new))
+
+    def reports(seed):
+        try:
+            return tandem.launch(lambda team: of_warps(team, kernel), ranks=1, seed=seed, check=True).reports
+        except tandem.SimulationError as error:
+            return error.reports
+
+    found = next((of_seed for seed in range(6) if (of_seed := reports(seed))), None)
+    assert found, "not found"
+    assert re.search("race|uninitialised|assertion", found[0]["kind"]), found[0]["text"]
+    for line in lines:
+        assert line in found[0]["text"], found[0]["text"]

@@ -19,7 +19,7 @@ constexpr int64_t kGathered = 1024;  // slots of a program where several gather 
 constexpr int64_t kMostInside = 16;  // such programs
 constexpr int64_t kManyTokens = 32;  // of a program, which has more warps for their scores
 constexpr int kWarps = 8, kWarpsAlone = 16, kSimulatedWarps = 2;
-// Programs that write blocks: each of all has some lanes for an expert's, and no program more experts than it has such lanes.
+// Lanes for the blocks of an expert, and how many programs have some experts each to write the blocks of.
 constexpr int64_t kLanesOfBlocks = 8, kMostWriters = 8;
 constexpr int64_t kMostSharedWords = 56 << 10;
 constexpr int kGroup = 8;        // blocks that share the columns that they read

@@ -217,21 +217,21 @@ def drawn_logits(kind, m, experts, rng):
 
 @pytest.mark.parametrize("kind", ["lane", "equal", "two", "five"])
 @pytest.mark.parametrize("experts, top_k", [(32, 16), (33, 2), (200, 1), (256, 8), (256, 16)])
-def test_tokens_of_a_warp(experts, top_k, kind):
+@pytest.mark.parametrize("m", [1, 2])
+def test_tokens_of_a_warp(m, experts, top_k, kind):
     """So few that each has a warp, which finds the places of its best experts."""
     rng = np.random.default_rng(experts + top_k)
-    for m in (1, 2):
-        logits, bias = drawn_logits(kind, m, experts, rng), (rng.integers(0, 3, experts) / 64).astype(np.float32)
-        logits[0, 1], bias[5], bias[7] = -np.inf, -np.inf, np.nan  # of the last two none is chosen
-        ids, weights = chosen(logits, np.nan_to_num(bias, nan=-np.inf), top_k, renormalise=True)
+    logits, bias = drawn_logits(kind, m, experts, rng), (rng.integers(0, 3, experts) / 64).astype(np.float32)
+    logits[0, 1], bias[5], bias[7] = -np.inf, -np.inf, np.nan  # of the last two none is chosen
+    ids, weights = chosen(logits, np.nan_to_num(bias, nan=-np.inf), top_k, renormalise=True)
 
-        def main(team):
-            return route_parts(Route(team, m, experts, top_k, "fp32", renormalise=True)(logits, bias, m), m, experts, top_k)
+    def main(team):
+        return route_parts(Route(team, m, experts, top_k, "fp32", renormalise=True)(logits, bias, m), m, experts, top_k)
 
-        result = tandem.launch(main, ranks=1, seed=m, check=True)
-        assert result.reports == []
-        np.testing.assert_allclose(result.values[0].weights, weights.reshape(-1), rtol=1e-5)
-        check(result.values[0], ids, result.values[0].weights, experts, 1, 0)
+    result = tandem.launch(main, ranks=1, seed=m, check=True)
+    assert result.reports == []
+    np.testing.assert_allclose(result.values[0].weights, weights.reshape(-1), rtol=1e-5)
+    check(result.values[0], ids, result.values[0].weights, experts, 1, 0)
 
 
 def test_many_programs_of_several_calls():

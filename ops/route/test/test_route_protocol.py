@@ -30,7 +30,7 @@ LAST = "                    write_block(words, of, row, by_experts + group, last
 RUN = ["tl.store(runs_ptr", ("start = dl.smem_load(runs", "above = dl.smem_load(runs", "count_of = dl.smem_load(runs")]
 READ = ("tl.load(heads_ptr", "tl.load(counts_ptr")
 WRITTEN = ("atomic_add(heads_ptr", "st(counts_ptr", "st(next_ptr")
-NAMED = "        half = ld(clans_ptr, semantic=\"weak\")\n"
+NAMED = '        half = ld(clans_ptr, semantic="weak")\n'
 DEALT = ["st(order_ptr + row, at"]
 
 # The name; whether there are scores; the change of the kernel; words of the kinds of reports; texts of lines that reports name, of a tuple

@@ -47,7 +47,7 @@ class TANDEM_API AllReduceNorm : public Operator {
   std::unique_ptr<AllReduce> reduce_;
   Tensor sums_;
   std::unique_ptr<Packets> parted_;  // of long rows that have several programs each
-  Tensor told_;  // slots in which the programs of a row tell each other their sums
+  Tensor told_;                      // slots in which the programs of a row tell each other their sums
 };
 
 }  // namespace tandem::ops

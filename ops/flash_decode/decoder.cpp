@@ -42,14 +42,20 @@ int64_t padded(int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); }
 
 // Returns how many programs a multiprocessor has room for, by shared memory and registers.
 int64_t roomFor(const Tile& tile, const DecodeSizes& sizes, bool isFp8, int64_t rows) {
-  constexpr int64_t kShared = 228 << 10, kReserved = 1 << 10, kOfRow = 256;  // bytes; the last is what warps exchange
+  constexpr int64_t kShared = 228 << 10, kReserved = 1 << 10;  // bytes
+  // Of what warps exchange for a row of queries; of an element of keys that full tiles of queries read as fp16, and of values.
+  constexpr int64_t kOfRow = 256, kOfElement = 6;
   constexpr int64_t kThreads = 65536 / 255, kThreadsOfFewRows = 65536 / 168;
   int64_t wide = padded(sizes.dim), threads = tile.warps * 32;
-  // Full tiles of queries read fp8 there that has become fp16.
-  if (sizes.turned || (isFp8 && rows == kMostRows && wide > 64)) return 1;
+  if (sizes.turned) {  // with queries and weights for wgmma, which a larger tile leaves no room for twice
+    Tile usual = tileFor(sizes.dim, isFp8, rows);
+    bool isLarger = tile.keys > usual.keys || tile.warps > usual.warps || tile.stages > usual.stages;
+    return isLarger || (rows == kMostRows && sizes.turned > 64) ? 1 : std::min(usual.resident, 2);
+  }
   int64_t slots = tile.stages * tile.keys * 2 * wide * (isFp8 ? 1 : 2);
+  int64_t exchanged = rows * kOfRow + (isFp8 && rows == kMostRows ? tile.keys * wide * kOfElement : 0);
   int64_t ofThreads = (rows == kLeastRows && wide <= 128 ? kThreadsOfFewRows : kThreads) / threads;
-  return std::max<int64_t>(std::min(ofThreads, kShared / (slots + rows * kOfRow + kReserved)), 1);
+  return std::max<int64_t>(std::min(ofThreads, kShared / (slots + exchanged + kReserved)), 1);
 }
 
 void fill(int& value, int64_t chosen) {

@@ -69,8 +69,8 @@ class Sum {
   Sum(dist::LeavingOp memory, Operation* store)
       : memory_(memory), store_(store), where_(store->getLoc()), type_(valueOf(store).getType()) {}
 
-  // Behind the store: what it has stored of this rank's share is loaded again, piece by piece, from where it just went. So the sums take few
-  // registers beside a product's.
+  // Behind the store: what it has stored of this rank's share is loaded again, piece by piece, from where it just went. So the sums take
+  // few registers beside a product's.
   void add(const ElementRange& range) {
     OpBuilder builder(store_);
     builder.setInsertionPointAfter(store_);

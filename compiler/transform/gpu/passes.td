@@ -28,9 +28,9 @@ def DividePrograms : KernelPass<"divide-programs"> {
   let summary = "let several programs of the launch do the work of one";
   let description = [{
     Where a `dist.divided` says so, its `parts` programs one behind the other along the first axis are one of the author's: tiles are
-    divided as `split-program` divides them among a cluster, and the author's numbers of programs along that axis are quotients by `parts`.
-    These programs do not know of each other. So the pass fails, at its line, for an op with effects that is not divided, for one of the whole
-    program, and for a store to memory that other ops of the kernel access.
+    divided as `split-program` divides them among a cluster, and the author's numbers of programs along that axis are quotients by
+    `parts`. These programs do not know of each other. So the pass fails, at its line, for an op with effects that is not divided, for
+    one of the whole program, and for a store to memory that other ops of the kernel access.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

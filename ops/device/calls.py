@@ -2,6 +2,7 @@
 
 import tandem
 import tandem.language as tl
+from tandem.simt import __syncthreads, ld, tid
 
 
 @tandem.jit
@@ -13,6 +14,18 @@ def is_last_of(count_ptr, count):
 @tandem.jit
 def is_last(count_ptr, COUNT: tl.constexpr):
     return is_last_of(count_ptr, COUNT)
+
+
+@tandem.jit
+def meet(count_ptr, until):
+    """All threads of a program wait here until `until` arrivals have been counted, its own among them. Programs that meet run at once; the
+    count is never put back."""
+    __syncthreads()
+    if tid(0) == 0:
+        tl.atomic_add(count_ptr, 1, sem="release", scope="gpu")
+        while ld(count_ptr, scope="gpu", semantic="acquire") < until:
+            pass
+    __syncthreads()
 
 
 @tandem.jit

@@ -55,6 +55,46 @@ def counts_of_sources(about_ptr, about_stride, epoch, m, RANKS: tl.constexpr, PO
 
 
 @tandem.jit
+def is_told(header, packet, token, epoch):
+    """Whether these are all there is to know: the source's header, and the packet of its token's slot if it has so many tokens."""
+    return is_of_call(header, epoch) & ((token >= data_of(header, tl.int32)[0]) | is_of_call(packet, epoch))
+
+
+@tandem.jit
+def headers_and_slots(header_ptrs, slot_ptrs, tokens, needed, epoch, POLLS: tl.constexpr):
+    """Of slots whose sources may not have been heard of: headers and packets, all polled at once, those that are `needed`. After POLLS
+    tries in vain, waits that the host can end."""
+    headers, packets = (), ()
+    for i in tl.static_range(len(slot_ptrs)):
+        headers += (dl.zeros_vector(2, tl.int64),)
+        packets += (dl.zeros_vector(2, tl.int64),)
+    polls = 0
+    ready = False
+    while not ready:
+        ready = True
+        fresh_headers, fresh_packets = (), ()
+        for i in tl.static_range(len(slot_ptrs)):
+            header = dl.zeros_vector(2, tl.int64)
+            packet = dl.zeros_vector(2, tl.int64)
+            if needed[i]:
+                header = ld_vector(header_ptrs[i], 2, "sys", "relaxed")
+                packet = ld_vector(slot_ptrs[i], 2, "sys", "relaxed")
+            fresh_headers += (header,)
+            fresh_packets += (packet,)
+        headers, packets = fresh_headers, fresh_packets
+        for i in tl.static_range(len(slot_ptrs)):
+            ready = ready & (is_told(headers[i], packets[i], tokens[i], epoch) | (not needed[i]))
+        if not ready and polls == POLLS:
+            for i in tl.static_range(len(slot_ptrs)):
+                if needed[i]:
+                    header = receive_one(header_ptrs[i], epoch, POLLS)
+                    if tokens[i] < data_of(header, tl.int32)[0]:
+                        receive_one(slot_ptrs[i], epoch, POLLS)
+        polls += 1
+    return headers, packets
+
+
+@tandem.jit
 def tell_of_slot(
     findings_ptr, told_ptr, epoch, slot, place, ids_ptr, placement_ptr, places, placed, TOP_K: tl.constexpr, COPIES: tl.constexpr
 ):
@@ -82,55 +122,54 @@ def gather_slots(
     told_ptr,
     about_ptr,
     about_stride,
-    counts,
     epoch,
+    m,
     most,
     local_experts,
     first,
+    end,
     step,
     TOP_K: tl.constexpr,
     RANKS: tl.constexpr,
     COPIES: tl.constexpr,
     POLLS: tl.constexpr,
 ):
+    """Slots `first`, `first` + `step`, ... up to `end`, of which rank s has those from s * most * TOP_K on; this rank has m tokens."""
     rank = dl.rank()
     ids_ptr, *table = of_ids
-    all_slots = RANKS * most * TOP_K
-    for begin in range(first, all_slots, AT_ONCE * step):
-        sources, experts, weights, packets = (), (), (), ()
+    for begin in range(first, end, AT_ONCE * step):
+        sources, tokens, experts, weights, header_ptrs, slot_ptrs, needed = (), (), (), (), (), (), ()
         for j in tl.static_range(AT_ONCE):  # under way together
             i = begin + j * step
             source = tl.minimum(i // (most * TOP_K), RANKS - 1)
             slot = i - source * most * TOP_K
-            expert, weight, packet = DROPPED, 0.0, dl.zeros_vector(2, tl.int64)
-            if slot < dl.smem_load(counts, source) * TOP_K:
-                if source == rank:
-                    expert = ld(ids_ptr + slot, semantic="weak")
-                    weight = ld(weights_ptr + slot, semantic="weak")
-                else:
-                    packet = ld_vector(about_ptr + source * about_stride + 2 * (1 + slot), 2, "sys", "relaxed")
+            expert, weight = DROPPED, 0.0
+            if (source == rank) & (slot < m * TOP_K) & (i < end):
+                expert = ld(ids_ptr + slot, semantic="weak")
+                weight = ld(weights_ptr + slot, semantic="weak")
             sources += (source,)
+            tokens += (slot // TOP_K,)
             experts += (expert,)
             weights += (weight,)
-            packets += (packet,)
+            header_ptrs += (about_ptr + source * about_stride,)
+            slot_ptrs += (about_ptr + source * about_stride + 2 * (1 + slot),)
+            needed += ((source != rank) & (i < end),)
+        headers, packets = headers_and_slots(header_ptrs, slot_ptrs, tokens, needed, epoch, POLLS)
         for j in tl.static_range(AT_ONCE):
             i = begin + j * step
-            if i < all_slots:
+            if i < end:
                 source = sources[j]
                 slot = i - source * most * TOP_K
                 here = -1
                 weight = weights[j]
-                if slot < dl.smem_load(counts, source) * TOP_K:
+                if tokens[j] < tl.where(source == rank, m, data_of(headers[j], tl.int32)[0]):
                     if source == rank:
                         place = place_of_expert(experts[j], slot, *table, TOP_K, COPIES)
                         here = tl.where(place < 0, place, tl.where(place // local_experts == rank, place - rank * local_experts, -1))
                         if here < DROPPED:  # it stays wrong, for the route to count
                             tell_of_slot(findings_ptr, told_ptr, epoch, slot, place, *of_ids, TOP_K, COPIES)
                     else:
-                        packet = packets[j]
-                        if not is_of_call(packet, epoch):
-                            packet = receive_one(about_ptr + source * about_stride + 2 * (1 + slot), epoch, POLLS)
-                        about = data_of(packet, tl.int32)
+                        about = data_of(packets[j], tl.int32)
                         here = about[0]
                         weight = about[1].to(tl.float32, bitcast=True)
                 st(here_ids_ptr + i, here, semantic="weak")

@@ -76,8 +76,7 @@ EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t expert
                        const EpDispatchConfig& config)
     : Operator(tables::ep_dispatch(), team, {maxM, columns, experts, topK}, dtype, &config),
       isQuantised_(config.quantised), hasPlacement_(config.copies),
-      places_(config.byExpert ? std::max(config.align, 1) : 0),
-      tellers_(Dealer::programsInside(team.size() * maxM * topK)) {
+      places_(config.byExpert ? std::max(config.align, 1) : 0) {
   if (isFp8(dtype) && !isQuantised_)
     throw Error("`ep_dispatch`: rows of " + std::string(name(dtype)) +
                 " travel with their scales, so `quantised` is needed");
@@ -86,8 +85,14 @@ EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t expert
   if (config.symmetricOut) chosen.mode = ExchangeMode::Throughput;
   DType travelling = isQuantised_ ? DType::Float8E4NV : dtype;
   isDirect_ = config.symmetricOut || (config.byExpert && isThroughput(chosen, maxM));
+  checkExperts(table_, experts, topK, team.size());
+  int64_t tokens = team.size() * maxM;
+  dealer_ = std::make_unique<Dealer>(team, memory_, tokens, cdiv(experts, team.size()), topK, 0,
+                                     DealConfig{.blockM = config.blockM});
+  Dealer::Inside inside = dealer_->inside(tokens);
+  tellers_ = inside.programs;
   exchange_ =
-      std::make_unique<Exchange>(table_, team, memory_, sizes, topK, travelling, tellers_, false, isDirect_, chosen);
+      std::make_unique<Exchange>(table_, team, memory_, sizes, topK, travelling, tellers_, 0, isDirect_, chosen);
   if (isDirect_) {
     begun_ = memory_.symmetricZeros({team.size()}, DType::Int64, "begun");
     arrived_ = memory_.symmetricZeros({exchange_->programs(), team.size()}, DType::Int64, "arrived");
@@ -98,13 +103,10 @@ EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t expert
                                       return what + ownerOf(sizes, ranks, int64_t(offset / sizeof(int64_t)) % ranks);
                                     })));
   }
-  int64_t tokens = exchange_->tokens();
-  dealer_ = std::make_unique<Dealer>(team, memory_, tokens, exchange_->localExperts(), topK, 0,
-                                     DealConfig{.blockM = config.blockM});
   ids_ = memory_.localZeros({tokens, topK}, DType::Int32, "ids");
   weights_ = memory_.localZeros({tokens, topK}, DType::Float32, "weights");
-  told_ = memory_.localZeros({1}, DType::Int64, "told");
-  isInside_ = !exchange_->isBeside() && dealer_->isQuickInside(tokens, exchange_->numWarps());
+  told_ = memory_.localZeros({2}, DType::Int64, "told");
+  isInside_ = !exchange_->isBeside() && inside.deals;
   if (!places_) return;
   if (isInside_) {
     routed_ = memory_.symmetricZeros({1}, DType::Int64, "routed");
@@ -138,7 +140,7 @@ void EpDispatch::queue(const Call& call) {
   if (isDirect_) team_.peer(rows, 0);  // throws where it is not symmetric
   exchange_->launch(kernelOf("ops/ep_dispatch/ep_dispatch.py", "dispatch"),
                     {x, xScales, ids, placement, weights, rows, scales, ids_, weights_, route, spans, routed,
-                     findings(), told_, isDirect_ ? begun_ : told_, isDirect_ ? arrived_ : told_},
+                     findings(), told_, dealer_->counts(), isDirect_ ? begun_ : told_, isDirect_ ? arrived_ : told_},
                     {x, rows}, call.numbers, call.stream, constants);
   if (isInside_ || call.numbers[1]) return;
   dealer_->launch({weights_, weights_, ids_, weights_, spans}, route, tokens, call.stream, {{"PLACES", places_}});

@@ -56,10 +56,10 @@ class TANDEM_API EpDispatch : public Operator {
   bool isInside_;          // the route is made beside the rows
   int tellers_;            // programs that move no rows
   Tensor ids_, weights_;   // of the tokens that come
-  Tensor told_;            // the last call in which the host was told of a bad id
+  Tensor told_;            // the last call in which the host was told of a bad id, and who has met
   std::vector<std::unique_ptr<Meaning>> meanings_;  // of signals, for reports of waits
   Tensor begun_, arrived_;                          // signals of rows that go to where they belong
-  Tensor routed_;                                   // the last call whose route was made beside the rows
+  Tensor routed_;                                   // how often the route was made beside the rows
   Tensor landed_, landedScales_;  // by token, of rows that come by expert where the route is a launch of its own
 };
 

@@ -4,8 +4,9 @@ Rows land where their source and token say, so no rank counts before it sends an
 is row s * most + t. The header packet says how many tokens the source has; a packet for each of a token's slots goes to every rank, and
 says which of this rank's experts the slot is for, or none. Those who get none for a token await no row.
 
-Of few tokens the last programs move no rows: they tell and gather what is said of all slots; where one is enough, it makes the route too,
-while the others wait for rows. Of many (BESIDE) all programs do everything: one half of their warps sends while the other receives.
+Of few tokens the last programs move no rows: they tell and gather what is said of all slots, and make the route, too, if there are not too
+many, while the others wait for rows: one alone, or each of a range of tokens, and one writes the blocks. Of many (BESIDE) all programs do
+everything: one half of their warps sends while the other receives.
 
 DIRECT: rows go to where they belong on their ranks, in symmetric memory, and a signal behind those of each program; nobody takes them from
 slots. A rank sends when a signal has told that the call has begun there, so that what the last call brought is no longer read.
@@ -39,8 +40,8 @@ from ops.device.places import place_of_slot
 from ops.device.routes import place_of
 from ops.device.scales import SCALED_ELEMENTS
 from ops.device.signals import tell_all
-from ops.ep_dispatch.about import about_slot, counts_of_sources, gather_slots, tell_slots
-from ops.route.route import deal
+from ops.ep_dispatch.about import about_slot, counts_of_sources, gather_slots, is_told, tell_slots
+from ops.route.route import deal, share_of
 from tandem.simt import __syncthreads, laneid, ld, ld_vector, num_warps, tid
 
 
@@ -127,6 +128,29 @@ def came(nth, RANKS: tl.constexpr):
 
 
 @tandem.jit
+def told_of_token(header_ptr, slot_ptr, token, epoch, TOP_K: tl.constexpr, POLLS: tl.constexpr):
+    """The number of this rank's expert for the lane's slot of a token, or -1, of a source that may not have been heard of: its header is
+    polled together with the packets."""
+    expects = laneid() < TOP_K
+    here = -1
+    polls = 0
+    ready = False
+    while not ready:
+        header = ld_vector(header_ptr, 2, "sys", "relaxed")
+        packet = dl.zeros_vector(2, tl.int64)
+        if expects:
+            packet = ld_vector(slot_ptr, 2, "sys", "relaxed")
+        ready = not anyone(expects & (not is_told(header, packet, token, epoch)))
+        if not ready and polls == POLLS:
+            header = receive_one(header_ptr, epoch, POLLS)
+            if expects & (token < data_of(header, tl.int32)[0]):
+                receive_one(slot_ptr, epoch, POLLS)
+        here = tl.where(expects & (token < data_of(header, tl.int32)[0]), data_of(packet, tl.int32)[0], -1)
+        polls += 1
+    return here
+
+
+@tandem.jit
 def receive_rows(
     rows_ptr,
     scales_ptr,
@@ -150,29 +174,37 @@ def receive_rows(
     QUANTISED: tl.constexpr,
     POLLS: tl.constexpr,
     PLACES: tl.constexpr,
+    BESIDE: tl.constexpr,
 ):
-    """In the order in which they are sent. `place`: of the route, with PLACES."""
+    """In the order in which they are sent. `place`: of the route, with PLACES. With BESIDE a warp has many."""
     lane = laneid()
     end = (RANKS - 1) * most * shares
     following = dl.zeros_vector(2, tl.int64)
     source, token = came(first // shares, RANKS)
-    if (lane < TOP_K) & (first < end):
-        following = ld_vector(about_slot(about_ptr, about_stride, source, token, TOP_K), 2, "sys", "relaxed")
+    if BESIDE:
+        if (lane < TOP_K) & (first < end):
+            following = ld_vector(about_slot(about_ptr, about_stride, source, token, TOP_K), 2, "sys", "relaxed")
     for item in range(first, end, step):
         packet = following
         source, token = came((item + step) // shares, RANKS)
-        if (lane < TOP_K) & (item + step < end):  # under way while this item is taken
-            following = ld_vector(about_slot(about_ptr, about_stride, source, token, TOP_K), 2, "sys", "relaxed")
+        if BESIDE:
+            if (lane < TOP_K) & (item + step < end):  # under way while this item is taken
+                following = ld_vector(about_slot(about_ptr, about_stride, source, token, TOP_K), 2, "sys", "relaxed")
         source, token = came(item // shares, RANKS)
         row = source * most + token
+        share = item % shares
+        share_ptr = slots_ptr + source * source_stride + (token * shares + share).to(tl.int64) * share_stride(PIECES, QUANTISED)
         here = -1
-        if (lane < TOP_K) & (token < dl.smem_load(counts, source)):
-            if not is_of_call(packet, epoch):
-                packet = receive_one(about_slot(about_ptr, about_stride, source, token, TOP_K), epoch, POLLS)
-            here = data_of(packet, tl.int32)[0]
+        if BESIDE:
+            if (lane < TOP_K) & (token < dl.smem_load(counts, source)):
+                if not is_of_call(packet, epoch):
+                    packet = receive_one(about_slot(about_ptr, about_stride, source, token, TOP_K), epoch, POLLS)
+                here = data_of(packet, tl.int32)[0]
+        else:
+            slot_ptr = about_slot(about_ptr, about_stride, source, token, TOP_K)
+            header_ptr = about_ptr + source * about_stride
+            here = told_of_token(header_ptr, slot_ptr, token, epoch, TOP_K, POLLS)
         if anyone(here >= 0):
-            share = item % shares
-            share_ptr = slots_ptr + source * source_stride + (token * shares + share).to(tl.int64) * share_stride(PIECES, QUANTISED)
             values = take_share(share_ptr, PIECES, QUANTISED, POLLS)
             if PLACES:
                 place = places_of(place_ptr, row, TOP_K)
@@ -226,6 +258,7 @@ def dispatch(
     routed_ptr,
     findings_ptr,
     told_ptr,
+    counts_ptr,
     begun_ptr,
     arrived_ptr,
     about_ptr,
@@ -262,15 +295,18 @@ def dispatch(
     COPIED: tl.constexpr = False,
 ):
     """This rank has m of up to `most` tokens, whose experts have places (ops/device/places.py). `here_ids`, `here_weights`, [RANKS * most,
-    TOP_K]: this rank's experts of the tokens that come here, -1 where none; ROUTES: also their route, by the one of TELLERS, for which the
-    constants behind are; PLACES above 0, as there: rows land by expert, and `routed` says in which call the route is made. QUANTISED: rows
-    travel in fp8, with scales, which x has too if it is in fp8. SEND and RECEIVE: one call or two. `findings`, `told`: for what the host
-    is told of ids that are no expert's. DIRECT: signals, `begun` of each rank and `arrived` of each program and rank."""
+    TOP_K]: this rank's experts of the tokens that come here, -1 where none; ROUTES: also their route, by the TELLERS, for which the
+    constants behind are, and `counts` of several; PLACES above 0, as there: rows land by expert, and `routed` counts who has made the
+    route. QUANTISED: rows travel in fp8, with scales, which x has too if it is in fp8. SEND and RECEIVE: one call or two. `findings`,
+    `told`: for what the host is told of ids that are no expert's; behind it several TELLERS meet. DIRECT: signals, `begun` of each rank and
+    `arrived` of each program and rank."""
+    PARTS: tl.constexpr = (TELLERS - 1) // RANKS if ROUTES else 0  # of each rank's tokens, where several make the route
     rank = dl.rank()
     pid = tl.program_id(0)
     warp = tid(0) // 32
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
     of_ids = (ids_ptr, placement_ptr, places, placed)
+    gathered = RANKS * most * TOP_K
     about_stride = 2 * (1 + most * TOP_K)
     source_stride = (most * shares).to(tl.int64) * share_stride(PIECES, QUANTISED)
     about_ptr += (epoch % 2) * RANKS * about_stride
@@ -298,6 +334,10 @@ def dispatch(
         moving = (pid * num_warps() + warp, movers * num_warps())
         gathering = telling
         tells = pid >= movers
+        if PARTS:  # each of a range of tokens, the last one of none
+            tokens = share_of(pid - movers, rank, RANKS * most, most, tl.cdiv(most, PARTS), PARTS, RANKS)
+            gathered = tl.where(pid + 1 < tl.num_programs(0), tokens[1] * TOP_K, 0)
+            gathering = (tokens[0] * TOP_K + tid(0), num_warps() * 32)
         gathers, sends = tells, not tells
     if SEND:
         if tells:
@@ -309,7 +349,8 @@ def dispatch(
             token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")
             rows_ptr = dl.consume_token(rows_ptr, token)
             scales_ptr = dl.consume_token(scales_ptr, token)
-    if BESIDE or (DIRECT and RECEIVE):
+    counts = ()
+    if BESIDE:
         counts = counts_of_sources(about_ptr, about_stride, epoch, m, RANKS, POLLS)
     if SEND:
         if sends and not COPIED:
@@ -339,37 +380,37 @@ def dispatch(
         if DIRECT and not RECEIVE:
             tell_all(arrived_ptr + pid * RANKS + rank, epoch, RANKS)
     if RECEIVE:
-        if not BESIDE and not DIRECT:
-            counts = counts_of_sources(about_ptr, about_stride, epoch, m, RANKS, POLLS)
         abouts = (about_ptr, about_stride)
         here = (here_ids_ptr, here_weights_ptr)
         telling_host = (findings_ptr, told_ptr)
         if gathers:
-            of_here = (local_experts, *gathering, TOP_K, RANKS, COPIES, POLLS)
-            gather_slots(of_ids, weights_ptr, *here, *telling_host, *abouts, counts, epoch, most, *of_here)
+            of_here = (local_experts, gathering[0], gathered, gathering[1], TOP_K, RANKS, COPIES, POLLS)
+            gather_slots(of_ids, weights_ptr, *here, *telling_host, *abouts, epoch, m, most, *of_here)
             if ROUTES:
                 __syncthreads()
                 deal(
-                    0,
+                    pid - movers if PARTS else 0,
+                    TELLERS,
                     here_weights_ptr,
                     here_weights_ptr,
                     *here,
                     route_ptr,
                     spans_ptr,
-                    here_ids_ptr,
+                    counts_ptr,
                     here_ids_ptr,
                     here_ids_ptr,
                     RANKS * most,
                     most,
-                    most,
-                    1,
+                    tl.cdiv(most, max(PARTS, 1)),
+                    max(PARTS, 1),
+                    (told_ptr + 1, epoch * TELLERS),
                     E,
                     PADDED,
                     BITS,
                     TOP_K,
                     RANKS,
                     num_warps(),
-                    False,
+                    PARTS > 0,
                     ROWS_AT_ONCE,
                     32,
                     False,
@@ -385,7 +426,7 @@ def dispatch(
                     PLACES,
                 )
                 if PLACES:
-                    dl.notify(routed_ptr, rank, signal=epoch, sig_op="set", comm_scope="gpu")
+                    dl.notify(routed_ptr, rank, signal=1, sig_op="add", comm_scope="gpu")
         if DIRECT and not COPIED:
             if SEND:
                 tell_all(arrived_ptr + pid * RANKS + rank, epoch, RANKS)
@@ -393,7 +434,7 @@ def dispatch(
         elif not COPIED and BESIDE == gathers:
             place_ptr = route_ptr
             if PLACES:
-                token = dl.wait(routed_ptr, 1, "gpu", "acquire", waitValue=epoch, compare="ge")
+                token = dl.wait(routed_ptr, 1, "gpu", "acquire", waitValue=epoch * TELLERS, compare="ge")
                 place_ptr = dl.consume_token(place_of(route_ptr, E, RANKS * most * TOP_K), token)
             receive_rows(
                 rows_ptr,
@@ -416,6 +457,7 @@ def dispatch(
                 QUANTISED,
                 POLLS,
                 PLACES,
+                BESIDE,
             )
             if PLACES:
                 place_own_rows(

@@ -14,9 +14,10 @@ constexpr int64_t kSimulatedSlotsEach = 64, kSimulatedAlone = 64;
 // Ranges of a clan, which sum their counts, where there are more of them than a few.
 constexpr int64_t kClan = 16, kFewRanges = 24, kSimulatedClan = 2, kSimulatedFewRanges = 3;
 constexpr int64_t kClanHeader = 8;
-constexpr int64_t kInside = 4096;    // slots that one program deals while others move their rows
-constexpr int64_t kGathered = 1024;  // slots of a program where several gather more meanwhile
-constexpr int64_t kMostInside = 16;  // such programs
+// Programs that gather, and deal, ranges of tokens while others move their rows; up to so many slots one does, with so
+// many warps at most.
+constexpr int64_t kMostInside = 16, kAloneInside = 1024;
+constexpr int kMostWarps = 32;
 constexpr int64_t kManyTokens = 32;  // of a program, which has more warps for their scores
 constexpr int kWarps = 8, kWarpsAlone = 16, kSimulatedWarps = 2;
 // Lanes for the blocks of an expert, and how many programs have some experts each to write the blocks of.
@@ -102,13 +103,18 @@ int64_t Dealer::sharedWords(const Ranges& ranges) const {
   return ranges.warps * (each + ofScores) + 2 * each + 6 * columns;
 }
 
-bool Dealer::isQuickInside(int64_t m, int warps) const {
-  return m * topK_ <= (team_.target() == "sim" ? kSimulatedAlone : kInside) &&
-         sharedWords({1, shardRows(m, team_.size()), false, warps}) <= kMostSharedWords;
-}
-
-int Dealer::programsInside(int64_t slots) {
-  return slots <= kInside ? 1 : int(std::min(cdiv(slots, kGathered), kMostInside));
+Dealer::Inside Dealer::inside(int64_t m) const {
+  bool simulated = team_.target() == "sim";
+  int64_t ranks = team_.size(), each = simulated ? kSimulatedSlotsEach : kSlotsEach, shard = shardRows(m, team_.size());
+  if (m * topK_ <= (simulated ? kSimulatedAlone : kAloneInside) &&
+      sharedWords({1, shard, false, kMostWarps}) <= kMostSharedWords)
+    return {1, true};
+  int64_t parts = std::clamp<int64_t>(cdiv(shard * topK_, each), 1, std::max<int64_t>(kMostInside / ranks, 1));
+  int64_t ranges = parts * ranks;
+  if (ranges <= kMostInside && ranges + 1 < team_.residentPrograms() &&
+      sharedWords({parts, cdiv(shard, parts), true, kMostWarps}) <= kMostSharedWords)
+    return {int(ranges + 1), true};
+  return {int(std::min(cdiv(m * topK_, kSlotsEach), kMostInside)), false};
 }
 
 Constants Dealer::constantsOf(int64_t m, int64_t programs) const {

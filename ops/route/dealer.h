@@ -18,12 +18,15 @@ class Dealer {
   };
   void launch(const Given& given, const Tensor& route, int64_t m, int stream, const Constants& constants);
   const Tensor& ids() const { return ids_; }
-  // For a kernel one of whose programs, of so many warps, deals given ids of m tokens while others work: whether that is
-  // quick, and the constants of `deal` that depend on sizes.
-  bool isQuickInside(int64_t m, int warps) const;
-  // Its programs that gather so many ids: one where one deals them.
-  static int programsInside(int64_t slots);
-  Constants constantsInside(int64_t m) const { return constantsOf(m, team_.size()); }
+  // For a kernel some of whose programs gather the ids of m tokens while others work, and deal them, too, if that is quick.
+  struct Inside {
+    int programs;
+    bool deals;  // one alone, or each a range of tokens and the last one the blocks
+  };
+  Inside inside(int64_t m) const;
+  // The constants of `deal` that depend on sizes, and what it counts in.
+  Constants constantsInside(int64_t m) const { return constantsOf(m, inside(m).programs); }
+  const Tensor& counts() const { return counts_; }
 
  private:
   // How the tokens of a shard are divided.

@@ -12,6 +12,7 @@ needs the shards up to its last row's, and blocks stand in the order in which th
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+from ops.device.calls import meet
 from ops.device.findings import tell
 from ops.device.routes import (
     ALIGN,
@@ -86,6 +87,7 @@ def share_of(row, rank, m, shard_rows, tokens_each, parts, R: tl.constexpr):
 @tandem.jit
 def deal(
     pid,
+    programs,
     logits_ptr,
     bias_ptr,
     ids_ptr,
@@ -99,6 +101,7 @@ def deal(
     shard_rows,
     tokens_each,
     parts,
+    meeting,
     E: tl.constexpr,
     PADDED: tl.constexpr,
     BITS: tl.constexpr,
@@ -124,16 +127,19 @@ def deal(
 ):
     """SCORES: ids are found from the logits [m, E - SHARED] and the bias; else they are given, with their weights. TOLD: the host is told
     of what is no expert's. The tokens of a shard are divided into `parts` ranges of `tokens_each`. MANY: a program for each range, and the
-    others write the blocks; else one, 0, has all. PLACES: each expert's places begin at a multiple of it, and `spans`, [2, E],
-    gets its first one and the one behind its last; 0: places are rows, and nothing is told of them. CLAN: so many ranges of a shard sum
-    their counts, in at most MOST_CLANS clans of all shards; 0: none do. `clans` begins with a word that says which half of
-    [2, MOST_CLANS, E] behind CLAN_HEADER words has this launch's sums; the other half is for the next one, and cleared in this one."""
+    others write the blocks; else one, 0, has all. These `programs` are the grid, or a part of it, which meets by `meeting`
+    (device/calls.py). PLACES: each expert's places begin at a multiple of it, and `spans`, [2, E], gets its first one and the one behind
+    its last; 0: places are rows, and nothing is told of them. CLAN: so many ranges of a shard sum their counts, in at most MOST_CLANS
+    clans of all shards; 0: none do. `clans` begins with a word that says which half of [2, MOST_CLANS, E] behind CLAN_HEADER words has
+    this launch's sums; the other half is for the next one, and cleared in this one."""
     rank = dl.rank()
     ranges = R * parts
     slots = m * K
     EACH: tl.constexpr = 1 if MANY else R  # ranges of a program; if it has all, a shard has one
     threads: tl.constexpr = WARPS * 32
     warp = tid(0) // 32
+    SUMMED: tl.constexpr = 8 if WARPS % 8 == 0 else WARPS  # warps whose counts are under way together
+    filled = tl.minimum(tl.cdiv(tokens_each * K, 32), WARPS)  # no warp behind these has slots
     weights_ptr = weights_of(route_ptr, E, slots)
     seen = dl.allocate_smem(tl.int32, [EACH * WARPS * E])
     bases = dl.allocate_smem(tl.int32, [EACH * PADDED])
@@ -152,7 +158,7 @@ def deal(
         next_ptr = clans_ptr + (CLAN_HEADER + (1 - half) * (MOST_CLANS * E))
         heads_of_turn = tl.cdiv(parts, CLAN)
         mine = pid // parts * heads_of_turn + pid % parts // CLAN
-        for i in range(pid * threads + tid(0), MOST_CLANS * E, tl.num_programs(0) * threads):
+        for i in range(pid * threads + tid(0), MOST_CLANS * E, programs * threads):
             st(next_ptr + i, 0, semantic="weak")
     if pid < ranges:
         for i in range(tid(0), EACH * WARPS * E, threads):
@@ -204,21 +210,24 @@ def deal(
                     atomic_add(dl.smem_get_ptr(seen, (nth * WARPS + warp) * E + expert), 1, "cta", "relaxed")
         __syncthreads()
         for e in range(tid(0), EACH * E, threads):
-            at = e // E * (WARPS * E) + e % E
-            of_warps = ()
-            for w in tl.static_range(WARPS):
-                of_warps = of_warps + (dl.smem_load(seen, at + w * E),)
             count = 0
-            for w in tl.static_range(WARPS):
-                dl.smem_store(seen, count, at + w * E)
-                count += of_warps[w]
+            for first_warp in range(0, filled, SUMMED):
+                at = (e // E * WARPS + first_warp) * E + e % E
+                of_warps = ()
+                for w in tl.static_range(SUMMED):
+                    of_warps = of_warps + (dl.smem_load(seen, at + w * E),)
+                for w in tl.static_range(SUMMED):
+                    dl.smem_store(seen, count, at + w * E)
+                    count += of_warps[w]
             st(counts_ptr + pid * EACH * E + e, count, semantic="weak")
             if CLAN:
                 if count > 0:
                     atomic_add(heads_ptr + mine * E + e, count, "gpu", "relaxed")
         __syncthreads()
-    if MANY:
+    if MANY and not len(meeting):
         sync_grid()
+    elif MANY:
+        meet(*meeting)
 
     # The first ids come beside the counts, not behind them.
     token, last_token = share_of(tl.minimum(pid, ranges - 1) * EACH, rank, m, shard_rows, tokens_each, parts, R)
@@ -267,7 +276,7 @@ def deal(
                 tl.store(spans_ptr + column, behind - total + shift, mask=real)
                 tl.store(spans_ptr + E + column, behind + shift, mask=real)
         nth = pid - ranges if MANY else 0
-        writers = tl.num_programs(0) - ranges if MANY else 1
+        writers = programs - ranges if MANY else 1
         write_blocks(
             heads_ptr,
             route_ptr,
@@ -376,6 +385,7 @@ def route(
 ):
     deal(
         tl.program_id(0),
+        tl.num_programs(0),
         logits_ptr,
         bias_ptr,
         ids_ptr,
@@ -389,6 +399,7 @@ def route(
         shard_rows,
         tokens_each,
         parts,
+        (),
         E,
         PADDED,
         BITS,

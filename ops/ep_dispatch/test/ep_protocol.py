@@ -10,6 +10,7 @@ from tandem.ops import RouteIds, route_parts, route_words
 
 OPS = pathlib.Path(__file__).parents[2]
 FILES = [
+    "device/calls.py",
     "device/exchange.py",
     "device/findings.py",
     "device/marks.py",
@@ -138,7 +139,8 @@ class Layer:
             team.local_empty((rows, case.top_k), "int32", name="here"),
             team.local_empty((rows, case.top_k), "float32", name="by"),
         )
-        self.findings, self.told = zeros(8, "int32"), zeros(1, "int64")
+        self.findings, self.told = zeros(8, "int32"), zeros(2, "int64")
+        self.counts = zeros(self.tellers * case.local, "int32")
         self.dealt = RouteIds(team, rows, case.local, case.top_k, "i32")
 
     def launch(self, kernel, tensors, which, m, programs=None, **constants):
@@ -178,6 +180,7 @@ class Layer:
             self.routed,
             self.findings,
             self.told,
+            self.counts,
             *self.signals,
         )
         self.launch(
@@ -244,9 +247,9 @@ def calls(team, cases, kernels, two_calls=False, half="both", **options):
     return [[np.zeros(0) if c is None else np.array(c) for c in copies] for copies in kept]
 
 
-def calls_by_expert(team, cases, kernels, align=4):
+def calls_by_expert(team, cases, kernels, align=4, tellers=1):
     """A dispatch for each case, with nothing awaited between: gives its route, spans, and rows where the route has places."""
-    layer, kept, moved = Layer(team, cases[0], kernels, places=align), [], team.local_from_array
+    layer, kept, moved = Layer(team, cases[0], kernels, places=align, tellers=tellers), [], team.local_from_array
     given = [[moved(a[team.rank]) for a in (case.x, case.ids, case.weights)] for case in cases]
     team.barrier()
     for layer.case, tensors in zip(cases, given):

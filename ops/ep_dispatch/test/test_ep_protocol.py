@@ -50,7 +50,12 @@ PLANTED = {
         (DISPATCH, "tl.where(place >= 0, place // local_experts, -1)", "tl.where(place >= 0, (place + 1) // local_experts, -1)"),
         "uninitialised|deadlock|race|" + NOTHING,
     ),
-    "counts before they are there": ((ABOUT, "    __syncthreads()\n    return counts", "    return counts"), "race"),
+    "throughput: counts before they are there": ((ABOUT, "    __syncthreads()\n    return counts", "    return counts"), "race"),
+    "a token's packets not awaited": (
+        (DISPATCH, "ready = not anyone(expects & (not is_told(header, packet, token, epoch)))", "ready = True"),
+        "uninitialised|race|deadlock|" + NOTHING,
+    ),
+    "a header of a call before": ((ABOUT, "return is_of_call(header, epoch) & (", "return ("), "uninitialised|race|deadlock|" + NOTHING),
     "header of combine left out": ((COMBINE, HEADER, "            0\n"), "race|deadlock|leftover|" + NOTHING),
     "combine has one set": ((COMBINE, PARITY, "slots_ptr += 0"), "race|deadlock|" + NOTHING),
     "throughput: headers not awaited": (
@@ -117,18 +122,27 @@ def test_more_calls_than_packets_count(kernels, made, beside):
         assert result.reports == [] and is_right(result.values, given)
 
 
-AWAITED = 'token = dl.wait(routed_ptr, 1, "gpu", "acquire", waitValue=epoch, compare="ge")'
-TELLS = '            if PLACES:\n                dl.notify(routed_ptr, rank, signal=epoch, sig_op="set", comm_scope="gpu")\n'
+AWAITED = 'token = dl.wait(routed_ptr, 1, "gpu", "acquire", waitValue=epoch * TELLERS, compare="ge")'
+TELLS = '            if PLACES:\n                dl.notify(routed_ptr, rank, signal=1, sig_op="add", comm_scope="gpu")\n'
 GATHERED = "            if ROUTES:\n                __syncthreads()\n"
 # These errors are planted where rows come by expert.
 PLANTED_BY_EXPERT = {
-    "the route not awaited": ((DISPATCH, AWAITED, AWAITED.replace("waitValue=epoch", "waitValue=0")), "race|uninitialised"),
-    "the route of the call before": ((DISPATCH, AWAITED, AWAITED.replace("waitValue=epoch", "waitValue=epoch - 1")), "race|uninitialised"),
+    "the route not awaited": ((DISPATCH, AWAITED, AWAITED.replace("waitValue=epoch * TELLERS", "waitValue=0")), "race|uninitialised"),
+    "the route of the call before": (
+        (DISPATCH, AWAITED, AWAITED.replace("epoch * TELLERS", "(epoch - 1) * TELLERS")),
+        "race|uninitialised",
+    ),
     "a wait that acquires nothing": ((DISPATCH, AWAITED, AWAITED.replace("acquire", "relaxed")), "race|uninitialised"),
     "told before the route is made": ((DISPATCH, GATHERED, TELLS + GATHERED), "race|uninitialised"),
     "own rows forgotten": (
         (DISPATCH, "dl.rank() * most + item // shares, TOP_K)", "dl.rank() * most + item // shares, 0)"),
         "uninitialised",
+    ),
+    "programs do not meet": (("device/calls.py", '"acquire") < until', '"acquire") < 0'), "race|uninitialised"),
+    "met by counts that are not released": (("device/calls.py", 'sem="release"', 'sem="relaxed"'), "race"),
+    "one range of tokens for two": (
+        (DISPATCH, "pid - movers if PARTS else 0", "(pid - movers) // 2 * 2 if PARTS else 0"),
+        "race|uninitialised|out-of-bounds|" + NOTHING,
     ),
     "the first of a token's slots alone": ((EXCHANGE, "        left = left & (left - 1)\n", "        left = 0\n"), "uninitialised"),
     "places without padding": (("route/route.py", "place += dl.smem_load(shifts, expert)", "place += 0"), "uninitialised|" + NOTHING),
@@ -142,7 +156,8 @@ PLANTED_BY_EXPERT = {
 def by_expert(folder, seed, *changes):
     given, policy = cases(3, seed, calls=4), "slowest-rank" if seed % 2 else "random"
     kernels = ep_protocol.kernels(folder, *changes)
-    main = functools.partial(ep_protocol.calls_by_expert, cases=given, kernels=kernels)
+    tellers = 1 + seed % 2 * 3 * (1 + seed % 3 // 2)  # one makes the route, or each of one or two ranges of a rank's tokens
+    main = functools.partial(ep_protocol.calls_by_expert, cases=given, kernels=kernels, tellers=tellers)
     result = tandem.launch(main, ranks=3, seed=seed, check=True, policy=policy)
     right = ep_protocol.is_right_by_expert(result.values, given)
     return result.reports[0]["kind"] if result.reports else "" if right else NOTHING
@@ -192,7 +207,7 @@ def direct(folder, seed, *changes):
 SOURCE = "source = tl.minimum(i // (most * TOP_K), RANKS - 1)"
 # These errors are planted where the kernel moves no rows, but tells of slots and gathers what is said of them.
 PLANTED_IN_SLOTS = {
-    "counts before they are there": PLANTED["counts before they are there"],
+    "a header of a call before": PLANTED["a header of a call before"],
     "one token too few told": PLANTED["one token too few told"],
     "epoch not kept": PLANTED["epoch not kept"],
     "stale epoch": PLANTED["stale epoch"],

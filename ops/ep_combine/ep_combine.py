@@ -16,7 +16,7 @@ from ops.device.routes import is_of_call, place_of, weights_of
 from tandem.libdevice import ffs
 from tandem.simt import __ballot_sync, __shfl_sync_i32, __syncthreads, laneid, ld, ld_vector, num_warps, st_vector, tid
 
-MOST_AT_ONCE = tl.constexpr(8)  # rows that are read at once, or half as many where a thread has 64 registers
+AT_ONCE = tl.constexpr(4)  # rows that are read at once
 
 
 @tandem.jit
@@ -62,7 +62,6 @@ def sum_here(
         return totals
     for i in tl.static_range(PIECES):
         totals += (dl.zeros_vector(ELEMENTS, tl.float32),)
-    AT_ONCE: tl.constexpr = MOST_AT_ONCE if num_warps() <= 16 else MOST_AT_ONCE // 2
     left = __ballot_sync(0xFFFFFFFF, place >= 0)
     while left != 0:
         rows = ()

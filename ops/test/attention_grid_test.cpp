@@ -16,7 +16,7 @@ AttentionGrid gridOf(int64_t blocks, int64_t heads, int64_t batch, int64_t along
 
 // The form that ends first, of those of bf16.
 AttentionTile chosenTile(int64_t d, int64_t rows, int64_t heads, int64_t kvHeads, int64_t batch, bool causal) {
-  std::vector<AttentionForm> forms = attentionForms("sm_90a", d, DType::BFloat16);
+  std::vector<AttentionForm> forms = attentionForms("sm_90a", headsOf(d, d, DType::BFloat16), DType::BFloat16);
   auto time = [&](const AttentionForm& form) {
     int64_t blocks = (rows + form.tile.m - 1) / form.tile.m;
     return gridOf(blocks, heads, batch, rows, causal, batch * rows * kvHeads * d * 4, form).time;

@@ -1,6 +1,7 @@
 // A critical section loads a flag, then in a branch the partial sums that it adds to: one way to memory after the other.
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/transform/gpu/passes.h"
+#include <llvm/ADT/SetVector.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
@@ -23,11 +24,15 @@ int64_t bytesOfThread(tile::LoadOp load) {
 
 // Returns true if `value` waits for memory in the block of `branch`.
 bool isLoaded(Value value, scf::IfOp branch) {
-  Operation* op = value.getDefiningOp();
-  if (!op || op->getBlock() != branch->getBlock() || isa<RankedTensorType>(value.getType())) return false;
-  if (auto load = dyn_cast<tile::LoadOp>(op)) return !load.getIsVolatile();
-  return isMemoryEffectFree(op) && !op->getNumRegions() &&
-         llvm::any_of(op->getOperands(), [&](Value v) { return isLoaded(v, branch); });
+  llvm::SetVector<Value> needed;
+  needed.insert(value);
+  for (size_t i = 0; i < needed.size(); ++i) {
+    Operation* op = needed[i].getDefiningOp();
+    if (!op || op->getBlock() != branch->getBlock() || isa<RankedTensorType>(needed[i].getType())) continue;
+    if (auto load = dyn_cast<tile::LoadOp>(op); load && !load.getIsVolatile()) return true;
+    if (isMemoryEffectFree(op) && !op->getNumRegions()) needed.insert_range(op->getOperands());
+  }
+  return false;
 }
 
 struct Touched {

@@ -215,10 +215,7 @@ def ag_attention(
     here, everywhere = (0, 0, 0, own_rows, 0, 1), (0, 0, 0, gathered_rows, 0, 1)
     q = load_parts(blocks_of(q_ptr, here, HQ, D, BLOCK_M, QK), first_q + start, head, QK)
     own_k, own_v = blocks_of(k_ptr, here, HKV, D, BLOCK_N, QK), blocks_of(v_ptr, here, HKV, V, BLOCK_N, OV)
-    all_k, all_v = (
-        blocks_of(all_k_ptr, everywhere, HKV, D, BLOCK_N, QK),
-        blocks_of(all_v_ptr, everywhere, HKV, V, BLOCK_N, OV),
-    )
+    all_k, all_v = (blocks_of(all_k_ptr, everywhere, HKV, D, BLOCK_N, QK), blocks_of(all_v_ptr, everywhere, HKV, V, BLOCK_N, OV))
     in_state = (first_q + queries).to(tl.int64) * HQ + head
     sums = no_sums(BLOCK_M, OV) if BEGINS else load_sums(state_ptr, in_state, queries < limit, OV)
     count = tl.where(start < limit, rows, 0)

@@ -10,8 +10,8 @@
 namespace tandem::ops {
 namespace {
 
-constexpr int64_t kCopied = 16;  // bytes, of which rows that TMA copies are multiples
-constexpr int64_t kStep = 32;    // bytes of a row that one step of a product takes
+constexpr int64_t kCopied = 16;     // bytes, of which rows that TMA copies are multiples
+constexpr int64_t kStepBytes = 32;  // bytes of a row that one step of a product takes
 
 [[noreturn]] void fail(const Table& table, const std::string& what) { throw Error("`" + table.name + "`: " + what); }
 
@@ -75,7 +75,7 @@ Parts partsOf(int64_t elements, int64_t least) {
 }  // namespace
 
 Heads headsOf(int64_t d, int64_t dv, DType dtype) {
-  int64_t least = kStep / byteSize(dtype);
+  int64_t least = kStepBytes / byteSize(dtype);
   return {d, dv, partsOf(d, least), partsOf(dv, least)};
 }
 

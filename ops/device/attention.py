@@ -180,18 +180,7 @@ def store_block(
 
 @tandem.jit
 def store_parts(
-    out_ptr,
-    x,
-    factor,
-    row,
-    start,
-    rows,
-    of_all,
-    head,
-    HEADS: tl.constexpr,
-    D: tl.constexpr,
-    PARTS: tl.constexpr,
-    IN_PART: tl.constexpr,
+    out_ptr, x, factor, row, start, rows, of_all, head, HEADS: tl.constexpr, D: tl.constexpr, PARTS: tl.constexpr, IN_PART: tl.constexpr
 ):
     store_block(out_ptr, x[0] * factor, row, start, rows, of_all, head, 0, HEADS, D, IN_PART)
     if PARTS[1]:

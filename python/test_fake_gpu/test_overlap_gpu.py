@@ -207,10 +207,11 @@ def product(a_ptr, b_ptr, c_ptr, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: t
 
 
 def test_each_call_says_how_many_blocks_run_a_program(gpu):
-    """Two where multiprocessors are idle and the bits stay, whatever the first call with the matrix had. The second GPU has no clusters."""
+    """Two programs share one's work where multiprocessors are idle and the bits stay, whatever the first call with the matrix had; they are
+    no cluster, so that `num_ctas` has no say. The second GPU has no clusters."""
     overlapped = tandem.overlap(collective="all_reduce", producer=product, over="c_ptr", path="loads")
     tall, wide = dict(BM=128, BN=128, BK=64, num_warps=8), dict(BM=64, BN=16, BK=64)
-    calls = [(tall, 2), (dict(tall, num_ctas=1), 1), (dict(tall, FOLDED=True), 1), (wide, 1), (tall, 2)]
+    calls = [(tall, 2), (dict(tall, num_ctas=1), 2), (dict(tall, FOLDED=True), 1), (wide, 1), (tall, 2)]
 
     def main(team):
         a, b, c = team.local_empty((128, 512), "float16"), team.local_empty((512, 2048), "float16"), team.zeros((128, 2048), "float16")

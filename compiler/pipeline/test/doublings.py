@@ -1,4 +1,4 @@
-# Numbers, tiles and addresses each of which is computed from the one before it twice: whoever follows operands meets the first one 2^48 ways.
+# Numbers, tiles and addresses each of which is computed from the one before it twice: who follows operands meets the first 2^48 times.
 # RUN: tandemc %s:doublings --emit=ptx --target sm_90a --signature '*fp16:16, *i32, *fp32, i32, i32' | FileCheck %s
 import triton
 import triton.language as tl

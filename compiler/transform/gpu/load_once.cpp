@@ -1,6 +1,7 @@
 // Looks for loads that a loop repeats, and for quotients of positions in the addresses of loads, and loads once.
 #include "compiler/analysis/axis_info.h"
 #include "compiler/dialect/tile/attributes.h"
+#include "compiler/dialect/tile/concurrency.h"
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/part_of_tile.h"
 #include "compiler/transform/gpu/passes.h"
@@ -9,6 +10,7 @@
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/Matchers.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
+#include <llvm/ADT/SetVector.h>
 #include <numeric>
 
 namespace tandem::transform::gpu {
@@ -182,6 +184,21 @@ int64_t bytesOf(tile::LoadOp load) {
   return tile ? tile.getNumElements() * each : 0;
 }
 
+// Returns true if the launch promises that nothing which the loop writes is what the load reads. Elsewhere in this compiler arguments are
+// taken to be apart while copies run ahead of a loop's stores by an iteration or two; here all iterations would miss what one has stored.
+bool isApartFromWrites(scf::ForOp loop, tile::LoadOp load) {
+  BlockArgument from = argumentBehind(load.getPointer());
+  llvm::SmallSetVector<BlockArgument, 4> written;
+  loop.walk([&](Operation* op) {
+    std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+    if (!does) return;
+    for (const tile::MemoryAccess& access : does->accesses)
+      if (access.writes && access.memory != tile::Memory::Shared)
+        written.insert(access.address ? argumentBehind(access.address) : BlockArgument());
+  });
+  return llvm::all_of(written, [&](BlockArgument to) { return from && to && tile::takeApart(from, to); });
+}
+
 // Loads before a loop that runs what each of its iterations would load again, as far as threads keep it in few registers. Loops of
 // products have copies of their own.
 bool loadBefore(scf::ForOp loop, int64_t threads) {
@@ -196,7 +213,8 @@ bool loadBefore(scf::ForOp loop, int64_t threads) {
   for (tile::LoadOp load : llvm::make_early_inc_range(loop.getBody()->getOps<tile::LoadOp>())) {
     SmallVector<Operation*> chain;
     bool stays = load.getIsVolatile() || bytesOf(load) > room || holdsBackIn(loop, load) ||
-                 !llvm::all_of(load->getOperands(), [&](Value v) { return isInvariant(v, loop, chain); });
+                 !llvm::all_of(load->getOperands(), [&](Value v) { return isInvariant(v, loop, chain); }) ||
+                 !isApartFromWrites(loop, load);
     if (stays) continue;
     chain.push_back(load);
     for (Operation* op : chain) op->moveBefore(loop);

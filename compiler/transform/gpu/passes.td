@@ -53,8 +53,8 @@ def StoreInParts : KernelPass<"store-in-parts"> {
 def LoadOnce : KernelPass<"load-once"> {
   let summary = "load once what a loop would load again, and elements that lie at quotients of positions";
   let description = [{
-    What a loop does not change is loaded before it, if its constant bounds say that it runs, nothing in it writes there, and a thread keeps
-    128 bytes at most. Loops of products are left as they are.
+    What a loop does not change is loaded before it, if its constant bounds say that it runs, nothing in it writes there or through an
+    argument that the launch may give the same memory, and a thread keeps 128 bytes at most. Loops of products are left as they are.
 
     Weights of 4 bits are loaded at `positions // 2`, so that two neighbours load one byte and none lie one behind the other. Where
     addresses, the mask and the values that stand in for masked elements are the same for runs of elements because positions are divided by

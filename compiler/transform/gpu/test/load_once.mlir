@@ -149,3 +149,50 @@ func.func @from_anywhere(%w: !tile.ptr<i8>, %begin: i32) -> tensor<128xi8> attri
   %v = tile.load %at : tensor<128x!tile.ptr<i8>> -> tensor<128xi8>
   return %v : tensor<128xi8>
 }
+
+// Each turn of a loop stores what the next one may load: such a load stays, unless the launch says that the two are apart.
+// CHECK-LABEL: func.func @turns
+// CHECK-SAME: tile.apart = array<i32: 0, 1>
+// CHECK: tile.load
+// CHECK: scf.for
+func.func @turns(%o: !tile.ptr<i32>, %i: !tile.ptr<i32>) attributes {tile.num_warps = 4 : i32, tile.overlapping = array<i32>} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %five = arith.constant 5 : i32
+  scf.for %turn = %zero to %five step %one : i32 {
+    %v = tile.load %i : !tile.ptr<i32> -> i32
+    %sum = arith.addi %v, %turn : i32
+    tile.store %o, %sum : !tile.ptr<i32>, i32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @turns_of_one
+// CHECK: scf.for
+// CHECK: tile.load
+func.func @turns_of_one(%o: !tile.ptr<i32>, %i: !tile.ptr<i32>) attributes {tile.num_warps = 4 : i32, tile.overlapping = array<i32: 0, 1>} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %five = arith.constant 5 : i32
+  scf.for %turn = %zero to %five step %one : i32 {
+    %v = tile.load %i : !tile.ptr<i32> -> i32
+    %sum = arith.addi %v, %turn : i32
+    tile.store %o, %sum : !tile.ptr<i32>, i32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @turns_of_unknown
+// CHECK: scf.for
+// CHECK: tile.load
+func.func @turns_of_unknown(%o: !tile.ptr<i32>, %i: !tile.ptr<i32>) attributes {tile.num_warps = 4 : i32} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %five = arith.constant 5 : i32
+  scf.for %turn = %zero to %five step %one : i32 {
+    %v = tile.load %i : !tile.ptr<i32> -> i32
+    %sum = arith.addi %v, %turn : i32
+    tile.store %o, %sum : !tile.ptr<i32>, i32
+  }
+  return
+}

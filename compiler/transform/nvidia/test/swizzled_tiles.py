@@ -1,5 +1,6 @@
 # Programs whose tiles tl.swizzle2d deals: the numbers of tiles divide, so they are sizes, and places are no less than zero.
-# RUN: tandemc %s:product --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16' | FileCheck %s
+# RUN: tandemc %s:product --emit=gpu --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16' | FileCheck %s
 import triton
 import triton.language as tl
 

@@ -172,6 +172,8 @@ class Launches:
             "HQ": hq,
             "HKV": hkv,
             "GROUPS": self.groups,
+            "D": D,
+            "V": D,
             "D0": D,
             "D1": 0,
             "V0": D,

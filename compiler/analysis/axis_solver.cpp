@@ -60,7 +60,7 @@ static Value nonNegativeIf(Value condition) {
   return number.getSExtValue() >= (excludes ? -1 : 0) ? value : Value();
 }
 
-// The number that all elements of a tile are; the value itself where nothing is known of it.
+// Returns the number that all elements of a tile are, or the value itself if it is not known to repeat one.
 static Value repeated(Value value) {
   while (Operation* op = value.getDefiningOp())
     if (isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp>(op))
@@ -70,13 +70,25 @@ static Value repeated(Value value) {
   return value;
 }
 
-// Divisors are taken to be positive here as well.
+// Returns true if `op` stands where `value` is computed, or in loops with a number of iterations there.
+static bool isBesideOrInLoops(Operation* op, Value value) {
+  while (op->getBlock() != value.getParentBlock()) {
+    op = op->getParentOp();
+    if (!isa_and_nonnull<scf::ForOp>(op)) return false;
+  }
+  return true;
+}
+
+// Divisors are taken to be positive here as well: also of a loop's quotients, as the numbers of tiles of a persistent program are.
 void AxisInfoSolver::findPromises() {
   function_->walk([&](Operation* op) {
-    Value value;
-    if (auto assume = dyn_cast<tile::AssumeOp>(op)) value = nonNegativeIf(assume.getCondition());
-    if (isa<arith::DivSIOp, arith::RemSIOp>(op)) value = repeated(op->getOperand(1));
-    if (value && value.getParentBlock() == op->getBlock()) promised_.insert(value);
+    if (auto assume = dyn_cast<tile::AssumeOp>(op)) {
+      Value value = nonNegativeIf(assume.getCondition());
+      if (value && value.getParentBlock() == op->getBlock()) promised_.insert(value);
+    } else if (isa<arith::DivSIOp, arith::RemSIOp>(op)) {
+      Value divisor = repeated(op->getOperand(1));
+      if (isBesideOrInLoops(op, divisor)) promised_.insert(divisor);
+    }
   });
 }
 

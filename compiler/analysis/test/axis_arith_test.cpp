@@ -141,6 +141,7 @@ TEST(AxisArith, DivisorsAreSizes) {
   };
   EXPECT_TRUE(product("%q = arith.divsi %pid, %x : i32"));
   EXPECT_TRUE(product("%s = tile.splat %x : i32 -> tensor<128xi32>\n%q = arith.remsi %range, %s : tensor<128xi32>"));
+  EXPECT_TRUE(product("scf.for %i = %c0 to %m step %c1 : i32 { %d = arith.divsi %i, %x : i32 }"));
   EXPECT_FALSE(product("%q = arith.divsi %x, %m : i32"));
   EXPECT_FALSE(product("%q = arith.cmpi eq, %pid, %c0 : i32\nscf.if %q { %d = arith.divsi %pid, %x : i32 }"));
 }

@@ -21,7 +21,7 @@ inline int roomyBlocks(const TargetInfo& target, int warps) {
 
 constexpr int kFewestRegisters = 24;  // that a producer's thread can have
 
-// What a block of products needs whose tiles a producer brings: columns of the widest instruction, registers of a consumer's thread,
+// A block of products whose tiles a producer brings needs these: columns of the widest instruction, registers of a consumer's thread,
 // bytes of shared memory.
 struct ProductNeeds {
   int warps;

@@ -112,7 +112,7 @@ def grouped(
     )
 
 
-# As TorchInductor writes it: K backwards or forwards without masks where it is even, addresses of the index.
+# TorchInductor writes products like this one: no masks where K is a multiple of BK, and addresses that are computed of the index of K.
 @triton.jit
 def hinted(
     a,

@@ -1,4 +1,4 @@
-// What LLVM's passes on the way have made of the order of a branch's targets, this one puts right.
+// LLVM's passes turn the targets of branches around; this file turns those of a loop's last branch back.
 #include "compiler/codegen/nvidia/loop_ends.h"
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>

@@ -33,7 +33,7 @@ LinearLayout offsetsOfScratch(ArrayRef<int64_t> shape, unsigned bits) {
   return swizzle == layout::Swizzle::None ? layout::plainOffsets(shape) : layout::swizzledOffsets(shape, bits, swizzle);
 }
 
-// What a thread's results need of an operand, `step` elements along K at a time.
+// Reads what a thread's results need of an operand, `step` elements along K at a time.
 class OperandReader {
  public:
   // `across`: the dimension of the result that the operand has not; in the operand, along which the products are summed.

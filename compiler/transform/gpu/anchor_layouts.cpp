@@ -81,11 +81,15 @@ Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysi
   return {blockedAlong(type.getShape(), order, std::min(std::max(vector, together), most), threads), vector, order[0]};
 }
 
-LinearLayout copiedBlock(RankedTensorType type, int64_t vector, unsigned axis, layout::ThreadCounts threads) {
+SmallVector<unsigned> fastestFirst(unsigned rank, unsigned axis) {
   SmallVector<unsigned> order{axis};
-  for (unsigned d = type.getRank(); d-- > 0;)
+  for (unsigned d = rank; d-- > 0;)
     if (d != axis) order.push_back(d);
-  return blockedAlong(type.getShape(), order, vector, threads);
+  return order;
+}
+
+LinearLayout copiedBlock(RankedTensorType type, int64_t vector, unsigned axis, layout::ThreadCounts threads) {
+  return blockedAlong(type.getShape(), fastestFirst(type.getRank(), axis), vector, threads);
 }
 
 LinearLayout copiedByGroups(RankedTensorType type, int64_t vector, layout::ThreadCounts threads) {
@@ -202,8 +206,8 @@ LinearLayout patches(ArrayRef<int64_t> shape, layout::ThreadCounts threads, Toge
   SmallVector<unsigned> order(rank);
   std::iota(order.rbegin(), order.rend(), 0);
   LinearLayout layout = layout::blocked(shape, perThread, lanes, warps, order);
-  // Of two lanes side by side, and of two beside these, one pair has a row in common and the other a column: then half a
-  // warp is served at once with 16 bytes for each lane.
+  // Lanes 0 and 1 have a column in common, and lanes 0 and 2 a row: then half a warp is served at once with 16 bytes for each
+  // lane.
   layout::Bases& bits = layout.mutableBases(Dim::Lane);
   size_t ofColumns = llvm::Log2_64(lanes[rank - 1]);
   if (ofColumns < bits.size()) std::rotate(bits.begin(), bits.begin() + ofColumns, bits.begin() + ofColumns + 1);

@@ -26,6 +26,9 @@ std::optional<layout::LinearLayout> coalescedInWarps(const layout::LinearLayout&
 Coalescing coalescedBlock(mlir::RankedTensorType type, mlir::ValueRange strides, layout::ThreadCounts threads,
                           int64_t together = 1);
 
+// Returns a tile's dimensions in the order of memory where elements along `axis` are neighbours and the others follow from the last on.
+llvm::SmallVector<unsigned> fastestFirst(unsigned rank, unsigned axis);
+
 // Pieces of `vector` elements along `axis`, for copies to shared memory.
 layout::LinearLayout copiedBlock(mlir::RankedTensorType type, int64_t vector, unsigned axis,
                                  layout::ThreadCounts threads);

@@ -7,6 +7,7 @@
 #include "compiler/layout/shape.h"
 #include "compiler/transform/gpu/anchor_layouts.h"
 #include "compiler/transform/gpu/bring_into.h"
+#include "compiler/transform/gpu/invariants.h"
 #include "compiler/transform/gpu/layout_rules.h"
 #include "compiler/transform/gpu/loads_together.h"
 #include "compiler/transform/gpu/passes.h"
@@ -340,12 +341,11 @@ class LayoutAssignment {
       auto alloc = buffer.getDefiningOp<tgpu::AllocOp>();
       if (!alloc || known_.count(homeOf(tile))) return;
       auto type = cast<RankedTensorType>(tile.getType());
-      SmallVector<unsigned> order;
-      if (alloc.getFastest()) order.push_back(*alloc.getFastest());
-      for (unsigned d = type.getRank(); d-- > 0;)
-        if (alloc.getFastest() != d) order.push_back(d);
       unsigned bits = std::max(8u, type.getElementType().getIntOrFloatBitWidth());
-      anchor(tile, layout::defaultBlocked(type.getShape(), bits, threadsOf(op), order), loads_);
+      anchor(tile,
+             layout::defaultBlocked(type.getShape(), bits, threadsOf(op),
+                                    fastestFirst(type.getRank(), alloc.getFastest().value_or(type.getRank() - 1))),
+             loads_);
       spread(loads_);
     };
     kernel_.walk([&](tgpu::LocalStoreOp op) { place(op, op.getValue(), op.getBuffer()); });
@@ -451,12 +451,14 @@ class LayoutAssignment {
     return std::nullopt;
   }
 
+  static constexpr size_t kMostHoisted = 9;  // ops that go before a loop together
+
   // A tile that a loop hands on again and again, to other ranks above all, goes through shared memory once.
   void hoistConversions() {
     kernel_.walk([](tgpu::ConvertLayoutOp convert) {
       while (auto loop = dyn_cast<scf::ForOp>(convert->getParentOp())) {
         SmallVector<Operation*> chain;
-        if (!isInvariant(convert, loop, chain)) return;
+        if (!isInvariant(convert.getResult(), loop, chain, kMostHoisted)) return;
         for (Operation* op : chain) op->moveBefore(loop);
       }
     });
@@ -468,7 +470,7 @@ class LayoutAssignment {
     for (auto [again, first] : change_.divisions())
       while (auto loop = dyn_cast<scf::ForOp>(again->getParentOp())) {
         SmallVector<Operation*> chain;
-        if (loop->isAncestor(first) || !isInvariant(again, loop, chain)) break;
+        if (loop->isAncestor(first) || !isInvariant(again->getResult(0), loop, chain, kMostHoisted)) break;
         for (Operation* op : chain) op->moveBefore(loop);
       }
   }
@@ -478,19 +480,6 @@ class LayoutAssignment {
     kernel_.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation* op) {
       if (isOpTriviallyDead(op)) op->erase();
     });
-  }
-
-  // `chain`: what `op` needs of the loop's body, in order, and `op`.
-  static bool isInvariant(Operation* op, scf::ForOp loop, SmallVector<Operation*>& chain) {
-    if (!loop->isAncestor(op) || llvm::is_contained(chain, op)) return true;
-    if (op->getBlock() != loop.getBody() || op->getNumRegions() || !isMemoryEffectFree(op) || chain.size() > 8)
-      return false;
-    for (Value operand : op->getOperands()) {
-      Operation* from = operand.getDefiningOp();
-      if (from ? !isInvariant(from, loop, chain) : operand.getParentBlock() == loop.getBody()) return false;
-    }
-    chain.push_back(op);
-    return true;
   }
 
   func::FuncOp kernel_;

@@ -3,6 +3,7 @@
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tile/concurrency.h"
 #include "compiler/transform/gpu/accesses.h"
+#include "compiler/transform/gpu/invariants.h"
 #include "compiler/transform/gpu/part_of_tile.h"
 #include "compiler/transform/gpu/passes.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -166,17 +167,6 @@ class Repetition {
   PartOfTile part_;
 };
 
-// Adds to `chain` what `value` is computed from in the loop, in order; false where that changes in the loop, or does more.
-bool isInvariant(Value value, scf::ForOp loop, SmallVectorImpl<Operation*>& chain) {
-  constexpr size_t kMostOps = 32;
-  Operation* op = value.getDefiningOp();
-  if (loop.isDefinedOutsideOfLoop(value) || llvm::is_contained(chain, op)) return true;
-  if (!op || op->getBlock() != loop.getBody() || op->getNumRegions() || !isMemoryEffectFree(op)) return false;
-  if (!llvm::all_of(op->getOperands(), [&](Value operand) { return isInvariant(operand, loop, chain); })) return false;
-  chain.push_back(op);
-  return chain.size() < kMostOps;
-}
-
 int64_t bytesOf(tile::LoadOp load) {
   auto tile = dyn_cast<RankedTensorType>(load.getType());
   Type element = getElementTypeOrSelf(load.getType());
@@ -203,6 +193,7 @@ bool isApartFromWrites(scf::ForOp loop, tile::LoadOp load) {
 // products have copies of their own.
 bool loadBefore(scf::ForOp loop, int64_t threads) {
   constexpr int64_t kBytesOfThread = 128;
+  constexpr size_t kMostHoisted = 31;
   std::optional<int64_t> begin = getConstantIntValue(loop.getLowerBound()),
                          end = getConstantIntValue(loop.getUpperBound());
   auto isOff = loop->getAttrOfType<BoolAttr>(tile::TileDialect::DisableLicmAttrHelper::getNameStr());
@@ -212,9 +203,10 @@ bool loadBefore(scf::ForOp loop, int64_t threads) {
   bool changed = false;
   for (tile::LoadOp load : llvm::make_early_inc_range(loop.getBody()->getOps<tile::LoadOp>())) {
     SmallVector<Operation*> chain;
-    bool stays = load.getIsVolatile() || bytesOf(load) > room || holdsBackIn(loop, load) ||
-                 !llvm::all_of(load->getOperands(), [&](Value v) { return isInvariant(v, loop, chain); }) ||
-                 !isApartFromWrites(loop, load);
+    bool stays =
+        load.getIsVolatile() || bytesOf(load) > room || holdsBackIn(loop, load) ||
+        !llvm::all_of(load->getOperands(), [&](Value v) { return isInvariant(v, loop, chain, kMostHoisted); }) ||
+        !isApartFromWrites(loop, load);
     if (stays) continue;
     chain.push_back(load);
     for (Operation* op : chain) op->moveBefore(loop);

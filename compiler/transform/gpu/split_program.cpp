@@ -55,7 +55,7 @@ void separatePositions(func::FuncOp kernel) {
   }
 }
 
-// Who computes the parts: the blocks of a cluster, or as many programs, which cannot do more than their part.
+// The blocks of a cluster compute the parts, or as many programs, which cannot do more than their part.
 enum class Parts { Cluster, Programs };
 
 class Division {

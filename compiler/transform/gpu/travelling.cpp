@@ -21,7 +21,7 @@ static Operation* originOf(Value value) {
   return isa<func::FuncOp>(op) ? nullptr : op;
 }
 
-// What a pointer is but for casts to elements of as many bytes, which lie where those of its own type do.
+// Looks through casts of a pointer to elements of as many bytes, which lie where those of its own type do.
 static Value behindCasts(Value pointer) {
   while (auto cast = pointer.getDefiningOp<tile::BitcastOp>()) {
     if (analysis::pointeeBytes(cast.getSource().getType()) != analysis::pointeeBytes(pointer.getType())) break;

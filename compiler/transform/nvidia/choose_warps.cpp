@@ -48,7 +48,7 @@ bool isOfNumbers(func::FuncOp kernel) {
   return stores && !walked.wasInterrupted();
 }
 
-// What one thread stores and loads itself is in order.
+// A thread sees its own stores and loads in order.
 void leaveToFirstThread(func::FuncOp kernel) {
   Block& body = kernel.getBody().front();
   Operation* end = body.getTerminator();

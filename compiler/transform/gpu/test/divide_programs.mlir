@@ -40,7 +40,7 @@ func.func @once(%x: !tile.ptr<f32>, %v: f32) {
 
 // -----
 
-// What is read may be another part's.
+// This kernel may read what another part of it writes.
 func.func @in_place(%x: !tile.ptr<f32>) {
   %d = dist.divided %x into 2 : !tile.ptr<f32>
   %range = tile.make_range 0 to 128 : tensor<128xi32>

@@ -1,4 +1,4 @@
-# What a loop does not change is loaded once before it, if the loop runs; not where the loop stores to it, nor where it may not run.
+# Memory that a loop does not change is loaded once before it, if the loop runs; not where the loop stores there, nor where it may not run.
 # RUN: tandemc %s:similar --emit=layouts --signature '*fp32:16, *fp32:16, i32' --constexpr 'N=8, WHAT="reads"' | FileCheck %s
 # RUN: tandemc %s:similar --emit=layouts --signature '*fp32:16, *fp32:16, i32' --constexpr 'N=8, WHAT="writes"' \
 # RUN:   | FileCheck %s --check-prefix=STAYS

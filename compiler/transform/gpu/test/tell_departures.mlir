@@ -320,7 +320,7 @@ func.func @named_in_a_loop(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i32, 
 
 // -----
 
-// What a store has written of this rank's share is added to the peers' parts, when these are there: both of two ranks together, those of
+// The peers' parts, when they are there, are added to what a store has written of this rank's share: both of two ranks together, those of
 // more in their order.
 // CHECK-LABEL: func.func @summed
 // CHECK-SAME:    %[[PARTS:arg2]]: !tile.ptr<f16>, %[[READY:arg3]]: !tile.ptr<i64>

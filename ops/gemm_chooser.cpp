@@ -15,8 +15,11 @@ constexpr size_t kFinalists = 3;
 // Long enough to be timed well, in a first and in a second pass.
 constexpr double kFirstMicroseconds = 4e3, kSecondMicroseconds = 15e3;
 
+constexpr double kMostCalls = 20;  // whose launches all wait behind the gate; a stream's queue has a thousand places
+constexpr int64_t kFlushBytes = 256 << 20;  // more than any second cache
+
 int callsFor(double microseconds, double wanted) {
-  return int(std::clamp(wanted / std::max(1.0, microseconds), 3.0, 50.0));
+  return int(std::clamp(wanted / std::max(1.0, microseconds), 3.0, kMostCalls));
 }
 
 GemmConfig withCopies(const GemmChoice& choice) {
@@ -36,12 +39,15 @@ std::string contribution(const Team& team, const TunedFiles& files) {
 
 }  // namespace
 
-// Holds a stream until the host has queued everything, so that nothing but the device's work is timed.
+// What calls are timed behind. It holds a stream until the host has queued everything, so that nothing but the device's
+// work is timed, and empties the second cache, in which a model's other layers leave no weights either.
 class GemmChooser::Gate {
  public:
   // Opened on `stream`.
   Gate(Team& team, int stream)
-      : team_(team), signal_(team.localZeros({1}, DType::Int64, "tuning gate")), stream_(stream) {}
+      : team_(team), signal_(team.localZeros({1}, DType::Int64, "tuning gate")), stream_(stream) {
+    if (team.target() != "sim") flushed_ = team.localZeros({kFlushBytes}, DType::Int8, "tuning flush");
+  }
   ~Gate() {
     try {
       if (isHeld_) {  // a call behind it has failed
@@ -49,9 +55,11 @@ class GemmChooser::Gate {
         team_.synchronize(stream_);
       }
       team_.release(signal_);
+      if (flushed_.address) team_.release(flushed_);
     } catch (const std::exception&) {
     }  // the run has ended
   }
+  void flush(int stream) { team_.fill(flushed_, 0, stream); }
   void hold(int stream) {
     team_.signalWait(signal_, Compare::Ge, ++held_, stream);
     isHeld_ = true;
@@ -63,7 +71,7 @@ class GemmChooser::Gate {
 
  private:
   Team& team_;
-  Tensor signal_;
+  Tensor signal_, flushed_;
   int stream_;
   uint64_t held_ = 0;
   bool isHeld_ = false;
@@ -183,14 +191,23 @@ double GemmChooser::timeOf(const GemmChoice& choice, int calls, Gate& gate, int 
   return slowest;
 }
 
+// The median of the calls, each of which finds its operands in memory and all ranks ready.
 double GemmChooser::timedCalls(int calls, Gate& gate, int stream, const std::function<void()>& run) {
+  std::vector<std::pair<uint64_t, uint64_t>> ends;
   gate.hold(stream);
-  team_.barrierOnStream(stream);
-  uint64_t begin = team_.recordTime(stream);
-  for (int i = 0; i < calls; ++i) run();
-  uint64_t end = team_.recordTime(stream);
+  for (int i = 0; i < calls; ++i) {
+    gate.flush(stream);
+    team_.barrierOnStream(stream);
+    uint64_t begin = team_.recordTime(stream);
+    run();
+    ends.emplace_back(begin, team_.recordTime(stream));
+  }
   gate.open();
-  return team_.microseconds(begin, end) / calls;
+  std::vector<double> times;
+  for (auto [begin, end] : ends) times.push_back(team_.microseconds(begin, end));
+  auto middle = times.begin() + calls / 2;
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
 }
 
 }  // namespace tandem::ops

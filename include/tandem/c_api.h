@@ -205,7 +205,8 @@ TANDEM_API int td_signals(td_session*, int rank, int stream, const td_signal_ste
 TANDEM_API int td_barrier_on_stream(td_session*, int rank, int stream, int team);
 TANDEM_API int td_record_event(td_session*, int rank, int stream, uint64_t* event);
 TANDEM_API int td_wait_event(td_session*, int rank, int stream, uint64_t event);
-/* Events that remember when they were reached, and [blocks] the time between two of them. Not of simulated ranks. */
+/* Events that remember when they were reached, and [blocks] the time between two of the latest 16384. Not of
+ * simulated ranks. */
 TANDEM_API int td_record_time(td_session*, int rank, int stream, uint64_t* event);
 TANDEM_API int td_microseconds(td_session*, int rank, uint64_t from, uint64_t to, float* microseconds);
 TANDEM_API int td_synchronize(td_session*, int rank, int stream); /* [blocks] stream -1: all streams of the rank */

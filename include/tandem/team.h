@@ -97,7 +97,7 @@ class TANDEM_API Team {
   uint64_t recordEvent(int stream);
   void waitEvent(uint64_t event, int stream);
 
-  // An event that remembers when it was reached, and [blocks] the time between two. Not on simulated ranks.
+  // An event that remembers when it was reached, and [blocks] the time between two of the latest 16384. Not on simulated ranks.
   uint64_t recordTime(int stream);
   double microseconds(uint64_t from, uint64_t to);
 

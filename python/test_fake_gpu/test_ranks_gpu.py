@@ -467,6 +467,11 @@ def test_times_of_a_stream(gpu):
         begin, end = team.stream.record_time(), team.stream.record_time()
         with pytest.raises(RuntimeError, match="no time was recorded as 12345"):
             team.stream.microseconds(begin, 12345)
-        return team.stream.microseconds(begin, end)
+        between = team.stream.microseconds(begin, end)
+        for _ in range(2**14 - 1):
+            team.stream.record_time()
+        with pytest.raises(RuntimeError, match=f"no time was recorded as {begin}, or 16384 others since"):
+            team.stream.microseconds(begin, end)
+        return between
 
     assert on_gpus(main).values == [2000, 2000]

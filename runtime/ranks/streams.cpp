@@ -113,6 +113,10 @@ void Events::wait(Stream stream, EventId id) const {
 EventId Events::recordTime(Stream stream) {
   if (device_.capturing(stream))
     throw std::invalid_argument("a stream that is being captured into a graph has no time");
+  if (times_.size() == kMostTimes) {
+    free_.push_back(times_.begin()->second);
+    times_.erase(times_.begin());
+  }
   Event event = take();
   times_.emplace(++last_, event);
   device_.record(stream, event);
@@ -121,7 +125,8 @@ EventId Events::recordTime(Stream stream) {
 
 Event Events::timed(EventId id) const {
   auto found = times_.find(id);
-  if (found == times_.end()) throw std::invalid_argument("no time was recorded as " + std::to_string(id));
+  if (found == times_.end()) throw std::invalid_argument("no time was recorded as " + std::to_string(id) + ", or " +
+                                std::to_string(kMostTimes) + " others since");
   return found->second;
 }
 

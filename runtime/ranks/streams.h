@@ -46,7 +46,8 @@ class Events {
 
   EventId record(Stream stream);
   void wait(Stream stream, EventId id) const;  // throws on a number that was never given
-  // Events that remember when they were reached.
+  // Events that remember when they were reached, the latest kMostTimes of them.
+  static constexpr size_t kMostTimes = 1 << 14;
   EventId recordTime(Stream stream);
   bool reached(EventId id) const;  // throws on a number that recordTime has not given
   double microseconds(EventId from, EventId to) const;

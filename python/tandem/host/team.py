@@ -93,7 +93,7 @@ class Stream:
         return self.team._call(_tandem.record_event, self.index)
 
     def record_time(self) -> int:
-        """An event that remembers when it was reached, until the run ends; on GPUs only."""
+        """An event that remembers when it was reached, until 16384 more are recorded; on GPUs only."""
         return self.team._call(_tandem.record_time, self.index)
 
     def microseconds(self, begin: int, end: int) -> float:

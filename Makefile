@@ -16,7 +16,8 @@ demo: setup
 	@.venv/bin/python -m demo
 
 # `make test ROOM=compiler/layout` runs the tests of one folder and those below it.
-test: build
+test: setup
+	@scripts/build.sh all
 	@ctest --test-dir build --output-on-failure -j 2 $(if $(ROOM),--no-tests=error -L '^$(ROOM)(/|$$)')
 
 # The wheel in dist/. Made on Debian 12 it runs where glibc is 2.34 or later, which auditwheel checks in what it needs; made on a newer

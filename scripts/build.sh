@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds targets of the library in build/: scripts/build.sh TARGET... A first build compiles the files of a room together
+# Builds targets in build/: scripts/build.sh TARGET... A first build compiles the files of a room together
 # (TANDEM_UNITY), in half the time; should names of such files clash, it compiles them one by one.
 set -eu
 cd "$(dirname "$0")/.."

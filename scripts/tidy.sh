@@ -16,8 +16,15 @@ else
   [ "$(printf '%s\n' "$files" | wc -l)" -le $most ] || echo "tidy: the first $most of the files that differ"
   files=$(printf '%s\n' "$files" | head -$most)
 fi
+# Where files are compiled together they have no commands of their own: those of a tree that compiles them one by one, in this one's folders.
+commands=build
+if grep -q TANDEM_UNITY:BOOL=ON build/CMakeCache.txt; then
+  commands=build/tidy
+  scripts/configure.sh $commands -DTANDEM_UNITY=OFF
+  sed -i "s|$PWD/$commands|$PWD/build|g" $commands/compile_commands.json
+fi
 # What is not part of this build has no command to check it by.
-files=$(printf '%s\n' "$files" | while read -r f; do [ -n "$f" ] && grep -q "\"file\": \"$PWD/$f\"" build/compile_commands.json && echo "$f"; done)
+files=$(printf '%s\n' "$files" | while read -r f; do [ -n "$f" ] && grep -q "\"file\": \"$PWD/$f\"" $commands/compile_commands.json && echo "$f"; done)
 [ -n "$files" ] || { echo "tidy: no C++ files differ"; exit 77; }
-printf '%s\n' "$files" | xargs -P 2 -n 1 clang-tidy-22 -p build --quiet 2>&1 | grep -v 'warnings\? generated\.$'
+printf '%s\n' "$files" | xargs -P 2 -n 1 clang-tidy-22 -p $commands --quiet 2>&1 | grep -v 'warnings\? generated\.$'
 exit "${PIPESTATUS[1]}"

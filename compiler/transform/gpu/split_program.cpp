@@ -82,6 +82,7 @@ class Division {
       tgpu::setBlocks(kernel_, blocks_);
     } else {
       numberPrograms(builder);
+      deepenRings();
     }
     for (auto [value, type] : types) value.setType(type);
     for (Operation* op : ops) shift(op);
@@ -161,6 +162,19 @@ class Division {
       op->getResult(0).replaceAllUsesWith(isa<tile::ProgramIdOp>(op) ? program : programs);
       op->erase();
     }
+  }
+
+  // A part's loads are smaller, and its products take less time to hide them: as many times more are under way.
+  void deepenRings() {
+    auto deeper = [&](Operation* op) -> std::optional<int64_t> {
+      std::optional<int64_t> stages = tile::numStages(op);
+      return stages && *stages > 1 ? std::optional(*stages * blocks_) : std::nullopt;
+    };
+    if (std::optional<int64_t> stages = deeper(kernel_)) tile::setNumStages(kernel_, *stages);
+    kernel_.walk([&](scf::ForOp loop) {
+      if (std::optional<int64_t> stages = deeper(loop))
+        tile::setLoopHint(loop, "num_stages", Builder(loop.getContext()).getI32IntegerAttr(*stages));
+    });
   }
 
   void mark(Operation* op) {

@@ -5,6 +5,8 @@ each derived wait and signal is needed."""
 import pathlib
 import random
 
+import hostile_consumers
+import hostile_producers
 import late_consumers
 import late_producers
 import numpy as np
@@ -16,8 +18,8 @@ import unseen_producers
 
 import tandem
 
-CONSUMER_MODULES = [unseen_consumers, others_consumers, late_consumers]
-PRODUCER_MODULES = [unseen_producers, others_producers, late_producers]
+CONSUMER_MODULES = [unseen_consumers, others_consumers, late_consumers, hostile_consumers]
+PRODUCER_MODULES = [unseen_producers, others_producers, late_producers, hostile_producers]
 derived = lambda modules: [(kernel, grid) for m in modules for kernel, grid in m.ALL if kernel.__name__ not in m.REFUSED]
 CONSUMERS, PRODUCERS = derived(CONSUMER_MODULES), derived(PRODUCER_MODULES)
 SIZES = [(32, 32, 48), (21, 20, 28), (7, 40, 16), (48, 48, 64)]  # rows of a rank, columns, inner size
@@ -25,8 +27,8 @@ names = lambda kernels: [kernel.__name__ for kernel, _ in kernels]
 
 
 def test_most_are_derived():
-    assert sum(len(m.ALL) for m in CONSUMER_MODULES + PRODUCER_MODULES) == 72
-    assert len(CONSUMERS) + len(PRODUCERS) >= 65
+    assert sum(len(m.ALL) for m in CONSUMER_MODULES + PRODUCER_MODULES) == 89
+    assert len(CONSUMERS) + len(PRODUCERS) >= 80
 
 
 def matrices(ranks, m, n, k, seed, calls):

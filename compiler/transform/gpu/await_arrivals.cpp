@@ -52,16 +52,31 @@ bool onlyReads(scf::ForOp loop) {
               .wasInterrupted();
 }
 
+// By how many elements an iteration's place is behind that of the one before, if that is a number.
+std::optional<int64_t> movesBy(scf::ForOp loop, const StridedAccess& access) {
+  ScalarExpr places = access.baseOffset;
+  for (const DimAccess& dim : access.dims) places = places + dim.offset * dim.stride;
+  int64_t moves = 0;
+  for (const ScalarExpr::Term& term : places.terms()) {
+    if (!llvm::is_contained(term.symbols, loop.getInductionVar())) continue;
+    if (term.symbols.size() > 1) return std::nullopt;
+    moves += term.factor;
+  }
+  return moves * getConstantIntValue(loop.getStep()).value_or(1);
+}
+
 // Returns true if the iterations read different rows, which may arrive one after the other: the loop's counter moves the access by a stride
-// that is no number. That of columns is 1.
+// that is no number, or by whole rows where all strides are numbers. That of columns is 1.
 bool goesThroughRows(scf::ForOp loop, const StridedAccess& access) {
-  auto moves = [&](const ScalarExpr& places) {
-    return llvm::any_of(places.terms(), [&](const ScalarExpr::Term& term) {
-      return term.symbols.size() > 1 && llvm::is_contained(term.symbols, loop.getInductionVar());
-    });
-  };
-  return moves(access.baseOffset) ||
-         llvm::any_of(access.dims, [&](const DimAccess& dim) { return moves(dim.offset * dim.stride); });
+  std::optional<int64_t> moves = movesBy(loop, access);
+  if (!moves) return true;
+  int64_t row = 1;
+  for (const DimAccess& dim : access.dims) {
+    std::optional<int64_t> stride = dim.stride.constant();
+    if (!stride) return false;
+    row = std::max(row, std::abs(*stride));
+  }
+  return row > 1 && *moves != 0 && *moves % row == 0;
 }
 
 // The outermost place at which one wait serves all iterations, in the loops that `memory` is outside of. Where these go through rows, each

@@ -116,6 +116,70 @@ func.func @keys(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks
 
 // -----
 
+// Rows of 64 numbers, of which each iteration reads 16 more: it waits for these.
+// CHECK-LABEL: func.func @keys_of_known_width
+// CHECK:       scf.for %{{.*}} iter_args
+// CHECK:         %[[TOKEN:.*]] = scf.for
+// CHECK:           dist.wait
+// CHECK:         dist.consume_token %{{.*}}, %[[TOKEN]]
+// CHECK:         tile.load
+func.func @keys_of_known_width(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks: i64, %rows: i32, %out: !tile.ptr<f32>) {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 16 : i32
+  %pitch = arith.constant dense<64> : tensor<16xi32>
+  %a = dist.arriving %x by %words[%chunk x %chunks] at %chunk : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  %range = tile.make_range 0 to 16 : tensor<16xi32>
+  %base = tile.splat %a : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  %none = arith.constant dense<0.0> : tensor<16xf32>
+  %sum = scf.for %i = %zero to %rows step %step iter_args(%acc = %none) -> tensor<16xf32> : i32 {
+    %tile = tile.splat %i : i32 -> tensor<16xi32>
+    %of = arith.addi %tile, %range : tensor<16xi32>
+    %offsets = arith.muli %of, %pitch : tensor<16xi32>
+    %p = tile.addptr %base, %offsets : tensor<16x!tile.ptr<f32>>, tensor<16xi32>
+    %v = tile.load %p : tensor<16x!tile.ptr<f32>> -> tensor<16xf32>
+    %next = arith.addf %acc, %v : tensor<16xf32>
+    scf.yield %next : tensor<16xf32>
+  }
+  %places = tile.splat %out : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  tile.store %places, %sum : tensor<16x!tile.ptr<f32>>, tensor<16xf32>
+  return
+}
+
+// -----
+
+// Columns of such rows: one wait for all.
+// CHECK-LABEL: func.func @columns_of_known_width
+// CHECK:       %[[TOKEN:.*]] = scf.for
+// CHECK:         dist.wait
+// CHECK:       dist.consume_token %{{.*}}, %[[TOKEN]]
+// CHECK:       scf.for %{{.*}} iter_args
+// CHECK-NOT:     dist.wait
+// CHECK:         tile.load
+func.func @columns_of_known_width(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks: i64, %out: !tile.ptr<f32>) {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 16 : i32
+  %width = arith.constant 64 : i32
+  %pitch = arith.constant dense<64> : tensor<16xi32>
+  %a = dist.arriving %x by %words[%chunk x %chunks] at %chunk : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  %range = tile.make_range 0 to 16 : tensor<16xi32>
+  %rows = arith.muli %range, %pitch : tensor<16xi32>
+  %base = tile.splat %a : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  %none = arith.constant dense<0.0> : tensor<16xf32>
+  %sum = scf.for %i = %zero to %width step %step iter_args(%acc = %none) -> tensor<16xf32> : i32 {
+    %tile = tile.splat %i : i32 -> tensor<16xi32>
+    %offsets = arith.addi %tile, %rows : tensor<16xi32>
+    %p = tile.addptr %base, %offsets : tensor<16x!tile.ptr<f32>>, tensor<16xi32>
+    %v = tile.load %p : tensor<16x!tile.ptr<f32>> -> tensor<16xf32>
+    %next = arith.addf %acc, %v : tensor<16xf32>
+    scf.yield %next : tensor<16xf32>
+  }
+  %places = tile.splat %out : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  tile.store %places, %sum : tensor<16x!tile.ptr<f32>>, tensor<16xf32>
+  return
+}
+
+// -----
+
 // What another load gives decides where this one reads.
 func.func @gathered(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %rows: tensor<16x!tile.ptr<i32>>, %out: tensor<16x!tile.ptr<f32>>) {
   // expected-note @+1 {{it is this memory}}

@@ -245,6 +245,10 @@ Operation* writesWhereLoaded(Operation* load) {
 bool isOnlyAccess(Operation* store, BlockArgument base) {
   return all(store, [&](Operation* op) {
     if (op == store || isHarmless(op)) return true;
+    if (auto wait = dyn_cast<dist::WaitOp>(op); wait && !tile::concurrencyOf(op)->releases) {
+      BlockArgument words = argumentBehind(wait.getPointer());
+      return words && words != base;
+    }
     std::optional<Effect> effect = effectOf(op);
     if (!effect || isa<dist::DistDialect, simt::SimtDialect>(op->getDialect())) return false;
     BlockArgument accessed = argumentBehind(effect->pointer);

@@ -87,7 +87,11 @@ class Sum {
     auto [pointers, mask] = placesOf(inner);
     Value token = awaitParts(inner, range);
     parts_ = dist::ConsumeTokenOp::create(inner, where_, memory_.getParts(), token);
-    eachPiece(inner, pointers, mask);
+    Value isPair = arith::CmpIOp::create(inner, where_, arith::CmpIPredicate::eq, ranks_, number(inner, 2));
+    auto ofRanks = scf::IfOp::create(inner, where_, isPair, true);
+    OpBuilder pair = ofRanks.getThenBodyBuilder(), more = ofRanks.getElseBodyBuilder();
+    eachPiece(pair, pointers, mask, kPieceOfPair, &Sum::sumOfPair);
+    eachPiece(more, pointers, mask, kPiece, &Sum::sumOfMore);
   }
 
  private:
@@ -137,9 +141,16 @@ class Sum {
     return wait;
   }
 
-  void eachPiece(OpBuilder& builder, Value pointers, Value mask) {
+  using SumOfPiece = Value (Sum::*)(OpBuilder& builder, Value pointers, Value mask);
+
+  // Stores the sums of pieces of so many elements.
+  void eachPiece(OpBuilder& builder, Value pointers, Value mask, int64_t elements, SumOfPiece sumOfPiece) {
+    auto sum = [&](OpBuilder& b, Value places, Value inside) {
+      Value total = (this->*sumOfPiece)(b, places, inside);
+      tile::StoreOp::create(b, where_, places, total, inside, tile::Cache::None, tile::Evict::Normal);
+    };
     auto tile = dyn_cast<RankedTensorType>(pointers.getType());
-    int64_t pieces = tile ? std::max<int64_t>(tile.getNumElements() / kPiece, 1) : 1;
+    int64_t pieces = tile ? std::max<int64_t>(tile.getNumElements() / elements, 1) : 1;
     PartOfTile part([](Operation* op) { return isMemoryEffectFree(op) && !op->getNumRegions(); });
     bool isDivided =
         pieces > 1 && tile.getDimSize(0) % pieces == 0 && part.take(pointers, 0) && (!mask || part.take(mask, 0));
@@ -175,42 +186,52 @@ class Sum {
     return arith::AddIOp::create(builder, where_, total, part);
   }
 
+  Type typeOf(Value pointers) const { return withElement(pointers.getType(), getElementTypeOrSelf(type_)); }
+
+  Value zeroOf(OpBuilder& builder, Type type) {
+    return arith::ConstantOp::create(builder, where_, TypedAttr(builder.getZeroAttr(type)));
+  }
+
+  Value load(OpBuilder& builder, Value from, Value mask) {
+    Type type = typeOf(from);
+    return tile::LoadOp::create(builder, where_, type, from, mask, mask ? zeroOf(builder, type) : Value(),
+                                tile::Cache::None, tile::Evict::Normal, false);
+  }
+
+  Value partOf(OpBuilder& builder, Value source, Value pointers, Value mask) {
+    Value apart = wide(builder, arith::SubIOp::create(builder, where_, source, rank_));
+    Value base = tile::AddPtrOp::create(builder, where_, parts_, arith::MulIOp::create(builder, where_, apart, share_));
+    Value from = Rebased(builder, memory_.getResult(), base).of(pointers);
+    return load(builder, from, mask);
+  }
+
   // Of two ranks neither comes first, and both parts are loaded together.
-  void sum(OpBuilder& builder, Value pointers, Value mask) {
-    Type type = withElement(pointers.getType(), getElementTypeOrSelf(type_)), wider = sumType(type);
-    Value zero = arith::ConstantOp::create(builder, where_, TypedAttr(builder.getZeroAttr(wider)));
-    auto load = [&](OpBuilder& b, Value from) {
-      Value other;
-      if (mask) other = arith::ConstantOp::create(b, where_, TypedAttr(b.getZeroAttr(type)));
-      return tile::LoadOp::create(b, where_, type, from, mask, other, tile::Cache::None, tile::Evict::Normal, false)
-          .getResult();
-    };
-    auto partOf = [&](OpBuilder& b, Value source) {
-      Value apart = wide(b, arith::SubIOp::create(b, where_, source, rank_));
-      Value base = tile::AddPtrOp::create(b, where_, parts_, arith::MulIOp::create(b, where_, apart, share_));
-      return load(b, Rebased(b, memory_.getResult(), base).of(pointers));
-    };
-    auto ofRanks = [&](OpBuilder& b, Value first, Value end, Value total) {
-      auto loop = scf::ForOp::create(b, where_, first, end, number(b, 1), ValueRange{total});
+  Value sumOfPair(OpBuilder& builder, Value pointers, Value mask) {
+    Type type = typeOf(pointers);
+    Value own = load(builder, pointers, mask);
+    Value peer = arith::SubIOp::create(builder, where_, number(builder, 1), rank_);
+    Value part = partOf(builder, peer, pointers, mask);
+    Value total = added(builder, added(builder, zeroOf(builder, sumType(type)), own), part);
+    return converted(builder, total, type);
+  }
+
+  Value sumOfMore(OpBuilder& builder, Value pointers, Value mask) {
+    Type type = typeOf(pointers);
+    auto ofRanks = [&](Value first, Value end, Value total) {
+      auto loop = scf::ForOp::create(builder, where_, first, end, number(builder, 1), ValueRange{total});
       OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
-      Value part = partOf(inner, loop.getInductionVar());
+      Value part = partOf(inner, loop.getInductionVar(), pointers, mask);
       scf::YieldOp::create(inner, where_, added(inner, loop.getRegionIterArg(0), part));
       return loop.getResult(0);
     };
-    Value isPair = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::eq, ranks_, number(builder, 2));
-    auto branch = scf::IfOp::create(builder, where_, TypeRange{type}, isPair, true);
-    OpBuilder pair = branch.getThenBodyBuilder(), more = branch.getElseBodyBuilder();
-    Value own = load(pair, pointers);
-    Value part = partOf(pair, arith::SubIOp::create(pair, where_, number(pair, 1), rank_));
-    scf::YieldOp::create(pair, where_, converted(pair, added(pair, added(pair, zero, own), part), type));
-    Value total = ofRanks(more, number(more, 0), rank_, zero);
-    total = added(more, total, load(more, pointers));
-    total = ofRanks(more, arith::AddIOp::create(more, where_, rank_, number(more, 1)), ranks_, total);
-    scf::YieldOp::create(more, where_, converted(more, total, type));
-    tile::StoreOp::create(builder, where_, pointers, branch.getResult(0), mask, tile::Cache::None, tile::Evict::Normal);
+    Value total = ofRanks(number(builder, 0), rank_, zeroOf(builder, sumType(type)));
+    total = added(builder, total, load(builder, pointers, mask));
+    total = ofRanks(arith::AddIOp::create(builder, where_, rank_, number(builder, 1)), ranks_, total);
+    return converted(builder, total, type);
   }
 
-  static constexpr int64_t kPiece = 16384;  // elements that are added at a time
+  // Elements that are added at a time. Of two ranks what is loaded stands in registers as it is, and all of a tile comes at once.
+  static constexpr int64_t kPiece = 16384, kPieceOfPair = 32768;
 
   dist::LeavingOp memory_;
   Operation* store_;

@@ -329,20 +329,22 @@ func.func @named_in_a_loop(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i32, 
 // CHECK:           tile.addptr %[[READY]]
 // CHECK:           dist.wait
 // CHECK:           %[[THERE:.*]] = dist.consume_token %[[PARTS]]
-// CHECK:           %[[SUM:.*]] = scf.if %{{.*}} -> (tensor<16xf16>) {
+// CHECK:           scf.if
 // CHECK:             %[[OWN:.*]] = tile.load
 // CHECK:             tile.addptr %[[THERE]]
 // CHECK:             %[[PART:.*]] = tile.load
 // CHECK:             tile.fp_to_fp %[[OWN]]
 // CHECK:             tile.fp_to_fp %[[PART]]
+// CHECK:             %[[SUM:.*]] = tile.fp_to_fp
+// CHECK:             tile.store %{{.*}}, %[[SUM]]
 // CHECK:           } else {
 // CHECK:             scf.for
 // CHECK:               tile.load
 // CHECK:             tile.load
 // CHECK:             scf.for
 // CHECK:               tile.load
+// CHECK:             tile.store
 // CHECK:           }
-// CHECK:           tile.store %{{.*}}, %[[SUM]]
 // CHECK:         dist.notify
 func.func @summed(%x: !tile.ptr<f16>, %words: !tile.ptr<i64>, %parts: !tile.ptr<f16>, %ready: !tile.ptr<i64>, %n: i64, %v: f16) {
   %a = dist.leaving %x by %words[%n x %n] plus %parts when %ready[%n] : !tile.ptr<f16>, !tile.ptr<i64>, !tile.ptr<f16>, !tile.ptr<i64>

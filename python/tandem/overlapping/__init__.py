@@ -79,11 +79,13 @@ class _End:
         """The memory that travels."""
         return [given[name] for name in self.over]
 
-    def own(self, function, words, given):
-        """Own arguments of a derived kernel for which everything is one chunk."""
+    def own(self, function, words, given, ranks=1):
+        """Own arguments of a derived kernel for which a rank's share is one chunk, of one rank everything."""
         own = {}
         for nth, matrix in enumerate(self.matrices(given)):
-            values = {"words": words, "chunk": max(matrix.numel(), 1), "chunks": 1} | ({"epoch": 1} if function == "arriving" else {})
+            shares = Shares(matrix, ranks, 1)
+            values = {"words": words, "chunk": shares.elements, "chunks": max(shares.chunks, 1)}
+            values |= {"epoch": 1} if function == "arriving" else {}
             own |= {named(f"{function}_{name}", nth): value for name, value in values.items()}
         return own
 
@@ -93,15 +95,19 @@ class _End:
         return self.derived.run(grid=grid, warmup=True, **own, **given)
 
     def work(self, team, given, grid):
-        """The operations of the launch's products, the bytes of all its tensors, and its programs."""
-        words = team.zeros(2, "int64", name="work")
+        """The operations of the launch's products, the bytes of all its tensors, its programs, and whether most of them access all shares
+        of the matrix."""
+        chunks = max(Shares(self.matrices(given)[0], team.size, 1).chunks, 1)
+        words = team.zeros(chunks + 1, "int64", name="work")
         if self.is_consumer:  # what cannot be derived is an error of that kernel
             self.warm(words, given, grid)
         noted = noted_of(team, grid)
-        self.counting.run(grid=grid, program_order=noted, **self.own("leaving", words, given), **given)
+        self.counting.run(grid=grid, program_order=noted, **self.own("leaving", words, given, team.size), **given)
         team.stream.signal_wait(words, 0, "ge")
         moved = sum(value.numel() * value.element_size() for value in given.values() if hasattr(value, "element_size"))
-        return [int(words.numpy()[1]), moved, noted.numel()]
+        touched = np.array(noted)
+        of_all = np.mean((touched >> 16) - (touched & 0xFFFF) >= chunks) > 0.5
+        return [int(words.numpy()[chunks]), moved, noted.numel(), bool(of_all)]
 
     def parts(self, team, given, grid):
         """How many programs share the work of one, in this launch of the kernel as it is: one, or more if these multiply by the same

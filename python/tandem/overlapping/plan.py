@@ -16,7 +16,8 @@ MOST_PROGRAMS = 4096  # of a launch that are placed one by one; more are taken a
 @dataclasses.dataclass(frozen=True)
 class Call:
     """What the model knows of a call: its collective, the bytes of the matrix and of an element, how many operations the products of a rank
-    have, the bytes that its kernel reads and writes, how many programs it has, and at which ends of the collective kernels are."""
+    have, the bytes that its kernel reads and writes, how many programs it has, and at which ends of the collective kernels are.
+    `whole`: programs go through all shares of the matrix, as those of attention through all keys."""
 
     collective: str
     consumed: bool
@@ -26,6 +27,7 @@ class Call:
     operations: int
     moved: int
     programs: int
+    whole: bool = False
     produced: bool = False
     parts: int = 1  # programs that share the work of one where nothing travels while the kernel runs
     adds: bool = False  # the producer adds the peers' parts in its stores
@@ -115,15 +117,20 @@ def ahead(call, machine, bands, slices=1, width=0):
     begin = machine.launch_us + STREAM_US
     rate = min(max(0.5 + width / 10e3, 0.6), 0.97) if slices > 1 else 1
     of_chunks = _copies(call, machine, bands, STREAM_US + machine.signal_write_us + machine.signal_round_trip_us, lambda _: 0, slices, rate)
-    ready = lambda share: [0] if share * call.ranks < 1 else of_chunks[int((share * call.ranks - 1) * bands)]
     there = [slices_there[-1] for slices_there in of_chunks]
+    if call.whole:  # the last rank comes to its own rows last; what programs of the first round have waited for is there
+        first = machine.multiprocessors / max(call.programs, 1)
+        ready = lambda share: [*there, *[0] * bands] if share < first else [there[-1]]
+    else:
+        ready = lambda share: [0] if share * call.ranks < 1 else of_chunks[int((share * call.ranks - 1) * bands)]
     ends = programs(call, machine, begin, ready)
-    own = max(ends[: -(-len(ends) // call.ranks)])
-    spans = [("the kernel's own rows", begin, own)]
+    last = max(ends)
+    own = last if call.whole else max(ends[: -(-len(ends) // call.ranks)])
+    spans = [("the kernel" if call.whole else "the kernel's own rows", begin, own)]
     for i, time in enumerate(there):
         spans.append((f"chunk {i + 1} of the peers' rows arrives", there[i - 1] if i else STREAM_US, time))
-    last = max(ends)
-    spans.append(("the kernel's other rows", min(own, last), last))
+    if not call.whole:
+        spans.append(("the kernel's other rows", min(own, last), last))
     end = max([last, *there]) + STREAM_US + 2 * machine.signal_write_us + CALL_US
     return Plan(bands, "copies", (*spans, ("signals are put back", max([last, *there]), end)), slices)
 

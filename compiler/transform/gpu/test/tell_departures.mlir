@@ -203,6 +203,26 @@ func.func @ordered_but_waiting(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %orde
 
 // -----
 
+// What stands between two products counts as operations of the second.
+// CHECK-LABEL: func.func @products_of_a_product
+// CHECK-DAG:   %[[FIRST:.*]] = arith.constant 8192 : i64
+// CHECK-DAG:   %[[SECOND:.*]] = arith.constant 32768 : i64
+// CHECK-DAG:   dist.notify add intra_node %{{.*}}, %[[FIRST]] on
+// CHECK-DAG:   dist.notify add intra_node %{{.*}}, %[[SECOND]] on
+func.func @products_of_a_product(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %out: tensor<16x16x!tile.ptr<f32>>) {
+  %a = dist.leaving %x by %words[%n x %n] counted : !tile.ptr<f32>, !tile.ptr<i64>
+  %none = arith.constant dense<0.0> : tensor<16x16xf32>
+  %places = tile.splat %a : !tile.ptr<f32> -> tensor<16x16x!tile.ptr<f32>>
+  %v = tile.load %places : tensor<16x16x!tile.ptr<f32>> -> tensor<16x16xf32>
+  %scores = tile.dot %v, %v, %none : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+  %weights = arith.mulf %scores, %scores : tensor<16x16xf32>
+  %sum = tile.dot %weights, %v, %none : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+  tile.store %out, %sum : tensor<16x16x!tile.ptr<f32>>, tensor<16x16xf32>
+  return
+}
+
+// -----
+
 // A kernel that counts writes there which chunks a program touches, by its place in the launch.
 // CHECK-LABEL: func.func @noted
 // CHECK-SAME:    %[[TABLE:arg2]]: !tile.ptr<i32>

@@ -177,12 +177,17 @@ def main():
         return as_one_rank(options)
     with tempfile.TemporaryDirectory() as folder:
         ranks = Processes(options.ranks, pathlib.Path(__file__).resolve(), [*sys.argv[1:], "--port", free_port()], f"{folder}/block")
-        deadline = time.monotonic() + TIMEOUT_S
-        while None in ranks.codes() and time.monotonic() < deadline and not any(ranks.codes()):
+        deadline, shown = time.monotonic() + TIMEOUT_S, 0
+        while True:
+            running = None in ranks.codes() and time.monotonic() < deadline and not any(ranks.codes())
+            lines = [line for line in open(ranks.logs[0]) if line.startswith("{") and line.endswith("\n")]
+            print("".join(lines[shown:]), end="", flush=True)
+            shown = len(lines)
+            if not running:
+                break
             time.sleep(0.2)
         failed = any(ranks.codes()) or None in ranks.codes()
         ranks.kill()
-        print("".join(line for line in open(ranks.logs[0]) if line.startswith("{")), end="")
         if failed:
             sys.exit(ranks.tails())
 

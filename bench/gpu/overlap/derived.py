@@ -5,7 +5,7 @@
 Beside each derived kernel, in the plan that the model chooses, with 1, 2 and 4 chunks a rank and by loads, are the operator, the kernel
 alone, the kernel after or before Tandem's collective, and after or before NCCL's, where PyTorch is. Derived results are compared bit by bit
 with those of the kernel and the collective one after the other. A JSON line for each shape: microseconds of rank 0 between two events, the
-median of seven times eight calls in a row, and under `single` of seven calls that all ranks begin together with nothing queued;
+median of seven times eight calls in a row that the host has queued meanwhile, and under `single` of seven calls by themselves;
 `predicted` is the model's.
 `--all` takes all shapes, which is several minutes; `--simulated` only compares, on small shapes.
 """
@@ -25,6 +25,7 @@ from tandem.kernel.element_types import as_dtype
 from tandem.ops import AllGatherGemm, AllReduce, GemmAllReduce, GemmReduceScatter, ReduceScatter
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "python/test"))
+from ahead import host_ahead
 from plain_products import described, grouped
 from processes import Processes, free_port
 
@@ -181,10 +182,13 @@ def measure(case, time, torch):
 def timer(team):
     """A function from a call to its microseconds in a row and by itself."""
 
+    ahead = host_ahead(team)
+
     def between(queue):
         team.synchronize()
         team.barrier()
         team.stream.barrier()
+        ahead()
         begin = team.stream.record_time()
         queue()
         return begin, team.stream.record_time()

@@ -12,6 +12,7 @@ import json
 import statistics
 
 import numpy as np
+from ahead import host_ahead
 
 import tandem
 import tandem.language as tl
@@ -53,10 +54,13 @@ def attention(Q, K, V, Out, N_QUERIES, N_CTX, scale, HEADS: tl.constexpr, HEAD: 
 
 
 def timer(team):
+    ahead = host_ahead(team)
+
     def between(queue):
         team.synchronize()
         team.barrier()
         team.stream.barrier()
+        ahead()
         begin = team.stream.record_time()
         queue()
         return team.stream.microseconds(begin, team.stream.record_time())

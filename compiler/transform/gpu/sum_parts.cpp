@@ -69,11 +69,10 @@ class Sum {
   Sum(dist::LeavingOp memory, Operation* store)
       : memory_(memory), store_(store), where_(store->getLoc()), type_(valueOf(store).getType()) {}
 
-  // Behind the store: what it has stored of this rank's share is loaded again, piece by piece, from where it just went. So the sums take
-  // few registers beside a product's.
+  // Of two ranks the store itself stores the sum. Of more what it has stored of this rank's share is loaded again behind it, piece by
+  // piece, from where it just went: so the sums take few registers beside a product's.
   void add(const ElementRange& range) {
     OpBuilder builder(store_);
-    builder.setInsertionPointAfter(store_);
     rank_ = dist::RankOp::create(builder, where_, Value());
     ranks_ = dist::NumRanksOp::create(builder, where_, Value());
     share_ = arith::MulIOp::create(builder, where_, memory_.getBands(), memory_.getChunk());
@@ -82,16 +81,17 @@ class Sum {
     Value begins = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::sge, range.last, first);
     Value ends = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::slt, range.first, end);
     Value isOwn = arith::AndIOp::create(builder, where_, begins, ends);
-    auto branch = scf::IfOp::create(builder, where_, isOwn, false);
-    OpBuilder inner = branch.getThenBodyBuilder();
-    auto [pointers, mask] = placesOf(inner);
-    Value token = awaitParts(inner, range);
-    parts_ = dist::ConsumeTokenOp::create(inner, where_, memory_.getParts(), token);
-    Value isPair = arith::CmpIOp::create(inner, where_, arith::CmpIPredicate::eq, ranks_, number(inner, 2));
-    auto ofRanks = scf::IfOp::create(inner, where_, isPair, true);
-    OpBuilder pair = ofRanks.getThenBodyBuilder(), more = ofRanks.getElseBodyBuilder();
-    eachPiece(pair, pointers, mask, kPieceOfPair, &Sum::sumOfPair);
-    eachPiece(more, pointers, mask, kPiece, &Sum::sumOfMore);
+    Value isPair = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::eq, ranks_, number(builder, 2));
+    Value isOwnOfPair = arith::AndIOp::create(builder, where_, isOwn, isPair);
+    auto ofPair = scf::IfOp::create(builder, where_, isOwnOfPair, true);
+    OpBuilder pair = ofPair.getThenBodyBuilder(), others = ofPair.getElseBodyBuilder();
+    store_->moveBefore(others.getInsertionBlock()->getTerminator());
+    auto ofMore = scf::IfOp::create(others, where_, isOwn, false);
+    OpBuilder more = ofMore.getThenBodyBuilder();
+    auto [pointers, mask] = awaitedPlaces(pair, range);
+    storeTotal(pair, pointers, sumOfPair(pair, pointers, mask), mask);
+    std::tie(pointers, mask) = awaitedPlaces(more, range);
+    eachPiece(more, pointers, mask);
   }
 
  private:
@@ -141,16 +141,23 @@ class Sum {
     return wait;
   }
 
-  using SumOfPiece = Value (Sum::*)(OpBuilder& builder, Value pointers, Value mask);
+  // Where the store goes, and what has arrived to be added there.
+  std::pair<Value, Value> awaitedPlaces(OpBuilder& builder, const ElementRange& range) {
+    std::pair<Value, Value> places = placesOf(builder);
+    parts_ = dist::ConsumeTokenOp::create(builder, where_, memory_.getParts(), awaitParts(builder, range));
+    return places;
+  }
 
-  // Stores the sums of pieces of so many elements.
-  void eachPiece(OpBuilder& builder, Value pointers, Value mask, int64_t elements, SumOfPiece sumOfPiece) {
+  void storeTotal(OpBuilder& builder, Value pointers, Value total, Value mask) {
+    tile::StoreOp::create(builder, where_, pointers, total, mask, tile::Cache::None, tile::Evict::Normal);
+  }
+
+  void eachPiece(OpBuilder& builder, Value pointers, Value mask) {
     auto sum = [&](OpBuilder& b, Value places, Value inside) {
-      Value total = (this->*sumOfPiece)(b, places, inside);
-      tile::StoreOp::create(b, where_, places, total, inside, tile::Cache::None, tile::Evict::Normal);
+      storeTotal(b, places, sumOfMore(b, places, inside), inside);
     };
     auto tile = dyn_cast<RankedTensorType>(pointers.getType());
-    int64_t pieces = tile ? std::max<int64_t>(tile.getNumElements() / elements, 1) : 1;
+    int64_t pieces = tile ? std::max<int64_t>(tile.getNumElements() / kPiece, 1) : 1;
     PartOfTile part([](Operation* op) { return isMemoryEffectFree(op) && !op->getNumRegions(); });
     bool isDivided =
         pieces > 1 && tile.getDimSize(0) % pieces == 0 && part.take(pointers, 0) && (!mask || part.take(mask, 0));
@@ -205,14 +212,12 @@ class Sum {
     return load(builder, from, mask);
   }
 
-  // Of two ranks neither comes first, and both parts are loaded together.
+  // Of two ranks neither comes first.
   Value sumOfPair(OpBuilder& builder, Value pointers, Value mask) {
-    Type type = typeOf(pointers);
-    Value own = load(builder, pointers, mask);
+    Value own = valueOf(store_), zero = zeroOf(builder, sumType(own.getType()));
     Value peer = arith::SubIOp::create(builder, where_, number(builder, 1), rank_);
     Value part = partOf(builder, peer, pointers, mask);
-    Value total = added(builder, added(builder, zeroOf(builder, sumType(type)), own), part);
-    return converted(builder, total, type);
+    return converted(builder, added(builder, added(builder, zero, own), part), own.getType());
   }
 
   Value sumOfMore(OpBuilder& builder, Value pointers, Value mask) {
@@ -230,8 +235,7 @@ class Sum {
     return converted(builder, total, type);
   }
 
-  // Elements that are added at a time. Of two ranks what is loaded stands in registers as it is, and all of a tile comes at once.
-  static constexpr int64_t kPiece = 16384, kPieceOfPair = 32768;
+  static constexpr int64_t kPiece = 16384;  // elements that are added at a time
 
   dist::LeavingOp memory_;
   Operation* store_;

@@ -340,24 +340,25 @@ func.func @named_in_a_loop(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i32, 
 
 // -----
 
-// The peers' parts, when they are there, are added to what a store has written of this rank's share: both of two ranks together, those of
-// more in their order.
+// The peers' parts, when they are there, are added to this rank's share: of two ranks to what the store stores, of more behind it, in the
+// order of ranks, to what it has stored.
 // CHECK-LABEL: func.func @summed
 // CHECK-SAME:    %[[PARTS:arg2]]: !tile.ptr<f16>, %[[READY:arg3]]: !tile.ptr<i64>
-// CHECK:         tile.store
+// CHECK:         %[[VALUES:.*]] = tile.splat %{{.*}} : f16
 // CHECK:         scf.if
 // CHECK:           tile.addptr %[[READY]]
 // CHECK:           dist.wait
 // CHECK:           %[[THERE:.*]] = dist.consume_token %[[PARTS]]
+// CHECK:           tile.addptr %[[THERE]]
+// CHECK:           %[[PART:.*]] = tile.load
+// CHECK-DAG:       tile.fp_to_fp %[[VALUES]]
+// CHECK-DAG:       tile.fp_to_fp %[[PART]]
+// CHECK:           %[[SUM:.*]] = tile.fp_to_fp
+// CHECK:           tile.store %{{.*}}, %[[SUM]]
+// CHECK:         } else {
+// CHECK:           tile.store %{{.*}}, %[[VALUES]]
 // CHECK:           scf.if
-// CHECK:             %[[OWN:.*]] = tile.load
-// CHECK:             tile.addptr %[[THERE]]
-// CHECK:             %[[PART:.*]] = tile.load
-// CHECK:             tile.fp_to_fp %[[OWN]]
-// CHECK:             tile.fp_to_fp %[[PART]]
-// CHECK:             %[[SUM:.*]] = tile.fp_to_fp
-// CHECK:             tile.store %{{.*}}, %[[SUM]]
-// CHECK:           } else {
+// CHECK:             dist.wait
 // CHECK:             scf.for
 // CHECK:               tile.load
 // CHECK:             tile.load
@@ -365,6 +366,7 @@ func.func @named_in_a_loop(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i32, 
 // CHECK:               tile.load
 // CHECK:             tile.store
 // CHECK:           }
+// CHECK:         }
 // CHECK:         dist.notify
 func.func @summed(%x: !tile.ptr<f16>, %words: !tile.ptr<i64>, %parts: !tile.ptr<f16>, %ready: !tile.ptr<i64>, %n: i64, %v: f16) {
   %a = dist.leaving %x by %words[%n x %n] plus %parts when %ready[%n] : !tile.ptr<f16>, !tile.ptr<i64>, !tile.ptr<f16>, !tile.ptr<i64>

@@ -182,10 +182,11 @@ class Overlap(KernelInterface):
                 if other.shape[0] != read.shape[0]:
                     rows = f"`{name}` has {other.shape[0]} rows and `{self.consumer.over[0]}` {read.shape[0]}"
                     raise ValueError(f"{rows}: what travels together has equally many")
-            own = Shares(read, team.size, 1).part_of(read, team.rank) if self.collective == "all_gather" else read
-            if matrix is not None and (matrix.address, matrix.nbytes) != (own.address, own.nbytes):
-                what = "this rank's rows of " if self.collective == "all_gather" else ""
-                raise ValueError(f"`{self.producer.over[0]}` of the producer must be {what}`{self.consumer.over[0]}` of the consumer")
+            if matrix is not None:
+                own = Shares(read, team.size, 1).part_of(read, team.rank) if self.collective == "all_gather" else read
+                if (matrix.address, matrix.nbytes) != (own.address, own.nbytes):
+                    what = "this rank's rows of " if self.collective == "all_gather" else ""
+                    raise ValueError(f"`{self.producer.over[0]}` of the producer must be {what}`{self.consumer.over[0]}` of the consumer")
             matrix = read
         if self.collective == "all_to_all" and matrix.shape[0] % team.size:
             raise ValueError(f"all_to_all: {matrix.shape[0]} rows do not divide among {team.size} ranks")

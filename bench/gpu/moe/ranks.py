@@ -1,18 +1,22 @@
 """Checks and times the tensor-parallel layers of a mixture of experts on the GPUs of a host, beside NCCL with PyTorch's grouped products
 and with the Triton kernels that servers have for them, if SGLang is installed.
 
-    python -m torch.distributed.run --nproc-per-node 2 bench/gpu/moe/ranks.py [layers]
+    python -m torch.distributed.run --nproc-per-node 2 bench/gpu/moe/ranks.py [layers] [--drawn 12] [--seed 1]
 
-JSON lines of rank 0; times in microseconds of a call, of ten in a CUDA graph on the slowest rank, `_eager` of ten in a row.
+JSON lines of rank 0; times in microseconds of a call, of three in CUDA graphs that take turns, on the slowest rank, `_eager` of ten in a
+row. `drawn` layers have sizes and routing at random.
 """
 
+import argparse
 import json
 import os
+import random
 import sys
 import time
 
 import torch
 import torch.distributed as dist
+from experts_fused import in_turns
 from fused_moe import FEW, MANY, Experts
 
 import tandem.torch as tt
@@ -53,27 +57,23 @@ def timed(function, calls=10):
     return round(worst.item(), 1)
 
 
-def in_graph(function, calls=10):
-    function()
-    torch.cuda.synchronize()
-    dist.barrier()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=torch.cuda.Stream()):
-        for _ in range(calls):
+def all_that_run(functions, row):
+    """Those of these that run at all; the row has the others' errors, as every contender is named in it."""
+    run = {}
+    for name, function in functions.items():
+        try:
             function()
-    return round(timed(graph.replay, 3) / calls, 1)
+            torch.cuda.synchronize()
+            run[name] = function
+        except Exception as error:
+            row[name] = str(error)[:160]
+    return run
 
 
-def tried(function):
-    try:
-        return in_graph(function)
-    except Exception as error:  # a contender that does not run is named in the row
-        return str(error)[:160]
-
-
-def quickest(times):
-    """The least of these, or why none is there."""
-    return min((t for t in times if not isinstance(t, str)), default=times[0])
+def quickest(row, name, of):
+    """The least time of these contenders, which differ in their tiles only, in their place; or why none runs."""
+    times = [row.pop(key) for key in of]
+    row[name] = min((t for t in times if not isinstance(t, str)), default=times[0])
 
 
 def chosen(m, experts, top_k, seed):
@@ -83,11 +83,13 @@ def chosen(m, experts, top_k, seed):
 
 
 def dealt_unevenly(kind, m, experts, top_k):
-    """The experts of each token: by Zipf's law with 1.2, of an eighth of the experts, or one for all tokens; the same on all ranks."""
+    """The experts of each token: any, by Zipf's law with 1.2, of an eighth of the experts, or one for all tokens; the same on all ranks."""
     if kind == "one":
         ids = torch.full((m, top_k), -1, device="cuda", dtype=torch.int32)
         ids[:, 0] = experts // 2
         return ids
+    if kind == "uniform":
+        return chosen(m, experts, top_k, seed=7)
     if kind == "few":
         return chosen(m, max(top_k, experts // 8), top_k, seed=8)
     shares = torch.arange(1, experts + 1, device="cuda") ** -1.2
@@ -101,39 +103,44 @@ def blocks_of(ids, experts):
     return int((counts + 127).div(128, rounding_mode="floor").sum())
 
 
-def exact(x, up, down, ids, weights, tokens):
-    """The layer's results for these tokens of this rank's part of the inner columns, in float64."""
-    inner = up.shape[1] // 2
+def exact(x, up, down, ids, weights, tokens, m):
+    """The layer's results for these of the m tokens, of which `x` has this rank's, in float64."""
+    inner, shard = up.shape[1] // 2, -(-m // dist.get_world_size())
+    rows = torch.zeros(m, x.shape[1], dtype=x.dtype, device="cuda")
+    rows[dist.get_rank() * shard :][: len(x)] = x
+    dist.all_reduce(rows)
     out = torch.zeros(len(tokens), x.shape[1], dtype=torch.float64, device="cuda")
     for i, token in enumerate(tokens.tolist()):
         for slot, expert in enumerate(ids[token].tolist()):
             if expert >= 0:
-                y = up[expert].double() @ x[token].double()
+                y = up[expert].double() @ rows[token].double()
                 h = torch.nn.functional.silu(y[:inner]) * y[inner:]
                 out[i] += weights[token, slot].double() * (down[expert].double() @ h)
     dist.all_reduce(out)
     return out
 
 
-def fused_moe(x, gathered, up, down, ids, weights, mine):
-    """Times of both halves with the tiles that suit them best."""
+def fused_moe(x, padded, gathered, up, down, ids, weights, halves):
+    """Both halves with SGLang's kernels, with the tiles that suit them best; `halves` has what NCCL does with the sums of each form."""
     (m, top_k), (experts, hidden, inner), options = ids.shape, down.shape, {"device": "cuda", "dtype": torch.bfloat16}
     between, h = torch.empty(m * top_k, 2 * inner, **options), torch.empty(m * top_k, inner, **options)
-    slots, sums = torch.empty(m, top_k, hidden, **options), torch.empty(m, hidden, **options)
+    slots, sums = torch.empty(m, top_k, hidden, **options), torch.zeros(len(gathered), hidden, **options)
 
     def first(theirs):
-        dist.all_gather_into_tensor(gathered, x)
-        theirs.up(gathered, up, between, h)
+        dist.all_gather_into_tensor(gathered, padded)
+        theirs.up(gathered[:m], up, between, h)
 
-    def second(theirs):
-        theirs.down(h, down, slots, sums)
-        dist.reduce_scatter_tensor(mine, sums)
+    def second(theirs, travel):
+        theirs.down(h, down, slots, sums[:m])
+        travel(sums)
 
-    try:
-        dealt = [Experts(ids, weights, experts, tile) for tile in (FEW if m <= 512 else MANY)]
-    except ImportError as error:
-        return str(error), str(error)
-    return tuple(quickest([tried(lambda theirs=theirs: half(theirs)) for theirs in dealt]) for half in (first, second))
+    calls = {}
+    for i, tile in enumerate(FEW if m <= 512 else MANY):
+        theirs = Experts(ids, weights, experts, tile)
+        calls[f"fused_moe_up {i}"] = lambda theirs=theirs: first(theirs)
+        for name, travel in halves.items():
+            calls[f"fused_moe_{name} {i}"] = lambda theirs=theirs, travel=travel: second(theirs, travel)
+    return calls
 
 
 class Row(dict):
@@ -145,21 +152,13 @@ class Row(dict):
             print(f"{self['layer']}: {name} {value}", file=sys.stderr, flush=True)
 
 
-def layer(name, m, hidden, inner_of_all, experts, top_k):
-    rank, ranks, begun = dist.get_rank(), dist.get_world_size(), time.monotonic()
-    inner, shard = inner_of_all // ranks, -(-m // ranks)
-    torch.manual_seed(5)
-    whole = torch.randn(m, hidden, device="cuda", dtype=torch.bfloat16)
-    ids = chosen(m, experts, top_k, seed=5)
-    weights = torch.rand(m, top_k, device="cuda")
-    torch.manual_seed(rank)
-    up = torch.randn(experts, 2 * inner, hidden, device="cuda", dtype=torch.bfloat16) / hidden**0.5
-    down = torch.randn(experts, hidden, inner, device="cuda", dtype=torch.bfloat16) / inner**0.5
-    x = whole[rank * shard : (rank + 1) * shard].contiguous()
-    row = Row(layer=name, shape=[m, hidden, inner_of_all, experts, top_k], ranks=ranks)
-
+def checked(row, x, up, down, ids, weights, m):
+    """Both halves against float64, with routing that changes between calls."""
+    rank, shard = dist.get_rank(), -(-m // dist.get_world_size())
+    (_, top_k), experts = ids.shape, len(up)
     tokens = torch.arange(0, m, max(1, m // 16), device="cuda")
-    for kind in ("uniform", "one", "dropped"):  # routing that changes between calls
+    ids = ids.clone()
+    for kind in ("uniform", "one", "dropped"):
         if kind == "one":
             ids[:] = -1
             ids[:, 0] = experts // 2
@@ -168,75 +167,129 @@ def layer(name, m, hidden, inner_of_all, experts, top_k):
             ids[::3, 0] = -1
         route = tt.route_ids(ids, weights, experts)
         out = tt.moe_mlp(x, up, down, route, m, gated=True)
-        want, first = exact(whole, up, down, ids, weights, tokens), rank * shard
+        want, first = exact(x, up, down, ids, weights, tokens, m), rank * shard
         mine = (tokens >= first) & (tokens < first + len(x))
-        off = (out[tokens[mine] - first].double() - want[mine]).norm() / want[mine].norm().clamp_min(1e-30)
-        row[f"error_{kind}"] = round(off.item(), 5)
+        got, wanted = out[tokens[mine] - first].double(), want[mine]
+        if kind != "one":  # the sums of all ranks on each, too
+            every = tt.moe_ar(tt.ag_moe(x, up, route, m, gated=True), down, route, m)
+            got, wanted = torch.cat([got, every[tokens].double()]), torch.cat([wanted, want])
+        row[f"error_{kind}"] = round(((got - wanted).norm() / wanted.norm().clamp_min(1e-30)).item(), 5)
 
-    ids[:] = chosen(m, experts, top_k, seed=7)
+
+def layer(name, m, hidden, inner_of_all, experts, top_k, dealt="uniform"):
+    rank, ranks, begun = dist.get_rank(), dist.get_world_size(), time.monotonic()
+    inner, shard, options = inner_of_all // ranks, -(-m // ranks), {"device": "cuda", "dtype": torch.bfloat16}
+    weights = torch.rand(m, top_k, device="cuda", generator=torch.Generator("cuda").manual_seed(4))
+    torch.manual_seed(rank)
+    up = torch.randn(experts, 2 * inner, hidden, **options).mul_(hidden**-0.5)
+    down = torch.randn(experts, hidden, inner, **options).mul_(inner**-0.5)
+    padded, gathered = torch.randn(shard, hidden, **options), torch.empty(shard * ranks, hidden, **options)
+    x = padded[: max(min(m - rank * shard, shard), 0)]
+    row = Row(layer=name, shape=[m, hidden, inner_of_all, experts, top_k], dealt=dealt, ranks=ranks)
+    checked(row, x, up, down, chosen(m, experts, top_k, seed=5), weights, m)
+
+    ids = dealt_unevenly(dealt, m, experts, top_k)
     route = tt.route_ids(ids, weights, experts)
     h = tt.ag_moe(x, up, route, m, gated=True)
-    row["route_ids"] = in_graph(lambda: tt.route_ids(ids, weights, experts))
-    row["moe_mlp_eager"] = timed(lambda: tt.moe_mlp(x, up, down, route, m, gated=True))
-    row["ag_moe"] = in_graph(lambda: tt.ag_moe(x, up, route, m, gated=True))
-    row["ag_moe_ordered"] = in_graph(lambda: tt.ag_moe(x, up, route, m, gated=True, ordered=1))
-    row["moe_rs"] = in_graph(lambda: tt.moe_rs(h, down, route, m))
-    row["moe_mlp"] = in_graph(lambda: tt.moe_mlp(x, up, down, route, m, gated=True))
-    if m <= 512:
-        row["moe_ar"] = in_graph(lambda: tt.moe_ar(h, down, route, m))
-        active = torch.unique(ids).numel()
-        row["active_bytes_up"], row["active_bytes_down"] = active * up[0].nbytes, active * down[0].nbytes
-    row["product_up"] = in_graph(lambda: tt.grouped_gemm(whole, up, route, m, gated=True))
-    row["product_down"] = in_graph(lambda: tt.grouped_gemm(h, down, route, m, sorted=True))
+    dist.all_gather_into_tensor(gathered, padded)
+    whole = gathered[:m].clone()
     # The halves are bound by dense products with as many blocks of 128 rows, by what travels, and by slots written and read.
     rows = 128 * blocks_of(ids, experts)
-    dense, dense_h = torch.randn(rows, hidden, device="cuda").bfloat16(), torch.randn(rows, inner, device="cuda").bfloat16()
-    row["dense_up"], row["dense_down"] = in_graph(lambda: dense @ up[0].T), in_graph(lambda: dense_h @ down[0].T)
-    slots, copy = torch.randn(m * top_k, hidden, device="cuda").bfloat16(), torch.empty(m * top_k, hidden, device="cuda").bfloat16()
-    row["slots_copied"] = in_graph(lambda: copy.copy_(slots))
+    dense, dense_h = torch.randn(rows, hidden, **options), torch.randn(rows, inner, **options)
+    slots, copy = torch.randn(m * top_k, hidden, **options), torch.empty(m * top_k, hidden, **options)
+    order = ids.flatten().long().argsort(stable=True)
+    offsets = torch.bincount(ids.flatten().long(), minlength=experts).cumsum(0).int()
+    sums, mine = torch.zeros(shard * ranks, hidden, device="cuda"), torch.empty(shard, hidden, **options)
+    calls = {
+        "route_ids": lambda: tt.route_ids(ids, weights, experts),
+        "ag_moe": lambda: tt.ag_moe(x, up, route, m, gated=True),
+        "moe_rs": lambda: tt.moe_rs(h, down, route, m),
+        "moe_mlp": lambda: tt.moe_mlp(x, up, down, route, m, gated=True),
+        "product_up": lambda: tt.grouped_gemm(whole, up, route, m, gated=True),
+        "product_down": lambda: tt.grouped_gemm(h, down, route, m, sorted=True),
+        "dense_up": lambda: dense @ up[0].T,
+        "dense_down": lambda: dense_h @ down[0].T,
+        "slots_copied": lambda: torch.neg(slots, out=copy),
+        "nccl_gather": lambda: dist.all_gather_into_tensor(gathered, padded),
+        "nccl_scatter": lambda: dist.reduce_scatter_tensor(mine, gathered),
+    }
+    halves = {"down": lambda sums: dist.reduce_scatter_tensor(mine, sums)}
+    if m <= 1024:
+        calls["moe_ar"] = lambda: tt.moe_ar(h, down, route, m)
+        halves["ar"] = dist.all_reduce
+        active = torch.unique(ids).numel()
+        row["active_bytes_up"], row["active_bytes_down"] = active * up[0].nbytes, active * down[0].nbytes
 
-    if m % ranks == 0:
-        gathered, order = torch.empty_like(whole), ids.flatten().long().argsort(stable=True)
-        offsets = torch.bincount(ids.flatten().long(), minlength=experts).cumsum(0).int()
-        sums, mine = torch.empty(m, hidden, device="cuda"), torch.empty(len(x), hidden, device="cuda", dtype=torch.bfloat16)
-        row["nccl_gather"] = in_graph(lambda: dist.all_gather_into_tensor(gathered, x))
+    def their_up():
+        dist.all_gather_into_tensor(gathered, padded)
+        ids.flatten().long().argsort(stable=True)
+        y = torch._grouped_mm(gathered[order // top_k], up.transpose(1, 2), offs=offsets)
+        return torch.nn.functional.silu(y[:, :inner]) * y[:, inner:]
 
-        def their_up():
-            dist.all_gather_into_tensor(gathered, x)
-            ids.flatten().long().argsort(stable=True)
-            y = torch._grouped_mm(gathered[order // top_k], up.transpose(1, 2), offs=offsets)
-            return torch.nn.functional.silu(y[:, :inner]) * y[:, inner:]
+    def their_down(travel):
+        y = torch._grouped_mm(h, down.transpose(1, 2), offs=offsets) * weights.flatten()[order, None]
+        sums.zero_().index_add_(0, order // top_k, y.float())
+        travel(sums.bfloat16())
 
-        def their_down():
-            y = torch._grouped_mm(h, down.transpose(1, 2), offs=offsets) * weights.flatten()[order, None]
-            sums.zero_().index_add_(0, order // top_k, y.float())
-            dist.reduce_scatter_tensor(mine, sums.bfloat16())
-
-        row["nccl_scatter"] = in_graph(lambda: dist.reduce_scatter_tensor(mine, whole))
-        row["torch_up"], row["torch_down"] = tried(their_up), tried(their_down)
-        row["fused_moe_up"], row["fused_moe_down"] = fused_moe(x, gathered, up, down, ids, weights, mine)
-    for kind in ("zipf", "few", "one"):  # the same addresses, other routing, and dense products with as many blocks
-        route = tt.route_ids(dealt_unevenly(kind, m, experts, top_k), weights, experts)
-        rows = 128 * blocks_of(dealt_unevenly(kind, m, experts, top_k), experts)
-        dense, dense_h = (torch.randn(rows, size, device="cuda").bfloat16() for size in (hidden, inner))
-        row[f"dense_up_{kind}"], row[f"dense_down_{kind}"] = in_graph(lambda: dense @ up[0].T), in_graph(lambda: dense_h @ down[0].T)
-        row[f"ag_moe_{kind}"] = in_graph(lambda: tt.ag_moe(x, up, route, m, gated=True))
+    calls["torch_up"] = their_up
+    for half, travel in halves.items():
+        calls[f"torch_{half}"] = lambda travel=travel: their_down(travel)
+    theirs = {}
+    try:
+        theirs = fused_moe(x, padded, gathered, up, down, ids, weights, halves)
+    except ImportError as error:
+        row["fused_moe"] = str(error)
+    row |= in_turns(all_that_run(calls | theirs, row), 5, 3)
+    for half in ("up", *halves) if theirs else ():
+        quickest(row, f"fused_moe_{half}", [key for key in theirs if key.startswith(f"fused_moe_{half} ")])
+    row["moe_mlp_eager"] = timed(lambda: tt.moe_mlp(x, up, down, route, m, gated=True))
+    for kind in ("zipf", "few", "one") if dealt == "uniform" else ():  # the same addresses, other routing, and as many dense blocks
+        others = dealt_unevenly(kind, m, experts, top_k)
+        route = tt.route_ids(others, weights, experts)
+        rows = 128 * blocks_of(others, experts)
+        dense, dense_h = torch.randn(rows, hidden, **options), torch.randn(rows, inner, **options)
         h = tt.ag_moe(x, up, route, m, gated=True)
-        row[f"moe_rs_{kind}"] = in_graph(lambda: tt.moe_rs(h, down, route, m))
+        unequal = {
+            "dense_up": lambda: dense @ up[0].T,
+            "dense_down": lambda: dense_h @ down[0].T,
+            "ag_moe": lambda: tt.ag_moe(x, up, route, m, gated=True),
+            "moe_rs": lambda: tt.moe_rs(h, down, route, m),
+        }
+        row |= {f"{key}_{kind}": us for key, us in in_turns(unequal, 3, 2).items()}
     row["seconds"] = round(time.monotonic() - begun, 1)
     if rank == 0:
         print(json.dumps(row), flush=True)
 
 
+def drawn(count, seed):
+    """Layers of any sizes whose matrices take up to 4 GB a rank, and whose products up to 2 ms; the same on all ranks."""
+    generator, ranks, layers = random.Random(seed), dist.get_world_size(), {}
+    while len(layers) < count:
+        m, experts = int(2 ** generator.uniform(0, 14)), int(2 ** generator.uniform(1, 8))
+        hidden = generator.choice([2048, 2880, 4096, 5120, 7168, 16 * generator.randint(32, 512)])
+        inner = 16 * ranks * generator.randint(16, 448)
+        top_k, dealt = generator.randint(1, min(8, experts)), generator.choice(["uniform", "zipf", "few"])
+        if experts * inner // ranks * hidden * 6 < 4e9 and 6 * m * top_k * hidden * inner / ranks < 1.4e12:
+            layers[f"drawn {seed}.{len(layers)}"] = (m, hidden, inner, experts, top_k, dealt)
+    return layers
+
+
 def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("layers", nargs="*")
+    parser.add_argument("--drawn", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("nccl", device_id=torch.device("cuda", int(os.environ["LOCAL_RANK"])))
     tt.init()
-    for name in sys.argv[1:] or LAYERS:
-        layer(name, *LAYERS[name])
+    layers = {name: LAYERS[name] for name in given.layers or ([] if given.drawn else LAYERS)} | drawn(given.drawn, given.seed)
+    for name, sizes in layers.items():
+        layer(name, *sizes)
         tt.release()
     dist.barrier()
     dist.destroy_process_group()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,8 +1,26 @@
 // Host side of combine.
 #include "ops/ep_combine/ep_combine.h"
 #include "ops/ep_dispatch/exchange.h"
+#include "ops/packets/packets.h"
+#include <algorithm>
 
 namespace tandem::ops {
+namespace {
+
+// Shared memory for the rows that bulk copies bring, of a program's warps. Each has up to so many items under way.
+constexpr int64_t kRingBytes = 192 << 10, kAhead = 4, kLanes = 32;
+
+// Rows that a warp has room for, where a token has up to `most`; 0 if they are to come into registers: few are there before
+// copies ahead of them would be.
+int64_t ringRows(const Team& team, const Exchange& exchange, int64_t most) {
+  if (!exchange.isBeside()) return 0;
+  if (team.target() == "sim") return most + 1;
+  int64_t rows = kRingBytes / (exchange.numWarps() * exchange.pieces() * kLanes * kPacketBytes);
+  return rows > most ? std::min(rows, kAhead * most) : 0;
+}
+
+}  // namespace
+
 namespace tables {
 
 // By slot as kRowsByExpert, or with `summed` by token.
@@ -60,8 +78,9 @@ EpCombine::~EpCombine() = default;
 void EpCombine::queue(const Call& call) {
   const auto& t = call.tensors;
   const Tensor &h = t[0], &route = t[1], &ids = t[2], &placement = hasPlacement_ ? t[3] : ids, &out = t[4];
+  int64_t ring = ringRows(team_, *exchange_, isSummed_ ? 1 : ids.shape[1]);
   exchange_->launch(kernelOf("ops/ep_combine/ep_combine.py", "combine"), {h, route, ids, placement, out, findings()},
-                    {h, out}, call.numbers, call.stream, {{"PLACES", places_}, {"SUMMED", isSummed_}});
+                    {h, out}, call.numbers, call.stream, {{"PLACES", places_}, {"SUMMED", isSummed_}, {"RING", ring}});
 }
 
 }  // namespace tandem::ops

@@ -8,11 +8,13 @@ ops/ep_dispatch/ep_dispatch.py: each call sends a header packet to every rank, a
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+from ops.device.brought import AHEAD, add_rows, make_rings
 from ops.device.exchange import PIECE, anyone, load_slot, send_share, slots_of_share, store_slot
 from ops.device.marks import MARK, are_data, arrived, put_marks
 from ops.device.packets import data_of, end_call, make_packet, receive_one
 from ops.device.places import place_of_slot
 from ops.device.routes import is_of_call, place_of, weights_of
+from ops.ep_combine.brought import behind_item, bring, lanes_that_bring
 from tandem.libdevice import ffs
 from tandem.simt import __ballot_sync, __shfl_sync_i32, __syncthreads, laneid, ld, ld_vector, num_warps, st_vector, tid
 
@@ -158,9 +160,13 @@ def combine(
     BESIDE: tl.constexpr,
     PLACES: tl.constexpr = 0,
     SUMMED: tl.constexpr = False,
+    RING: tl.constexpr = 0,
 ):
     """h: rows at the places of the route that the dispatch made, of which this rank has `local_experts` experts; with SUMMED a row for each
-    token that comes, as dispatched rows stand. BESIDE: one half of the warps sends while the other receives."""
+    token that comes, as dispatched rows stand. BESIDE: one half of the warps sends while the other receives. RING: rows that a warp has
+    room for in shared memory, where aligned ones come ahead of their sums (brought.py); 0: they come into registers."""
+    ROWS: tl.constexpr = RING if ALIGNED else 0
+    WIDTH: tl.constexpr = PIECES * 32 * ELEMENTS  # of a share
     rank = dl.rank()
     pid = tl.program_id(0)
     lane = laneid()
@@ -194,24 +200,40 @@ def combine(
     if BESIDE:
         await_headers(about_ptr, epoch, RANKS, POLLS)
         __syncthreads()
+    rings = ()
+    if ROWS:
+        rings = make_rings(h_ptr.dtype.element_ty, WIDTH, ROWS, num_warps())
+    nth = 0  # of the warp's items
+    head = 0  # of its ring, in rows
     if SEND:
         end = (RANKS - 1) * most * shares if sends else 0
         owner, token = returned(begin // shares, rank, RANKS)
         next_place, next_weight = place_here(place_ptr, by_ptr, owner * most + token, begin < end, is_route, TOP_K)
+        ahead = (begin, nth, head, 0, next_place)
         for item in range(begin, end, step):
             place = next_place
             weight = next_weight
+            if ROWS:
+                of_items = (nth + AHEAD, end, step, is_route, most, columns, shares)
+                ahead = bring(h_ptr, place_ptr, rings, ahead, *of_items, TOP_K, RANKS, ELEMENTS, PIECES, ROWS, SUMMED, True)
             owner, token = returned((item + step) // shares, rank, RANKS)
             next_place, next_weight = place_here(place_ptr, by_ptr, owner * most + token, item + step < end, is_route, TOP_K)
             owner, token = returned(item // shares, rank, RANKS)
             if anyone(place >= 0):
                 first = item % shares * (32 * PIECES) + lane
-                totals = sum_here(h_ptr, owner * most + token, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED, SUMMED)
+                if ROWS:
+                    lanes = lanes_that_bring(place, SUMMED)
+                    totals = add_rows(rings, nth, head, lanes, weight, columns - item % shares * WIDTH, ELEMENTS, WIDTH, ROWS, not SUMMED)
+                else:
+                    totals = sum_here(h_ptr, owner * most + token, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED, SUMMED)
                 sums = ()
                 for i in tl.static_range(PIECES):
                     sums += (totals[i].to(out_ptr.dtype.element_ty).recast(tl.int64),)
                 share = (token * shares + item % shares).to(tl.int64)
                 send_share(dl.symm_at(slots_ptr + rank * source_stride, owner) + share * (PIECES * PIECE), sums, PIECES, False)
+            if ROWS:
+                head, ahead = behind_item(head, ahead, lanes_that_bring(place, SUMMED), ROWS)
+                nth += 1
     if RECEIVE:
         if not BESIDE and pid == 0:
             await_headers(about_ptr, epoch, RANKS, POLLS)
@@ -221,7 +243,11 @@ def combine(
         next_at = -1
         if (lane < TOP_K) & (begin < stop):
             next_at = place_of_slot(following * TOP_K + lane, ids_ptr, placement_ptr, places, placed, TOP_K, COPIES)
+        ahead = (begin, nth, head, 0, next_place)
         for item in range(begin, stop, step):
+            if ROWS:
+                of_items = (nth + AHEAD, stop, step, is_route, most, columns, shares)
+                ahead = bring(h_ptr, place_ptr, rings, ahead, *of_items, TOP_K, RANKS, ELEMENTS, PIECES, ROWS, SUMMED, False)
             token = item // shares
             first = item % shares * (32 * PIECES) + lane
             place = next_place
@@ -235,7 +261,13 @@ def combine(
                 next_at = place_of_slot(following * TOP_K + lane, ids_ptr, placement_ptr, places, placed, TOP_K, COPIES)
             of_item = slots_ptr + item.to(tl.int64) * (PIECES * PIECE)
             seen = look_at_sums(of_item + (rank + 1) % RANKS * source_stride, PIECES, RANKS == 2)
-            mine = sum_here(h_ptr, rank * most + token, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED, SUMMED)
+            if ROWS:
+                lanes = lanes_that_bring(place, SUMMED)
+                mine = add_rows(rings, nth, head, lanes, weight, columns - item % shares * WIDTH, ELEMENTS, WIDTH, ROWS, not SUMMED)
+                head, ahead = behind_item(head, ahead, lanes, ROWS)
+                nth += 1
+            else:
+                mine = sum_here(h_ptr, rank * most + token, place, weight, first, columns, ELEMENTS, PIECES, ALIGNED, SUMMED)
             totals = ()
             for i in tl.static_range(PIECES):
                 totals += (dl.zeros_vector(ELEMENTS, tl.float32),)

@@ -14,17 +14,33 @@ namespace {
 // are copied; an item has so many turns, or more. The columns are divided into so many parts, which travel one by one.
 struct Sums {
   int rows, turns, columns, warps, stages, registers, programs;
-  int64_t parts;
+  int64_t ring = 0;  // rows that a warp has room for in shared memory, instead of stages
 };
 
-// With few slots a program has room beside one of the product, and eight where that has ended. With more each turn takes so much
-// longer in few registers that all sums come behind the product. A turn takes at least the lookup of the next one's places.
-Sums sums(const Team& team, int64_t topK) {
-  if (team.target() == "sim") return {8, 1, 32, 2, 3, 0, 4, 2};
+constexpr int kRows = 8, kSimulatedRows = 8;  // of an item, at least
+constexpr int kColumns = 256, kSimulatedColumns = 32;
+constexpr int64_t kBytesBeside = 24 << 10;  // of shared memory
+constexpr int64_t kParts = 4, kSimulatedParts = 2;
+
+int columnsOfItem(const Team& team) { return team.target() == "sim" ? kSimulatedColumns : kColumns; }
+
+// Rows that a warp has room for beside the product, where a token has up to topK; 0 if these do not fit.
+int64_t ringRows(const Team& team, int64_t topK, DType dtype) {
+  if (team.target() == "sim") return topK + 1;
+  int64_t rows = kBytesBeside / (4 * kColumns * byteSize(dtype));
+  return rows >= topK ? rows : 0;
+}
+
+// Beside the product a thread has few registers, so rows come into shared memory. A program has room beside one of the product, and
+// eight where that has ended.
+Sums sums(const Team& team, int64_t topK, int64_t ring) {
+  int columns = columnsOfItem(team);
+  if (team.target() == "sim") return {kSimulatedRows, 1, columns, 2, 3, 0, 4, ring};
   int resident = team.residentPrograms();
-  if (topK <= 2) return {8, 4, 256, 4, 2, kRegistersBeside, 8 * resident, 2};
-  if (topK <= 4) return {4, 4, 256, 4, 3, 0, 5 * resident, 1};
-  return {2, 4, 256, 4, 2, 64, 8 * resident, 1};
+  if (ring) return {kRows, 4, columns, 4, 2, kRegistersBeside, 8 * resident, ring};
+  if (topK <= 2) return {kRows, 4, columns, 4, 2, kRegistersBeside, 8 * resident};
+  if (topK <= 4) return {4, 4, columns, 4, 3, 0, 5 * resident};
+  return {2, 4, columns, 4, 2, 64, 8 * resident};
 }
 
 constexpr int kMostRows = 64;  // of an item
@@ -47,7 +63,7 @@ SummedProduct::SummedProduct(const Table& table, Team& team, Memory& memory, int
     : team_(team), n_(n), experts_(experts), topK_(topK), givenParts_(parts), findings_(findings),
       product_(table, team, nullptr, maxM, n, k, experts, topK, dtype, config, GroupedWay{.packed = true, .own = own},
                findings) {
-  Sums s = sums(team, topK);
+  Sums s = sums(team, topK, 0);
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
   int64_t columns =
       columnsAtOnce(maxM * topK, GroupedProduct::resultColumns(n), byteSize(partType(dtype)), slotColumns);
@@ -82,11 +98,13 @@ SummedProduct::SummedProduct(const Table& table, Team& team, Memory& memory, int
 void SummedProduct::launch(const Tensor& h, const Tensor& w, const Tensor& route, const Tensor& out, int64_t m,
                            int stream, const GroupedProduct::More& more) const {
   int64_t tile = product_.tileColumns(m);
-  Sums s = sums(team_, topK_);
-  int64_t unit = std::max<int64_t>(tile, s.columns);  // both are powers of two
-  int64_t parts = givenParts_;
+  int64_t parts = givenParts_, ring = ringRows(team_, topK_, rows_.dtype);
+  bool simulated = team_.target() == "sim";
   // The product of few rows ends before its first part is summed.
-  if (!parts) parts = team_.target() == "sim" || product_.tileRows(m) >= kRowsOfParts ? s.parts : 1;
+  if (!parts)
+    parts = simulated ? kSimulatedParts : ring && product_.tileRows(m) >= kRowsOfParts ? kParts : 1;
+  Sums s = sums(team_, topK_, parts > 1 ? ring : 0);
+  int64_t unit = std::max<int64_t>(tile, s.columns);  // both are powers of two
   for (int64_t first = 0; first < n_; first += columns_) {
     int64_t count = std::min(columns_, n_ - first), part = cdiv(cdiv(count, unit), parts) * unit;
     int64_t each = std::max<int64_t>(m * cdiv(part, s.columns) / (kItemsEach * s.programs), 1);
@@ -109,7 +127,8 @@ void SummedProduct::launch(const Tensor& h, const Tensor& w, const Tensor& route
                   {"COLUMNS", int64_t(s.columns)},
                   {"TILE_M", product_.tileRows(m)},
                   {"TILE_N", tile},
-                  {"STAGES", int64_t(s.stages)}});
+                  {"STAGES", int64_t(s.stages)},
+                  {"RING", s.ring}});
   }
 }
 

@@ -10,6 +10,7 @@ from tandem.ops import RouteIds, route_parts, route_words
 
 OPS = pathlib.Path(__file__).parents[2]
 FILES = [
+    "device/brought.py",
     "device/calls.py",
     "device/exchange.py",
     "device/findings.py",
@@ -21,6 +22,7 @@ FILES = [
     "device/signals.py",
     "ep_dispatch/about.py",
     "ep_dispatch/ep_dispatch.py",
+    "ep_combine/brought.py",
     "ep_combine/ep_combine.py",
     "route/route.py",
     "route/blocks.py",
@@ -111,9 +113,10 @@ class Layer:
         places=0,
         direct=False,
         copied=False,
+        ring=0,
     ):
         """`made`: so many calls were made before. `places`: rows come by expert, each one's at a multiple of it.
-        `direct`: dispatched rows go to where they belong. `copied`: others bring them."""
+        `direct`: dispatched rows go to where they belong. `copied`: others bring them. `ring`: rows that combine has room for."""
         self.team, self.case, self.kernels, self.two_calls = team, case, kernels, two_calls
         self.programs, self.warps, self.polls, self.beside, self.tellers = programs, warps, polls, beside, tellers
         rows = team.size * case.most
@@ -126,6 +129,7 @@ class Layer:
             slots[...] = -1
         team.barrier()  # nobody sends before
         self.epochs = [team.local_from_array(np.full(self.programs + tellers, made, np.int64)) for _ in range(2)]
+        self.ring = ring
         self.copied, self.places, slots = copied, places, rows * case.top_k
         of_rows = slots + places * case.local if places else rows
         self.direct, empty = direct, team.empty if direct else team.local_empty
@@ -206,7 +210,7 @@ class Layer:
         return {**sizes, "ROWS_AT_ONCE": 4, "BLOCK": 16, "GROUP": 8}
 
     def combine(self, h, route, ids, out, m):
-        self.launch(self.kernels["ep_combine"], (h, route, ids, self.placement(ids), out, self.findings), 1, m)
+        self.launch(self.kernels["ep_combine"], (h, route, ids, self.placement(ids), out, self.findings), 1, m, RING=self.ring)
 
     def route_here(self, case):
         """The route of what comes to this rank, and its experts' results, from NumPy alone."""

@@ -66,6 +66,21 @@ def test_sums_that_are_made_already(ranks):
         assert launched(layers, ranks, seed, summed=True, mode=("latency", "throughput")[seed % 2]).reports == []
 
 
+# Of whole slots, where results come into shared memory ahead of their sums.
+WHOLE_SIZES = [(7, 1024, 3, 4, "bf16"), (5, 520, 2, 8, "fp16"), (9, 96, 4, 1, "fp32"), (3, 2400, 8, 8, "bf16")]
+
+
+@pytest.mark.parametrize("summed", [False, True])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_results_brought_ahead(ranks, summed):
+    for seed in range(20 if ranks < 4 else 8):
+        most, columns, each, top_k, dtype = WHOLE_SIZES[seed % len(WHOLE_SIZES)]
+        experts, draw = max(each * ranks - seed % 2, 1), np.random.default_rng(seed)
+        counts = [[int(n) for n in draw.integers(0, most + 1, ranks)] for _ in range(2)]
+        layers = [Layer(of, most, columns, experts, min(top_k, experts), dtype, seed + 100 * i) for i, of in enumerate(counts)]
+        assert launched(layers, ranks, seed, summed=summed, mode="throughput").reports == []
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_placed(ranks):
     """Experts with places by a table, of other tables in later calls: some with copies, and unequal numbers of them on the ranks."""

@@ -204,6 +204,42 @@ def direct(folder, seed, *changes):
     return result.reports[0]["kind"] if result.reports else "" if is_right(result.values, given, "dispatch") else NOTHING
 
 
+BROUGHT, RINGS = "device/brought.py", "ep_combine/brought.py"
+WAITED = "    tma.mbarrier_wait_parity(arrivals_ptr + nth % AHEAD, nth // AHEAD % 2)\n"
+UNHELD = "race|uninitialised|mbarrier-misuse|deadlock|" + NOTHING
+# These errors are planted where bulk copies bring the results ahead of their sums.
+PLANTED_IN_RINGS = {
+    "rows not awaited": ((BROUGHT, WAITED, ""), UNHELD),
+    "the rows before awaited": ((BROUGHT, WAITED, WAITED.replace("AHEAD % 2", "AHEAD % 2 ^ 1")), UNHELD),
+    "more rows than there is room for": ((RINGS, " & (under_way + popc(lanes) <= RING)", ""), UNHELD),
+    "more items than there are mbarriers": ((RINGS, "(nth < until)", "(nth < until + 4)"), UNHELD),
+    "all rows in one place": ((BROUGHT, "popc(lanes & ((1 << laneid()) - 1))", "0"), UNHELD),
+    "one row too few expected": ((BROUGHT, "popc(lanes) * size)", "tl.maximum(popc(lanes) - 1, 0) * size)"), UNHELD),
+    "rows of the item before": ((RINGS, "(head + popc(lanes)) % RING, (item", "head, (item"), UNHELD),
+    "a ring that others may not know yet": ((BROUGHT, "    __syncthreads()\n    warp", "    warp"), "race|uninitialised|mbarrier-misuse"),
+    "copies that nobody has expected": ((BROUGHT, "    __syncwarp()  # bytes", "    # bytes"), UNHELD),
+}
+
+
+def rings(folder, seed, *changes):
+    given, policy = cases(3, seed, calls=3, columns=300), "slowest-rank" if seed % 2 else "random"
+    kernels = ep_protocol.kernels(folder, *changes)
+    main = functools.partial(ep_protocol.calls, cases=given, kernels=kernels, half="combine", beside=True, ring=7)
+    result = tandem.launch(main, ranks=3, seed=seed, check=True, policy=policy)
+    return result.reports[0]["kind"] if result.reports else "" if is_right(result.values, given, "combine") else NOTHING
+
+
+def test_rings(tmp_path):
+    assert [rings(tmp_path, seed) for seed in range(8)] == [""] * 8
+
+
+@pytest.mark.parametrize("name", PLANTED_IN_RINGS)
+def test_planted_errors_in_rings(tmp_path, name):
+    change, kinds = PLANTED_IN_RINGS[name]
+    found = found_by(rings, tmp_path, change)
+    assert re.search(kinds, found), found
+
+
 SOURCE = "source = tl.minimum(i // (most * TOP_K), RANKS - 1)"
 # These errors are planted where the kernel moves no rows, but tells of slots and gathers what is said of them.
 PLANTED_IN_SLOTS = {

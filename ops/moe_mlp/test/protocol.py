@@ -13,12 +13,13 @@ from moe_reference import rows_of, scales
 
 from tandem.ops import RouteIds, route_parts, route_words, shard_rows
 
-FILES = [f"device/{name}.py" for name in ("calls", "findings", "gathering", "product", "routes", "signals", "slots")]
+FILES = [f"device/{name}.py" for name in ("brought", "calls", "findings", "gathering", "product", "routes", "signals", "slots")]
 FILES += [
     LINK,
     "grouped_gemm/grouped_gemm.py",
     "grouped_gemm/places.py",
     "moe_rs/moe_rs.py",
+    "moe_rs/sums.py",
     "ag_moe/ag_moe.py",
     "moe_ar/moe_ar.py",
     "all_reduce/two_shot.py",
@@ -170,7 +171,7 @@ class Layer:
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **constants, **ways, num_warps=1)
         arguments = (self.rows, self.route, out, self.parts, self.brought, self.signals, self.begun, self.taken, self.combined, self.calls)
         constants = {"E": experts, "TOP_K": top_k, "ROWS": 8, "COLUMNS": min(tile, 32), "TILE_M": BLOCK, "TILE_N": tile}
-        constants |= {"RANKS": team.size, "STAGES": 3}
+        constants |= {"RANKS": team.size, "STAGES": 3, "RING": top_k + 1 if "brought" in self.host else 0}
         sizes = (self.findings, m, out.shape[0], hidden, hidden, self.shard, tile, 16, 8)
         self.kernels["combine"][(COMBINERS,)](*arguments, *sizes, **constants, num_warps=1, stream=self.beside)
         if "sums not awaited" not in self.host:

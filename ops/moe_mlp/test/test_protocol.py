@@ -16,6 +16,7 @@ from test_moe import Case, rows_on
 
 import tandem
 
+BROUGHT_ROWS, SUMS = "device/brought.py", "moe_rs/sums.py"
 GEMM, RS, ARRIVALS, ROUTE = "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py", "device/gathering.py", "route/blocks.py"
 LINK = protocol.LINK
 ORDER = "ag_moe/ag_moe.py"
@@ -137,6 +138,27 @@ PUSH = (
     "    for step in range(1, RANKS):\n        owner = (rank + step) % RANKS\n        first = owner * shard + start\n"
     "        count = tl.minimum(tl.minimum(shard - start, n - first), chunk).to(tl.int32)\n" + PUSHED
 )
+COPIES = ["cp_async_bulk_global_to_shared(", "tl.store(c_ptrs, result"]
+READ = [("ld_vector(ring_ptr", "mbarrier_arrive_expect_tx(", "cp_async_bulk_global_to_shared(")]
+NEXT_ROWS = "        head = (head + popc(lanes)) % RING\n"
+UNHELD = "race|uninitialised|mbarrier-misuse|deadlock"
+WAITED = "    tma.mbarrier_wait_parity(arrivals_ptr + nth % AHEAD, nth // AHEAD % 2)\n"
+# Where bulk copies bring the slots' rows.
+BROUGHT_SCATTER = {
+    **{
+        name: (*SCATTER[name][:2], COPIES)
+        for name in ("slots not awaited", "one tile too few", "relaxed wait for slots", "slots of another part", "tiles not counted anew")
+    },
+    "tiles told before they are stored": (*SCATTER["tiles told before they are stored"][:2], COPIES),
+    "own sums do not wait": (*SCATTER["own sums do not wait"][:2], ["ld_vector(to + slot"]),
+    "one peer too few": (*SCATTER["one peer too few"][:2], ["ld_vector(to + slot"]),
+    "rows not awaited": ((BROUGHT_ROWS, WAITED, ""), UNHELD, READ),
+    "the rows before awaited": ((BROUGHT_ROWS, WAITED, WAITED.replace("AHEAD % 2", "AHEAD % 2 ^ 1")), UNHELD, []),
+    "more rows than there is room for": ((SUMS, " & (under_way + popc(lanes) <= RING)", ""), UNHELD, READ),
+    "all rows in one place": ((BROUGHT_ROWS, "popc(lanes & ((1 << laneid()) - 1))", "0"), UNHELD, READ),
+    "one row too few expected": ((BROUGHT_ROWS, "popc(lanes) * size)", "tl.maximum(popc(lanes) - 1, 0) * size)"), UNHELD, []),
+    "rows of the token before": ((SUMS, NEXT_ROWS + "        ahead = (", "        ahead = ("), UNHELD, READ),
+}
 PUSHES = ["tl.store(dest_ptr + ", "part = tl.load(parts_ptr"]
 TAKES = ["tl.load(source_ptr + ", "tl.store(target + first, value"]
 REDUCE = {
@@ -184,6 +206,7 @@ ERRORS = {
     "gather": GATHER,
     "ordered": ORDERED,
     "scatter": SCATTER,
+    "brought scatter": BROUGHT_SCATTER,
     "reduce": REDUCE,
     "scaled gather": SCALED_GATHER,
     "scaled scatter": SCALED_SCATTER,
@@ -200,7 +223,7 @@ def reports_of(half, ranks, kernels, host, seed):
     given = cases(ranks, 3, "fp8e4nv" if "scaled" in half else "fp32")
 
     def main(team):
-        return protocol.calls(team, given, kernels, host, half.split()[-1])
+        return protocol.calls(team, given, kernels, (*host, *half.split()[:-1]), half.split()[-1])
 
     try:
         return tandem.launch(main, ranks=ranks, seed=seed, check=True, policy="slowest-rank" if seed % 2 else "random").reports
@@ -208,12 +231,13 @@ def reports_of(half, ranks, kernels, host, seed):
         return error.reports
 
 
-@pytest.mark.parametrize("half", ["gather", "ordered", "scatter", "reduce", "both"])
+@pytest.mark.parametrize("half", ["gather", "ordered", "scatter", "brought scatter", "reduce", "both"])
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_as_they_are(tmp_path, half, ranks):
     given, kernels = cases(ranks, 3), protocol.kernels(tmp_path)
+    *host, half = half.split()
     for seed in range(4):
-        run = tandem.launch(lambda team: protocol.calls(team, given, kernels, (), half), ranks=ranks, seed=seed, check=True)
+        run = tandem.launch(lambda team: protocol.calls(team, given, kernels, host, half), ranks=ranks, seed=seed, check=True)
         assert run.reports == []
         if half not in ("gather", "ordered"):
             for rank, outs in enumerate(run.values):
@@ -251,15 +275,16 @@ def test_planted_errors(tmp_path, half, name):
         assert any(text in report["text"] for text in (line if isinstance(line, tuple) else (line,))), report["text"]
 
 
-@pytest.mark.parametrize("half", ["gather", "ordered", "scatter", "reduce"])
+@pytest.mark.parametrize("half", ["gather", "ordered", "scatter", "brought scatter", "reduce"])
 def test_every_schedule(tmp_path, monkeypatch, half):
     """The smallest instance with a block that needs both ranks."""
+    *host, half = half.split()
     if half == "scatter":
         monkeypatch.setattr(protocol, "PROGRAMS", 1)
         monkeypatch.setattr(protocol, "COMBINERS", 1)
     kernels = protocol.kernels(tmp_path)
     case = Case(2, 2, 16, 16, 1, 1)
-    proof = tandem.explore(lambda team: protocol.calls(team, [case], kernels, (), half), ranks=2, exhaustive=True, limit=200_000)
+    proof = tandem.explore(lambda team: protocol.calls(team, [case], kernels, host, half), ranks=2, exhaustive=True, limit=200_000)
     assert proof.proven, str(proof)
 
 

@@ -102,6 +102,19 @@ static bool manyStayInPlace(KernelContext& cx, tgpu::WgmmaOp op) {
   return all > kHeld;
 }
 
+// The distance to the part with number `index`, of parts of `size` rows or columns. Where several share a box, the next box is further
+// away than the next part.
+static llvm::Value* partOffset(KernelContext& cx, const layout::MatrixOperand& operand, llvm::Value* index,
+                               int64_t size) {
+  auto times = [&](llvm::Value* count, int64_t parts) {
+    return cx.b.CreateMul(count, cx.b.getInt32(layout::startByteOffset(operand, parts * size, 0)));
+  };
+  int64_t inBox = operand.kMajor ? 1 : layout::rowBytes(operand.swizzle) * 8 / (operand.elemBits * size);
+  if (inBox <= 1 || operand.mn <= inBox * size) return times(index, 1);
+  return cx.b.CreateAdd(times(cx.b.CreateAnd(index, inBox - 1), 1),
+                        times(cx.b.CreateLShr(index, llvm::Log2_64(inBox)), inBox));
+}
+
 // An operand whose warpgroup `index` begins `size` rows or columns behind the one before. Null: all read the same.
 static SharedOperand sharedOperand(KernelContext& cx, mlir::Value buffer, mlir::Value ring, bool kMajor,
                                    llvm::Value* index, int64_t size) {
@@ -114,8 +127,7 @@ static SharedOperand sharedOperand(KernelContext& cx, mlir::Value buffer, mlir::
                                 layout::swizzleOfRow(cx.buffers.find(buffer)->second.swizzle)};
   const Buffer& place = cx.buffers.find(buffer)->second;
   llvm::Value* address = cx.b.CreatePtrToInt(cx.sharedAddress(place.offset), cx.b.getInt32Ty());
-  if (index)
-    address = cx.b.CreateAdd(address, cx.b.CreateMul(index, cx.b.getInt32(layout::startByteOffset(operand, size, 0))));
+  if (index) address = cx.b.CreateAdd(address, partOffset(cx, operand, index, size));
   llvm::Value* start = cx.b.CreateAnd(cx.b.CreateLShr(address, 4), 0x3fff);
   llvm::Value* low = cx.b.CreateOr(start, cx.b.getInt32(uint32_t(layout::descriptorBits(operand))));
   if (ring) {

@@ -93,7 +93,7 @@ def timed(call):
         torch.cuda.synchronize()
         torch.distributed.barrier()
         events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-        torch.cuda._sleep(2_000_000)  # the host is ahead
+        torch.cuda._sleep(20_000_000)  # the host is ahead
         events[0].record()
         for _ in range(IN_A_ROW):
             call()

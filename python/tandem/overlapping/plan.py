@@ -6,8 +6,8 @@ import heapq
 from ..tune import machine_profile
 
 STREAM_US = 1  # from the end of one stream's work to the begin of another's that waits for it
-# Of a call with copies that a graph replays, beside what it moves and multiplies: what calls on two H100s took longer than that, 26 to 54.
-CALL_US = 30
+# Of a call with copies that a graph replays, beside what it moves and multiplies: what calls on two H200s took longer than that.
+CALL_US = 24
 SLICED = 1.01  # how much quicker a plan with slices must be: its loop asks in each step whether it must wait
 PARTS = 4, 2  # programs that share the work of one, where multiprocessors would be idle otherwise
 MOST_PROGRAMS = 4096  # of a launch that are placed one by one; more are taken as so many larger ones
@@ -192,10 +192,10 @@ def _meeting(machine):
 
 def loads(call, machine):
     """One kernel behind the other loads the peers' parts of its rows and adds them, or it is AllReduce, in one flight without meetings."""
-    begin = machine.launch_us
+    begin = STREAM_US
     last = alone(call, machine, begin)
     share = call.bytes / call.ranks * (call.ranks - 1)
-    end = last + machine.launch_us + share / _load(machine)
+    end = last + STREAM_US + share / _load(machine)
     if call.collective == "all_reduce":
         end += machine.signal_round_trip_us + share / _store(machine)
     else:

@@ -48,12 +48,13 @@ int64_t tilesOf(double rowBlocks, int64_t columns, int width) {
 }
 
 // How many times as long narrow tiles take that leave as little to waste, on H200s (docs/performance/moe.md). Where rows
-// are no whole halves of the cache's lines, they read more of these, and narrow tiles have more rows. Of fp8 few steps
-// are less than the ends of wide tiles.
+// are no whole halves of the cache's lines, they read more of these, and narrow tiles have more rows. Rows that threads
+// copy are copied for each tile, where gate and up columns share them above all. Of fp8 few steps are less than the ends of
+// wide tiles.
 double narrowLonger(const GroupedWay& way, bool fp8, int64_t k, bool areAligned) {
   constexpr int64_t kFewScaled = 1024;
   if (fp8) return k < kFewScaled ? 0 : !areAligned ? 1.3 : way.gather ? 1.08 : 1.02;
-  return way.gather ? 1.1 : areAligned ? 1.02 : 1.15;
+  return way.gather ? (way.gated ? 1.4 : 1.1) : areAligned ? 1.02 : 1.15;
 }
 
 // A tensor that may be left out; the kernel does not look at what stands in its place.
@@ -159,9 +160,10 @@ double GroupedProduct::blocksOf(int64_t m, int rows) const {
   return expectedBlocks(m, topK_, experts_, rows, way_.own ? team_.size() : 1);
 }
 
-// Two of copied rows, gate and up columns, and scales leave a thread too few registers.
+// Copied rows and scales leave a thread too few registers; gate and up columns that come in halves are joined in fp32 when
+// they change threads, for which there is no shared memory.
 bool GroupedProduct::isMixable() const {
-  return !way_.packed && !way_.quantise && way_.gather + way_.gated + isFp8(dtype_) <= 1;
+  return !way_.packed && !way_.quantise && !way_.gated && way_.gather + isFp8(dtype_) <= 1;
 }
 
 // Wide tiles of which some have the first half of their columns alone: no column and no last round wastes more than half a

@@ -5,12 +5,16 @@
 
 namespace tandem::ops {
 
+class AllGather;
 class GatheredProduct;
+class GroupedProduct;
 
 struct AgMoeConfig : GroupedConfig {
   bool gated = false;      // w has gate rows, then up rows; out = silu(x · gate^T) · (x · up^T)
   bool quantised = false;  // out is fp8e4nv, with a scale for 128 columns of a row
   int ordered = -1;        // 1: rows are copied into the route's order first; 0: read where they are; -1: by a model
+  // Shards of at most this many bytes travel in packets, ahead of all products, unless rows are to be ordered; 0: a few.
+  int64_t packetsBytes = 0;
 };
 
 // out = the rows of each expert of gather(x) times that expert's matrix: the first half of a mixture of experts whose
@@ -32,8 +36,14 @@ class TANDEM_API AgMoe : public Operator {
 
  private:
   void queue(const Call& call) override;
+  std::vector<Operator*> parts() const override;
 
   std::unique_ptr<GatheredProduct> product_;
+  // Of calls with up to so many tokens.
+  int64_t few_ = 0;
+  std::unique_ptr<AllGather> gather_, gatherScales_;
+  std::unique_ptr<GroupedProduct> fewProduct_;
+  Tensor rows_, scales_;
 };
 
 }  // namespace tandem::ops

@@ -171,6 +171,33 @@ def test_few_tokens_in_packets(ranks):
             scatters(Case(ranks, m, 70, 20, 5, 2, KINDS[seed], seed), seed, packets_bytes=1 << 14)
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_few_rows_in_packets(ranks):
+    for seed in range(5):
+        for m in (1, 11, 37):
+            gathers(Case(ranks, m, 70, 20, 5, 2, KINDS[seed], seed, gated=seed % 2 == 1), seed, packets_bytes=1 << 13)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_few_and_many_rows_in_turn(ranks):
+    """Those of 9 and 8 tokens travel in packets, those of 37 and 36 by copies into what the call before may still read on another rank."""
+    for seed in range(4):
+        cases = [Case(ranks, m, 24, 20, 5, 2, KINDS[seed], seed) for m in (37, 9, 37, 8, 9, 36)]
+
+        def main(team, cases=cases):
+            with made(AgMoe, team, cases[0], packets_bytes=24 * 4 * 5) as op:
+                kept = []
+                for case in cases:
+                    route = case.route(team)
+                    out = op(rows_of(case.x, team), case.up[team.rank], route, case.sizes[0])
+                    kept.append((route_parts(route, case.sizes[0], 5, 2).order, np.array(out)))
+                return kept
+
+        for rank, results in enumerate(launched(main, ranks, seed)):
+            for case, (order, out) in zip(cases, results, strict=True):
+                np.testing.assert_array_equal(out[: len(order)], case.inner_of(rank)[order])
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_few_and_many_tokens_in_turn(ranks):
     """A rank's sums of 37 tokens have more bytes than go in packets, those of 9 have fewer."""

@@ -60,9 +60,10 @@ def bring(
     RETURNS: tl.constexpr,
 ):
     """Starts the copies of the warp's next items, up to its `until`-th one, while the ring has room. `ahead`: the next item, how many came
-    before it, where its rows go, how many are under way, and the places of its token's slots."""
+    before it, where its rows go, how many are under way, and the places of its token's slots and of those of the item behind, which are
+    loaded an item ahead."""
     ROW: tl.constexpr = PIECES * 32 * ELEMENTS
-    item, nth, head, under_way, place = ahead
+    item, nth, head, under_way, place, later = ahead
     lanes = lanes_that_bring(place, SUMMED)
     while (item < end) & (nth < until) & (under_way + popc(lanes) <= RING):
         first = item % shares * ROW
@@ -75,13 +76,35 @@ def bring(
         under_way += popc(lanes)
         item += step
         nth += 1
-        place = slot_here(place_ptr, row_of(item, shares, most, RANKS, RETURNS), item < end, is_route, TOP_K)
+        place = later
+        later = slot_here(place_ptr, row_of(item + step, shares, most, RANKS, RETURNS), item + step < end, is_route, TOP_K)
         lanes = lanes_that_bring(place, SUMMED)
-    return item, nth, head, under_way, place
+    return item, nth, head, under_way, place, later
+
+
+@tandem.jit
+def begin_to_bring(
+    place_ptr,
+    nth,
+    head,
+    place,
+    begin,
+    end,
+    step,
+    is_route,
+    most,
+    shares,
+    TOP_K: tl.constexpr,
+    RANKS: tl.constexpr,
+    RETURNS: tl.constexpr,
+):
+    """What `bring` gets at first: `place` is of the slots of the item `begin`."""
+    later = slot_here(place_ptr, row_of(begin + step, shares, most, RANKS, RETURNS), begin + step < end, is_route, TOP_K)
+    return begin, nth, head, 0, place, later
 
 
 @tandem.jit
 def behind_item(head, ahead, lanes, RING: tl.constexpr):
     """The ring when the item at `head` has been summed: where the next one's rows are, and `ahead` with room for as many more."""
-    item, nth, to, under_way, following = ahead
-    return (head + popc(lanes)) % RING, (item, nth, to, under_way - popc(lanes), following)
+    item, nth, to, under_way, *places = ahead
+    return (head + popc(lanes)) % RING, (item, nth, to, under_way - popc(lanes), *places)

@@ -10,10 +10,10 @@ namespace {
 // Shared memory for the rows that bulk copies bring, of a program's warps. Each has up to so many items under way.
 constexpr int64_t kRingBytes = 192 << 10, kAhead = 4, kLanes = 32;
 
-// Rows that a warp has room for, where a token has up to `most`; 0 if they are to come into registers: few are there before
-// copies ahead of them would be.
+// Rows that a warp has room for, where a token has up to `most`; 0 if they are to come into registers, as few are there before
+// copies ahead of them would be, and of one row for each token registers have enough under way.
 int64_t ringRows(const Team& team, const Exchange& exchange, int64_t most) {
-  if (!exchange.isBeside()) return 0;
+  if (!exchange.isBeside() || (most == 1 && team.target() != "sim")) return 0;
   if (team.target() == "sim") return most + 1;
   int64_t rows = kRingBytes / (exchange.numWarps() * exchange.pieces() * kLanes * kPacketBytes);
   return rows > most ? std::min(rows, kAhead * most) : 0;

@@ -14,7 +14,7 @@ from ops.device.marks import MARK, are_data, arrived, put_marks
 from ops.device.packets import data_of, end_call, make_packet, receive_one
 from ops.device.places import place_of_slot
 from ops.device.routes import is_of_call, place_of, weights_of
-from ops.ep_combine.brought import behind_item, bring, lanes_that_bring
+from ops.ep_combine.brought import begin_to_bring, behind_item, bring, lanes_that_bring
 from tandem.libdevice import ffs
 from tandem.simt import __ballot_sync, __shfl_sync_i32, __syncthreads, laneid, ld, ld_vector, num_warps, st_vector, tid
 
@@ -90,14 +90,15 @@ def sum_here(
 
 
 @tandem.jit
-def look_at_sums(share_ptr, PIECES: tl.constexpr, LOOKS: tl.constexpr):
-    """What of a share of a source's sums is there already; without LOOKS nothing."""
+def look_at_sums(share_ptr, PIECES: tl.constexpr, LOOKS: tl.constexpr, is_share):
+    """What of a share of a source's sums is there already; without LOOKS nothing, nor if there is no such share."""
     slots = slots_of_share(share_ptr, PIECES, False)
     parts = ()
     for i in tl.static_range(PIECES):
         part = dl.fill_vector(2, tl.int64, MARK)
         if LOOKS:
-            part = ld_vector(slots[i], 2, "sys", "relaxed")
+            if is_share:
+                part = ld_vector(slots[i], 2, "sys", "relaxed")
         parts += (part,)
     return parts
 
@@ -209,7 +210,9 @@ def combine(
         end = (RANKS - 1) * most * shares if sends else 0
         owner, token = returned(begin // shares, rank, RANKS)
         next_place, next_weight = place_here(place_ptr, by_ptr, owner * most + token, begin < end, is_route, TOP_K)
-        ahead = (begin, nth, head, 0, next_place)
+        ahead = ()
+        if ROWS:
+            ahead = begin_to_bring(place_ptr, nth, head, next_place, begin, end, step, is_route, most, shares, TOP_K, RANKS, True)
         for item in range(begin, end, step):
             place = next_place
             weight = next_weight
@@ -243,7 +246,12 @@ def combine(
         next_at = -1
         if (lane < TOP_K) & (begin < stop):
             next_at = place_of_slot(following * TOP_K + lane, ids_ptr, placement_ptr, places, placed, TOP_K, COPIES)
-        ahead = (begin, nth, head, 0, next_place)
+        ahead = ()
+        following_seen = ()
+        if ROWS:
+            ahead = begin_to_bring(place_ptr, nth, head, next_place, begin, stop, step, is_route, most, shares, TOP_K, RANKS, False)
+            of_item = slots_ptr + begin.to(tl.int64) * (PIECES * PIECE) + (rank + 1) % RANKS * source_stride
+            following_seen = look_at_sums(of_item, PIECES, RANKS == 2, begin < stop)
         for item in range(begin, stop, step):
             if ROWS:
                 of_items = (nth + AHEAD, stop, step, is_route, most, columns, shares)
@@ -260,7 +268,12 @@ def combine(
             if (lane < TOP_K) & (item + step < stop):
                 next_at = place_of_slot(following * TOP_K + lane, ids_ptr, placement_ptr, places, placed, TOP_K, COPIES)
             of_item = slots_ptr + item.to(tl.int64) * (PIECES * PIECE)
-            seen = look_at_sums(of_item + (rank + 1) % RANKS * source_stride, PIECES, RANKS == 2)
+            seen = following_seen
+            if ROWS:  # of the next share, as its rows are under way, too
+                later_item = of_item + (step * (PIECES * PIECE)).to(tl.int64) + (rank + 1) % RANKS * source_stride
+                following_seen = look_at_sums(later_item, PIECES, RANKS == 2, item + step < stop)
+            else:
+                seen = look_at_sums(of_item + (rank + 1) % RANKS * source_stride, PIECES, RANKS == 2, True)
             if ROWS:
                 lanes = lanes_that_bring(place, SUMMED)
                 mine = add_rows(rings, nth, head, lanes, weight, columns - item % shares * WIDTH, ELEMENTS, WIDTH, ROWS, not SUMMED)

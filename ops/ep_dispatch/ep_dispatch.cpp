@@ -8,6 +8,18 @@
 #include <algorithm>
 
 namespace tandem::ops {
+namespace {
+
+// Programs that store this rank's own rows while the others send. Where rows are quantised on the way all do both, as each
+// would quantise them.
+constexpr int kMostOwners = 16;
+
+int owners(int programs, int ranks, bool quantises) {
+  return quantises || ranks == 1 ? 0 : std::min(programs / ranks, kMostOwners);
+}
+
+}  // namespace
+
 namespace tables {
 
 // By token, or with `by_expert` as kRowsByExpert.
@@ -133,6 +145,8 @@ void EpDispatch::queue(const Call& call) {
   if (!spreads) constants["PLACES"] = places_;
   constants["DIRECT"] = isDirect_;
   constants["COPIED"] = isCopied_;
+  if (isDirect_)
+    constants["OWNERS"] = int64_t(owners(exchange_->programs(), team_.size(), isQuantised_ && !isFp8(dtype_)));
   const Tensor &x = t[0], &ids = t[1], &weights = t[2], &route = t[5], &rows = spreads ? landed_ : t[8];
   const Tensor &placement = hasPlacement_ ? t[3] : ids, &xScales = isFp8(dtype_) ? t[4] : weights;
   const Tensor& scales = !isQuantised_ ? weights_ : spreads ? landedScales_ : t[6];

@@ -8,8 +8,10 @@ Of few tokens the last programs move no rows: they tell and gather what is said 
 many, while the others wait for rows: one alone, or each of a range of tokens, and one writes the blocks. Of many (BESIDE) all programs do
 everything: one half of their warps sends while the other receives.
 
-DIRECT: rows go to where they belong on their ranks, in symmetric memory, and a signal behind those of each program; nobody takes them from
-slots. A rank sends when a signal has told that the call has begun there, so that what the last call brought is no longer read.
+DIRECT: rows go to where they belong on their ranks, in symmetric memory, and a signal behind those of each program; nobody takes them
+from slots. OWNERS programs store this rank's own rows, and the others send: a multiprocessor that stores to its own memory between stores
+to a peer's sends a seventh less. A rank sends when a signal has told that the call has begun there, so that what the last call brought is
+no longer read.
 COPIED: copy engines bring all rows to all ranks, and who reads them waits for them; all programs tell and gather what is said of slots.
 
 By expert (PLACES) a row lands once for each of its slots, where the route says: the others wait for the route before they take rows from
@@ -85,6 +87,8 @@ def send_rows(
     shares,
     first,
     step,
+    sends,
+    stores,
     TOP_K: tl.constexpr,
     RANKS: tl.constexpr,
     ELEMENTS: tl.constexpr,
@@ -93,9 +97,9 @@ def send_rows(
     QUANTISED: tl.constexpr,
     COPIES: tl.constexpr,
     DIRECT: tl.constexpr,
-    STORES: tl.constexpr,
 ):
-    """By warps `first`, `first` + `step`, ... STORES: rows for this rank land at once."""
+    """By warps `first`, `first` + `step`, ... Rows for the peers, if it `sends`, and those for this rank, which land at once, if it
+    `stores`."""
     rank = dl.rank()
     end = m * shares
     sizes = (end, columns, shares)
@@ -110,13 +114,13 @@ def send_rows(
         of_row = (rows_ptr + row * columns, scales_ptr + row * tl.cdiv(columns, SCALED_ELEMENTS))
         for turn in range(1, RANKS):
             peer = (rank + turn) % RANKS
-            if anyone(owner == peer):
+            if sends & anyone(owner == peer):
                 if DIRECT:
                     of_peer = (dl.symm_at(of_row[0], peer), dl.symm_at(of_row[1], peer) if QUANTISED else of_row[1])
                     store_share(*of_peer, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
                 else:
                     send_share(dl.symm_at(mine_ptr, peer) + item.to(tl.int64) * share_stride(PIECES, QUANTISED), values, PIECES, QUANTISED)
-        if STORES and anyone(owner == rank):
+        if stores & anyone(owner == rank):
             store_share(*of_row, share, columns, values, ELEMENTS, PIECES, ALIGNED, QUANTISED)
 
 
@@ -293,13 +297,14 @@ def dispatch(
     PLACES: tl.constexpr = 0,
     DIRECT: tl.constexpr = False,
     COPIED: tl.constexpr = False,
+    OWNERS: tl.constexpr = 0,
 ):
     """This rank has m of up to `most` tokens, whose experts have places (ops/device/places.py). `here_ids`, `here_weights`, [RANKS * most,
     TOP_K]: this rank's experts of the tokens that come here, -1 where none; ROUTES: also their route, by the TELLERS, for which the
     constants behind are, and `counts` of several; PLACES above 0, as there: rows land by expert, and `routed` counts who has made the
     route. QUANTISED: rows travel in fp8, with scales, which x has too if it is in fp8. SEND and RECEIVE: one call or two. `findings`,
     `told`: for what the host is told of ids that are no expert's; behind it several TELLERS meet. DIRECT: signals, `begun` of each rank and
-    `arrived` of each program and rank."""
+    `arrived` of each program and rank; the last OWNERS programs store own rows, and all others send, or with 0 all do both."""
     PARTS: tl.constexpr = (TELLERS - 1) // RANKS if ROUTES else 0  # of each rank's tokens, where several make the route
     rank = dl.rank()
     pid = tl.program_id(0)
@@ -310,6 +315,7 @@ def dispatch(
     about_stride = 2 * (1 + most * TOP_K)
     source_stride = (most * shares).to(tl.int64) * share_stride(PIECES, QUANTISED)
     about_ptr += (epoch % 2) * RANKS * about_stride
+    sends_out, stores_own = True, PLACES == 0
     if COPIED:
         telling = (pid * num_warps() * 32 + tid(0), tl.num_programs(0) * num_warps() * 32)
         moving = telling
@@ -320,6 +326,11 @@ def dispatch(
         GATHERERS: tl.constexpr = max(num_warps() // 8, 1) if SEND else num_warps()  # warps that gather while the others send
         SENDERS: tl.constexpr = num_warps() - GATHERERS
         moving = (pid * SENDERS + warp - GATHERERS, tl.num_programs(0) * SENDERS)
+        if OWNERS:
+            others = tl.num_programs(0) - OWNERS
+            sends_out = pid < others
+            stores_own = pid >= others
+            moving = (tl.where(sends_out, pid, pid - others) * SENDERS + warp - GATHERERS, tl.where(sends_out, others, OWNERS) * SENDERS)
         gathering = ((pid * GATHERERS + warp) * 32 + laneid(), tl.num_programs(0) * GATHERERS * 32)
         tells, gathers, sends = True, warp < GATHERERS, warp >= GATHERERS
     elif BESIDE:
@@ -367,6 +378,8 @@ def dispatch(
                 local_experts,
                 shares,
                 *moving,
+                sends_out,
+                stores_own,
                 TOP_K,
                 RANKS,
                 ELEMENTS,
@@ -375,7 +388,6 @@ def dispatch(
                 QUANTISED,
                 COPIES,
                 DIRECT,
-                PLACES == 0,
             )
         if DIRECT and not RECEIVE:
             tell_all(arrived_ptr + pid * RANKS + rank, epoch, RANKS)

@@ -114,9 +114,11 @@ class Layer:
         direct=False,
         copied=False,
         ring=0,
+        owners=0,
     ):
         """`made`: so many calls were made before. `places`: rows come by expert, each one's at a multiple of it.
-        `direct`: dispatched rows go to where they belong. `copied`: others bring them. `ring`: rows that combine has room for."""
+        `direct`: dispatched rows go to where they belong. `copied`: others bring them. `ring`: rows that combine has room for.
+        `owners`: programs that store own rows while the others send."""
         self.team, self.case, self.kernels, self.two_calls = team, case, kernels, two_calls
         self.programs, self.warps, self.polls, self.beside, self.tellers = programs, warps, polls, beside, tellers
         rows = team.size * case.most
@@ -129,7 +131,7 @@ class Layer:
             slots[...] = -1
         team.barrier()  # nobody sends before
         self.epochs = [team.local_from_array(np.full(self.programs + tellers, made, np.int64)) for _ in range(2)]
-        self.ring = ring
+        self.ring, self.owners = ring, owners
         self.copied, self.places, slots = copied, places, rows * case.top_k
         of_rows = slots + places * case.local if places else rows
         self.direct, empty = direct, team.empty if direct else team.local_empty
@@ -198,6 +200,7 @@ class Layer:
             PLACES=self.places,
             DIRECT=self.direct,
             COPIED=self.copied,
+            OWNERS=self.owners,
             QUANTISED=False,
             **self.route_constants(),
         )

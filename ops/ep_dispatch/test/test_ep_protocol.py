@@ -192,6 +192,11 @@ PLANTED_DIRECT = {
     "told before rows are sent": ((DISPATCH, SENDS, TOLD + SENDS), "race|uninitialised"),
     "told without a release": ((SIGNALS, 'semantic="release"', 'semantic="relaxed"'), "race|uninitialised"),
     "told to this GPU alone": ((SIGNALS, 'scope="sys"', 'scope="gpu"'), "scope|race|uninitialised"),
+    "own rows left to others": ((DISPATCH, "stores_own = pid >= others", "stores_own = pid > others"), "uninitialised|race|" + NOTHING),
+    "peers' rows left to owners": (
+        (DISPATCH, "sends_out = pid < others", "sends_out = pid < others - 1"),
+        "uninitialised|race|out-of-bounds|" + NOTHING,
+    ),
     "told while other warps send": ((SIGNALS, "    __syncthreads()\n    peer", "    peer"), "race|uninitialised"),
 }
 
@@ -199,7 +204,8 @@ PLANTED_DIRECT = {
 def direct(folder, seed, *changes):
     given, policy = cases(3, seed, calls=4), "slowest-rank" if seed % 2 else "random"
     kernels = ep_protocol.kernels(folder, *changes)
-    main = functools.partial(ep_protocol.calls, cases=given, kernels=kernels, half="dispatch", two_calls=seed % 3 == 1, direct=True)
+    options = {"two_calls": seed % 3 == 1, "direct": True, "owners": seed // 2 % 2}
+    main = functools.partial(ep_protocol.calls, cases=given, kernels=kernels, half="dispatch", **options)
     result = tandem.launch(main, ranks=3, seed=seed, check=True, policy=policy)
     return result.reports[0]["kind"] if result.reports else "" if is_right(result.values, given, "dispatch") else NOTHING
 

@@ -140,6 +140,7 @@ void AllReduceNorm::queue(const Call& call) {
     Packets& packets = isParted ? *parted_ : *packets_.at(way);
     int64_t rows = cdiv(m, isParted ? m : packets.programs());
     constants["PARTS"] = of.programs;
+    constants["ONE_ROW"] = rows == 1;
     return packets.launch(kernel, x, residual, {m, rows},
                           Packets::Deal{cdiv(m, rows) * of.programs, rows * of.packets, of.warps}, call.stream,
                           {weight, out, scales, isParted ? told_ : weight, columns_,
@@ -156,7 +157,8 @@ void AllReduceNorm::queue(const Call& call) {
                     {"RANKS", int64_t(1)},
                     {"POLLS", int64_t(0)},
                     {"FLIGHTS", int64_t(0)},
-                    {"PARTS", int64_t(1)}});
+                    {"PARTS", int64_t(1)},
+                    {"ONE_ROW", rows == 1}});
   team_.launch(kernel, {.grid = {int(cdiv(m, rows)), 1, 1}, .numWarps = config_.numWarps, .stream = call.stream},
                {sums, residual, residual, residual, m, rows, weight, out, scales, weight, columns_, columns_,
                 config_.eps, 0, 0, 0},

@@ -8,7 +8,8 @@
 namespace tandem::ops {
 namespace {
 
-// Slots of a program, and up to how many one program takes alone. Scores take longer than slots: then tokens count.
+// Slots of a program, and up to how many one program of one rank takes alone; of several ranks, whose tokens it counts one after
+// the other and whose blocks it writes twice, fewer. Scores take longer than slots: then tokens count.
 constexpr int64_t kSlotsEach = 1024, kAlone = 2048, kTokensEach = 8, kTokensAlone = 16;
 constexpr int64_t kSimulatedSlotsEach = 64, kSimulatedAlone = 64;
 // Ranges of a clan, which sum their counts, where there are more of them than a few.
@@ -64,7 +65,8 @@ Dealer::Ranges Dealer::rangesFor(int64_t m) const {
   int64_t all = std::min<int64_t>(team_.residentPrograms(), config_.programs ? config_.programs : 1 << 16);
   int64_t most = all - std::clamp<int64_t>(all / 32, 1, kMostWriters);
   Ranges out{1, shard, false, simulated ? kSimulatedWarps : kWarpsAlone, 0};
-  bool fillsMany = m * topK_ > (simulated ? kSimulatedAlone : kAlone) || (scored_ && !simulated && m > kTokensAlone);
+  bool fillsMany = m * topK_ > (simulated ? kSimulatedAlone : kAlone / (ranks * ranks)) ||
+                   (scored_ && !simulated && m > kTokensAlone / ranks);
   if (fillsMany && most >= ranks) {
     int64_t parts = simulated ? cdiv(shard * topK_, kSimulatedSlotsEach)
                     : scored_ ? cdiv(shard, kTokensEach)

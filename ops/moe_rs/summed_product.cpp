@@ -20,11 +20,12 @@ struct Sums {
 constexpr int kRows = 8, kSimulatedRows = 8;  // of an item, at least
 constexpr int kColumns = 256, kSimulatedColumns = 32;
 constexpr int64_t kBytesBeside = 24 << 10;  // of shared memory
-constexpr int64_t kParts = 4, kSimulatedParts = 2;
+constexpr int64_t kParts = 3, kFewParts = 2, kFewSlots = 2;
 
 int columnsOfItem(const Team& team) { return team.target() == "sim" ? kSimulatedColumns : kColumns; }
 
-// Rows that a warp has room for beside the product, where a token has up to topK; 0 if these do not fit.
+// Rows that a warp has room for beside the product, where a token has up to topK; 0 if these do not fit, or a few of a token come
+// into registers as soon.
 int64_t ringRows(const Team& team, int64_t topK, DType dtype) {
   if (team.target() == "sim") return topK + 1;
   int64_t rows = kBytesBeside / (4 * kColumns * byteSize(dtype));
@@ -60,7 +61,7 @@ int64_t columnsAtOnce(int64_t slots, int64_t columns, int64_t bytes, int given) 
 SummedProduct::SummedProduct(const Table& table, Team& team, Memory& memory, int64_t maxM, int64_t n, int64_t k,
                              int64_t experts, int64_t topK, DType dtype, const GroupedConfig& config, int parts,
                              int slotColumns, const Tensor& findings, bool own)
-    : team_(team), n_(n), experts_(experts), topK_(topK), givenParts_(parts), findings_(findings),
+    : team_(team), n_(n), experts_(experts), topK_(topK), givenParts_(parts), isOwn_(own), findings_(findings),
       product_(table, team, nullptr, maxM, n, k, experts, topK, dtype, config, GroupedWay{.packed = true, .own = own},
                findings) {
   Sums s = sums(team, topK, 0);
@@ -98,11 +99,10 @@ SummedProduct::SummedProduct(const Table& table, Team& team, Memory& memory, int
 void SummedProduct::launch(const Tensor& h, const Tensor& w, const Tensor& route, const Tensor& out, int64_t m,
                            int stream, const GroupedProduct::More& more) const {
   int64_t tile = product_.tileColumns(m);
-  int64_t parts = givenParts_, ring = ringRows(team_, topK_, rows_.dtype);
-  bool simulated = team_.target() == "sim";
+  int64_t parts = givenParts_, ring = isOwn_ && topK_ > kFewSlots ? ringRows(team_, topK_, rows_.dtype) : 0;
   // The product of few rows ends before its first part is summed.
-  if (!parts)
-    parts = simulated ? kSimulatedParts : ring && product_.tileRows(m) >= kRowsOfParts ? kParts : 1;
+  bool simulated = team_.target() == "sim", isLong = simulated || product_.tileRows(m) >= kRowsOfParts;
+  if (!parts) parts = !isLong ? 1 : ring ? kParts : simulated || topK_ <= kFewSlots ? kFewParts : 1;
   Sums s = sums(team_, topK_, parts > 1 ? ring : 0);
   int64_t unit = std::max<int64_t>(tile, s.columns);  // both are powers of two
   for (int64_t first = 0; first < n_; first += columns_) {

@@ -42,8 +42,9 @@ def bring(
     RING: tl.constexpr,
 ):
     """Starts the copies of the warp's next tokens, up to its `until`-th one, while the ring has room. `ahead`: the next token, behind the
-    `first` one, how many came before it, where its rows go, how many are under way, and the places of its slots."""
-    row, nth, head, under_way, place = ahead
+    `first` one, how many came before it, where its rows go, how many are under way, and the places of its slots and of those of the token
+    behind, which are loaded a token ahead."""
+    row, nth, head, under_way, place, later = ahead
     lanes = lanes_with_slots(place)
     while (row < rows) & (nth < until) & (under_way + popc(lanes) <= RING):
         size = columns * (rows_ptr.dtype.element_ty.primitive_bitwidth // 8)
@@ -52,9 +53,11 @@ def bring(
         under_way += popc(lanes)
         row += num_warps()
         nth += 1
-        place = slot_of_lane(place_ptr, first + row, row < with_slots, -1, TOP_K)
+        place = later
+        following = row + num_warps()
+        later = slot_of_lane(place_ptr, first + following, following < with_slots, -1, TOP_K)
         lanes = lanes_with_slots(place)
-    return row, nth, head, under_way, place
+    return row, nth, head, under_way, place, later
 
 
 @tandem.jit
@@ -114,18 +117,19 @@ def sum_item(
     warp = tid(0) // 32
     next_place = slot_of_lane(place_ptr, first + warp, warp < with_slots, -1, TOP_K)
     next_weight = slot_of_lane(by_ptr, first + warp, warp < with_slots, 0.0, TOP_K)
-    ahead = (warp, nth, head, 0, next_place)
+    later = slot_of_lane(place_ptr, first + warp + num_warps(), warp + num_warps() < with_slots, -1, TOP_K)
+    ahead = (warp, nth, head, 0, next_place, later)
     for row in range(warp, rows, num_warps()):
         of_item = (first, rows, with_slots, width, columns)
         ahead = bring(from_ptr, place_ptr, rings, ahead, nth + AHEAD, *of_item, TOP_K, COLUMNS, RING)
         lanes = lanes_with_slots(next_place)
         weight = next_weight
-        later = row + num_warps()
-        next_place = slot_of_lane(place_ptr, first + later, later < with_slots, -1, TOP_K)
-        next_weight = slot_of_lane(by_ptr, first + later, later < with_slots, 0.0, TOP_K)
+        following = row + num_warps()
+        next_place = slot_of_lane(place_ptr, first + following, following < with_slots, -1, TOP_K)
+        next_weight = slot_of_lane(by_ptr, first + following, following < with_slots, 0.0, TOP_K)
         sums = add_rows(rings, nth, head, lanes, weight, columns, ELEMENTS, COLUMNS, RING, True)
         head = (head + popc(lanes)) % RING
-        ahead = (ahead[0], ahead[1], ahead[2], ahead[3] - popc(lanes), ahead[4])
+        ahead = (*ahead[:3], ahead[3] - popc(lanes), *ahead[4:])
         nth += 1
         for i in tl.static_range(PIECES):
             at = (i * 32 + laneid()) * ELEMENTS

@@ -4,8 +4,7 @@ A program has whole rows and touches no others. Of few long rows it has a part o
 and out, which takes longer than the flight; the programs of a row tell each other their sums in slots with marks, too. Each thread adds
 what arrives for its elements to the residual, and scales them behind the sum of the squares over the row. Those of its first slot in a row
 stay in registers between, and their weights are read while data flies; of longer rows it reads its other elements again. Of many rows a
-program sends AHEAD before it takes the first. Then a thread sends an element of a later row, norms its element of the row before, and
-takes its element of this row, in turns, so that the link is busy all the time.
+program sends AHEAD before it takes the first, and then one behind each, so that the link is busy while rows are normed.
 
 The bits are those of all_reduce, of an addition in the tensors' type and of a norm in fp32: the sum over the ranks is rounded before it is
 added, and the new residual before its squares are summed.
@@ -77,10 +76,10 @@ def normed(i, kept, weight, residual_ptr, weight_ptr, columns, factor, ELEMENTS:
 
 
 @tandem.jit
-def norm_and_take(
+def take_and_norm(
     row,
     rows,
-    state,
+    turn,
     x_ptr,
     residual_ptr,
     sums_ptr,
@@ -105,66 +104,60 @@ def norm_and_take(
     QUANTISED: tl.constexpr,
     ROW_SCALES: tl.constexpr,
 ):
-    """Sends a later row, norms the row before, and takes this one, as far as these are of the program's `rows`, which begin at `begin`.
-    `state`: what the thread's first slot has in the row before, what this is multiplied with, its scale, and the turn of sums."""
+    """Sends a later one of the program's `rows`, which begin at `begin`, takes this one and norms it. Gives the next turn of sums."""
     threads = num_warps() * 32
     slots = tl.cdiv(columns, ELEMENTS)
-    kept, factor, scale, turn = state
-    first_of_row = row * columns
-    before_ptr = residual_ptr + (first_of_row - columns)
-    squares = 0.0
-    taken = dl.zeros_vector(ELEMENTS, tl.float32)
-    for start in range(0, slots, threads):  # whole warps, as lanes share scales; those behind the row's end have zeros
-        i = start + tid(0)
-        if FLIGHTS == 1:
-            later = row + AHEAD
-            if (later < rows) & (i < slots):
-                mine_ptr = sums_ptr + dl.rank().to(tl.int64) * source_stride + 2 * (later * slots + i)
+    if FLIGHTS == 1:
+        later = row + AHEAD
+        if later < rows:
+            mine_ptr = sums_ptr + dl.rank().to(tl.int64) * source_stride + 2 * later * slots
+            for i in range(tid(0), slots, threads):
                 values = load_elements(x_ptr, later * columns + i * ELEMENTS, (later + 1) * columns, ELEMENTS, ALIGNED)
-                send_to_peers(mine_ptr, without_marks(values), dl.rank(), RANKS)
-        if row > 0:
-            y = normed(i, kept, weight, before_ptr, weight_ptr, columns, factor, ELEMENTS, ALIGNED)
-            if QUANTISED and not ROW_SCALES:
-                largest = joined_lanes(largest_of(y, 0.0, ELEMENTS), SCALED_ELEMENTS // ELEMENTS, True)
-                scale = tl.where(largest > 0, LARGEST / largest, 0.0)
-                if (i * ELEMENTS % SCALED_ELEMENTS == 0) & (i < slots):
-                    group = (first_column + i * ELEMENTS) // SCALED_ELEMENTS
-                    at = (begin + row - 1).to(tl.int64) * tl.cdiv(row_columns, SCALED_ELEMENTS) + group
-                    st(scales_ptr + at, largest / LARGEST, semantic="weak")
-            if i < slots:
-                to_ptr = out_ptr + (first_of_row - columns)
-                store_elements(to_ptr, i * ELEMENTS, columns, (y * scale).to(out_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
-        if (row < rows) & (i < slots):
-            first = first_of_row + i * ELEMENTS
-            end = first_of_row + columns
-            before = load_elements(residual_ptr, first, end, ELEMENTS, ALIGNED)
-            if FLIGHTS:
-                slot = row * slots + i
-                total = sum_of_slot(x_ptr, sums_ptr, slot, first, end, source_stride, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS)
-            else:
-                total = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)
-            after = (before.to(tl.float32) + total.to(tl.float32)).to(before.dtype)
-            store_elements(residual_ptr, first, end, after, ELEMENTS, ALIGNED)
-            squares = add_squares(squares, after.to(tl.float32), ELEMENTS)
-            if start == 0:
-                taken = after.to(tl.float32)
+                send_to_peers(mine_ptr + 2 * i, without_marks(values), dl.rank(), RANKS)
+    first_of_row = row * columns
+    squares = 0.0
+    kept = dl.zeros_vector(ELEMENTS, tl.float32)
+    for i in range(tid(0), slots, threads):
+        first = first_of_row + i * ELEMENTS
+        end = first_of_row + columns
+        before = load_elements(residual_ptr, first, end, ELEMENTS, ALIGNED)
+        if FLIGHTS:
+            total = sum_of_slot(x_ptr, sums_ptr, row * slots + i, first, end, source_stride, ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS)
+        else:
+            total = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)
+        after = (before.to(tl.float32) + total.to(tl.float32)).to(before.dtype)
+        store_elements(residual_ptr, first, end, after, ELEMENTS, ALIGNED)
+        squares = add_squares(squares, after.to(tl.float32), ELEMENTS)
+        if i < threads:
+            kept = after.to(tl.float32)
     if row == rows - 1:  # what is left waits for no rank
         tl.extra.cuda.gdc_launch_dependents()
-    if row < rows:
-        factor = tl.rsqrt(of_row(squares, buffer, told_ptr, turn, PARTS, POLLS, False) / row_columns + eps)
+    factor = tl.rsqrt(of_row(squares, buffer, told_ptr, turn, PARTS, POLLS, False) / row_columns + eps)
+    turn = 1 - turn
+    row_ptr = residual_ptr + first_of_row
+    scale = 1.0
+    if ROW_SCALES:
+        largest = 0.0
+        for i in range(tid(0), slots, threads):
+            largest = largest_of(normed(i, kept, weight, row_ptr, weight_ptr, columns, factor, ELEMENTS, ALIGNED), largest, ELEMENTS)
+        largest = of_row(largest, buffer, told_ptr, turn, PARTS, POLLS, True)
         turn = 1 - turn
-        if ROW_SCALES:
-            largest = 0.0
-            row_ptr = residual_ptr + first_of_row
-            for i in range(tid(0), slots, threads):
-                y = normed(i, taken, weight, row_ptr, weight_ptr, columns, factor, ELEMENTS, ALIGNED)
-                largest = largest_of(y, largest, ELEMENTS)
-            largest = of_row(largest, buffer, told_ptr, turn, PARTS, POLLS, True)
-            turn = 1 - turn
+        scale = tl.where(largest > 0, LARGEST / largest, 0.0)
+        if (tid(0) == 0) & (first_column == 0):
+            st(scales_ptr + begin + row, largest / LARGEST, semantic="weak")
+    for start in range(0, slots, threads):  # whole warps, as lanes share scales; those behind the row's end have zeros
+        i = start + tid(0)
+        y = normed(i, kept, weight, row_ptr, weight_ptr, columns, factor, ELEMENTS, ALIGNED)
+        if QUANTISED and not ROW_SCALES:
+            largest = joined_lanes(largest_of(y, 0.0, ELEMENTS), SCALED_ELEMENTS // ELEMENTS, True)
             scale = tl.where(largest > 0, LARGEST / largest, 0.0)
-            if (tid(0) == 0) & (first_column == 0):
-                st(scales_ptr + begin + row, largest / LARGEST, semantic="weak")
-    return taken, factor, scale, turn
+            if (i * ELEMENTS % SCALED_ELEMENTS == 0) & (i < slots):
+                group = (first_column + i * ELEMENTS) // SCALED_ELEMENTS
+                at = (begin + row).to(tl.int64) * tl.cdiv(row_columns, SCALED_ELEMENTS) + group
+                st(scales_ptr + at, largest / LARGEST, semantic="weak")
+        if i < slots:
+            store_elements(out_ptr + first_of_row, i * ELEMENTS, columns, (y * scale).to(out_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
+    return turn
 
 
 @tandem.jit
@@ -218,15 +211,14 @@ def all_reduce_norm(
         )
     weight = load_elements(weight_ptr, tid(0) * ELEMENTS, columns, ELEMENTS, ALIGNED)
     buffer = dl.allocate_smem(tl.float32, [2 * num_warps()])
-    state = (dl.zeros_vector(ELEMENTS, tl.float32), 0.0, 1.0, 0)
+    turn = 0
     tensors = (x_ptr, residual_ptr, sums_ptr, weight_ptr, out_ptr, scales_ptr, told_ptr, buffer, weight)
     sizes = (begin, first_column, row_columns, columns, eps, source_stride)
     form: tl.constexpr = (ELEMENTS, ALIGNED, RANKS, POLLS, FLIGHTS, PARTS, QUANTISED, ROW_SCALES)
     if ONE_ROW:
-        state = norm_and_take(0, 1, state, *tensors, *sizes, *form)
-        norm_and_take(1, 1, state, *tensors, *sizes, *form)
+        take_and_norm(0, 1, turn, *tensors, *sizes, *form)
     else:
-        for row in range(rows + 1):
-            state = norm_and_take(row, rows, state, *tensors, *sizes, *form)
+        for row in range(rows):
+            turn = take_and_norm(row, rows, turn, *tensors, *sizes, *form)
     if FLIGHTS:
         end_call(epoch_ptr, epoch)

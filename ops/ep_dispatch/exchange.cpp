@@ -20,10 +20,11 @@ struct Tile {
 };
 
 // Two pieces where each warp has one share or less. Of more rows four, or twice the warps where a row that travels is the sum of
-// several: they have several rows of each piece under way. Quantising four pieces takes the registers of 32 warps, and
-// adding those that came more than these have.
+// several: they have several rows of each piece under way. Beside others that receive, these come into shared memory, which
+// warps share. Quantising four pieces takes the registers of 32 warps, and adding those that came more than these have.
 Tile tileFor(int64_t pieces, int64_t programs, bool isBeside, int64_t results, bool quantises) {
   double shares = double(pieces) / double(kPieces * programs * kGpuWarps);
+  if (results > 1 && isBeside) return {kGpuWarps, kPieces};
   if (results > 1) return shares > 2 ? Tile{kMostWarps, 1} : Tile{kGpuWarps, kPieces};
   int warps = isBeside && !results ? kMostWarps : kGpuWarps;
   return {warps, shares > 1 && !quantises ? kManyPieces : kPieces};

@@ -20,16 +20,23 @@ struct Sums {
 constexpr int kRows = 8, kSimulatedRows = 8;  // of an item, at least
 constexpr int kColumns = 256, kSimulatedColumns = 32;
 constexpr int64_t kBytesBeside = 24 << 10;  // of shared memory
-constexpr int64_t kParts = 3, kFewParts = 2, kFewSlots = 2;
+constexpr int64_t kFewSlots = 2, kSimulatedParts = 2;
 
 int columnsOfItem(const Team& team) { return team.target() == "sim" ? kSimulatedColumns : kColumns; }
 
-// Rows that a warp has room for beside the product, where a token has up to topK; 0 if these do not fit, or a few of a token come
-// into registers as soon.
+// Rows that a warp has room for beside the product, where a token has up to topK; 0 if these do not fit.
 int64_t ringRows(const Team& team, int64_t topK, DType dtype) {
   if (team.target() == "sim") return topK + 1;
   int64_t rows = kBytesBeside / (4 * kColumns * byteSize(dtype));
   return rows >= topK ? rows : 0;
+}
+
+// Parts of the columns. What hides is a share of the product's time, which grows with the bytes of a row that is multiplied, while
+// that of the sums does not: short products are left sooner than their first part is summed (docs/performance/moe.md).
+int64_t partsOf(int64_t rowBytes, int64_t topK, bool hasRing) {
+  constexpr int64_t kShort = 1408, kLong = 6144;
+  if (hasRing && rowBytes >= kLong) return 4;
+  return topK <= kFewSlots || (hasRing && rowBytes >= kShort) ? 2 : 1;
 }
 
 // Beside the product a thread has few registers, so rows come into shared memory. A program has room beside one of the product, and
@@ -61,7 +68,7 @@ int64_t columnsAtOnce(int64_t slots, int64_t columns, int64_t bytes, int given) 
 SummedProduct::SummedProduct(const Table& table, Team& team, Memory& memory, int64_t maxM, int64_t n, int64_t k,
                              int64_t experts, int64_t topK, DType dtype, const GroupedConfig& config, int parts,
                              int slotColumns, const Tensor& findings, bool own)
-    : team_(team), n_(n), experts_(experts), topK_(topK), givenParts_(parts), isOwn_(own), findings_(findings),
+    : team_(team), n_(n), experts_(experts), topK_(topK), rowBytes_(k * byteSize(dtype)), givenParts_(parts), findings_(findings),
       product_(table, team, nullptr, maxM, n, k, experts, topK, dtype, config, GroupedWay{.packed = true, .own = own},
                findings) {
   Sums s = sums(team, topK, 0);
@@ -99,11 +106,13 @@ SummedProduct::SummedProduct(const Table& table, Team& team, Memory& memory, int
 void SummedProduct::launch(const Tensor& h, const Tensor& w, const Tensor& route, const Tensor& out, int64_t m,
                            int stream, const GroupedProduct::More& more) const {
   int64_t tile = product_.tileColumns(m);
-  int64_t parts = givenParts_, ring = isOwn_ && topK_ > kFewSlots ? ringRows(team_, topK_, rows_.dtype) : 0;
+  int64_t parts = givenParts_, ring = ringRows(team_, topK_, rows_.dtype);
   // The product of few rows ends before its first part is summed.
   bool simulated = team_.target() == "sim", isLong = simulated || product_.tileRows(m) >= kRowsOfParts;
-  if (!parts) parts = !isLong ? 1 : ring ? kParts : simulated || topK_ <= kFewSlots ? kFewParts : 1;
-  Sums s = sums(team_, topK_, parts > 1 ? ring : 0);
+  if (!parts) parts = !isLong ? 1 : simulated ? kSimulatedParts : partsOf(rowBytes_, topK_, ring > 0);
+  // Of two parts a few rows of a token come into registers as soon.
+  bool brings = parts > 1 && (simulated || topK_ > kFewSlots || parts > 2);
+  Sums s = sums(team_, topK_, brings ? ring : 0);
   int64_t unit = std::max<int64_t>(tile, s.columns);  // both are powers of two
   for (int64_t first = 0; first < n_; first += columns_) {
     int64_t count = std::min(columns_, n_ - first), part = cdiv(cdiv(count, unit), parts) * unit;

@@ -31,9 +31,8 @@ class SummedProduct {
 
  private:
   Team& team_;
-  int64_t n_, experts_, topK_, columns_;
+  int64_t n_, experts_, topK_, columns_, rowBytes_;
   int givenParts_;
-  bool isOwn_;
   Tensor findings_;
   GroupedProduct product_;
   Tensor rows_, parts_, brought_, ready_, begun_, taken_, done_, epoch_;

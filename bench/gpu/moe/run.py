@@ -42,7 +42,8 @@ def call(op, tensors, numbers):
 
 
 def in_graph(function, calls=10, replays=10):
-    """The time of a call: graphs of `calls`, the median of `replays`."""
+    """The time of a call: graphs of `calls`, the median of `replays`, which follow one another: a graph that nothing precedes begins some
+    microseconds behind its event."""
     function()
     torch.cuda.synchronize()
     graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
@@ -50,15 +51,13 @@ def in_graph(function, calls=10, replays=10):
         for _ in range(calls):
             function()
     graph.replay()
-    times = []
-    for _ in range(replays):
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
+    marks = [torch.cuda.Event(enable_timing=True) for _ in range(replays + 1)]
+    marks[0].record()
+    for mark in marks[1:]:
         graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(begin.elapsed_time(end) * 1000 / calls)
-    return round(statistics.median_high(times), 2)
+        mark.record()
+    torch.cuda.synchronize()
+    return round(statistics.median_high(a.elapsed_time(b) * 1000 / calls for a, b in zip(marks, marks[1:])), 2)
 
 
 def tried(function, *args):

@@ -1,5 +1,5 @@
-"""Data on the device that no call can use, on ranks on GPUs: nothing is computed, and synchronize(), the next call, or close() says what
-was wrong."""
+"""On ranks on GPUs: rows that are ordered first, few and many; and data on the device that no call can use, of which nothing is computed,
+while synchronize(), the next call, or close() says what was wrong."""
 
 import functools
 import pathlib
@@ -109,4 +109,25 @@ def experts(ranks):
         on_gpus(main, ranks)
 
 
-CHECKS = {"operators.moe.routes": routes, "operators.moe.experts": experts}
+def orders(ranks):
+    """Rows in the route's order, in blocks of 16 to 128, give the same as where they are, with gate and up columns, too."""
+
+    def main(team):
+        for m in (M, 2048):
+            ids, weights = drawn_ids(m, EXPERTS, TOP_K), drawn_weights(m, TOP_K)
+            route = RouteIds(team, m, EXPERTS, TOP_K, "i32")(ids, weights, m)
+            draw, own = np.random.default_rng(team.rank), rows_of_rank(m, team.size, team.rank)
+            x = team.local_from_array(draw.integers(-2, 3, (own, HIDDEN)).astype(np.float16))
+            for gated in (False, True):
+                up = team.local_from_array(draw.integers(-1, 2, (EXPERTS, INNER * (1 + gated), HIDDEN)).astype(np.float16))
+                found = []
+                for ordered in (0, 1):
+                    with AgMoe(team, m, INNER, HIDDEN, EXPERTS, TOP_K, "fp16", gated=gated, ordered=ordered) as op:
+                        found.append(np.array(op(x, up, route, m)))
+                np.testing.assert_array_equal(*found)
+                assert found[0].any()
+
+    on_gpus(main, ranks)
+
+
+CHECKS = {"operators.moe.orders": orders, "operators.moe.routes": routes, "operators.moe.experts": experts}

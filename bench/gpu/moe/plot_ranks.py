@@ -19,7 +19,7 @@ WHO = (("Tandem", "#1b6ca8", "o"), ("NCCL + torch._grouped_mm", "#e08e45", "s"),
 
 
 def main(path, picture):
-    rows = [r for r in json.loads(pathlib.Path(path).read_text())["two_gpus_in_graphs"] if r["shape"][0] == TOKENS]
+    rows = [r for r in json.loads(pathlib.Path(path).read_text())["two_gpus_in_turns"] if r["shape"][0] == TOKENS]
     labels = sorted({", ".join(map(str, r["shape"][1:])) for r in rows})
     figure, halves = plt.subplots(1, 2, figsize=(10, 5), sharey=True)
     for axes, (title, (bounds, names)) in zip(halves, HALVES.items()):

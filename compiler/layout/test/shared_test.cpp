@@ -1,5 +1,6 @@
 // Patterns in shared memory against address arithmetic, and bank conflicts against a count.
 #include "compiler/layout/shared.h"
+#include "compiler/layout/chunk_lines.h"
 #include "compiler/layout/distributed.h"
 #include "simulate.h"
 
@@ -12,6 +13,25 @@ int64_t addressOf(int64_t row, int64_t rows, int64_t column, unsigned elemBits, 
   int64_t linear = byte / width * rows * width + row * width + byte % width;
   int64_t chunks = width / 16 - 1;
   return linear ^ ((linear >> 7 & chunks) << 4);
+}
+
+// Lanes of mma.sync read one word of each of four neighbouring rows, or one byte of every fourth row.
+TEST(ChunkLines, WarpsMeetInNoBank) {
+  for (unsigned elemBits : {8u, 32u}) {
+    LinearLayout offsets = swizzledOffsets({64, 128}, elemBits, Swizzle::Bytes128);
+    std::vector<LinearLayout> reads{dotOperandB({64, 128}, elemBits, {1, 4})};
+    LinearLayout chosen = withFewestPasses(offsets, reads, elemBits);
+    EXPECT_TRUE(chosen.isInjective() && chosen.isSurjective());
+    EXPECT_GT(bankConflicts(offsetsOf(reads[0], offsets), elemBits, 1), 0);
+    EXPECT_EQ(bankConflicts(offsetsOf(reads[0], chosen), elemBits, 1), 0);
+  }
+}
+
+TEST(ChunkLines, TheLowestStayWhereNothingIsGained) {
+  LinearLayout offsets = swizzledOffsets({64, 64}, 16, Swizzle::Bytes128);
+  std::vector<LinearLayout> reads{dotOperandB({64, 64}, 16, {1, 4})};
+  EXPECT_EQ(withFewestPasses(offsets, reads, 16), offsets);
+  EXPECT_EQ(withFewestPasses(offsets, {}, 16), offsets);
 }
 
 TEST(Swizzle, MatchesTheAddressArithmetic) {

@@ -2,6 +2,7 @@
 // any layout.
 #include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/lower/nvidia/copies.h"
+#include "compiler/layout/chunk_lines.h"
 #include "compiler/layout/shape.h"
 #include "compiler/lower/gpu/convert.h"
 #include "compiler/lower/gpu/memory.h"
@@ -33,7 +34,19 @@ void awaitCopies(KernelContext& cx, Ring& ring) {
   ring.isOfGroups ? groupBarrier(cx) : cx.emit.blockBarrier();
 }
 
-static LinearLayout offsetsIn(KernelContext& cx, mlir::Value buffer) {
+// Returns the layouts in which threads read the buffer; none where others reach it, too, or multiply-adds read it as they need it.
+static std::vector<LinearLayout> readsOfThreads(KernelContext& cx, mlir::Value buffer) {
+  std::vector<LinearLayout> reads;
+  for (Operation* user : buffer.getUsers()) {
+    if (isa<tgpu::CopyAsyncOp>(user)) continue;
+    auto load = dyn_cast<tgpu::LocalLoadOp>(user);
+    if (!load || load.getResult().use_empty()) return {};
+    reads.push_back(cx.layoutOf(load.getResult()));
+  }
+  return reads;
+}
+
+LinearLayout offsetsIn(KernelContext& cx, mlir::Value buffer) {
   auto type = cast<tile::SmemType>(buffer.getType());
   const Buffer& place = cx.buffers.find(buffer)->second;
   llvm::SmallVector<unsigned> order;
@@ -43,8 +56,11 @@ static LinearLayout offsetsIn(KernelContext& cx, mlir::Value buffer) {
       if (d != *place.fastest) order.push_back(d);
   }
   if (!place.swizzle) return layout::plainOffsets(type.getShape(), order);
-  return layout::swizzledOffsets(type.getShape(), type.getElementType().getIntOrFloatBitWidth(),
-                                 layout::swizzleOfRow(place.swizzle), order);
+  unsigned bits = type.getElementType().getIntOrFloatBitWidth();
+  layout::Swizzle swizzle = layout::swizzleOfRow(place.swizzle);
+  LinearLayout offsets = layout::swizzledOffsets(type.getShape(), bits, swizzle, order);
+  if (swizzle != layout::Swizzle::Bytes128) return offsets;
+  return layout::withFewestPasses(offsets, readsOfThreads(cx, buffer), bits);
 }
 
 static llvm::Value* elementAddress(KernelContext& cx, llvm::Value* base, const LinearLayout& placed, size_t reg,

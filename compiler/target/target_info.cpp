@@ -36,6 +36,7 @@ constexpr Gpu kGpus[] = {
      .multimem = true,
      .bf16Atomics = true,
      .fp8Mma = true,
+     .emulatesFp8Mma = true,
      .fp8Convert = true,
      .vectorAtomics = true},
 };

@@ -2,7 +2,6 @@
 #include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/layout/distributed.h"
 #include "compiler/lower/nvidia/copies.h"
-#include "compiler/lower/nvidia/mma.h"
 #include "compiler/target/nvidia_units.h"
 #include <map>
 
@@ -18,6 +17,12 @@ ptx::Element elementOf(mlir::Type type) {
   if (isa<Float8E4M3FNType>(type)) return E::E4M3;
   return isa<Float8E5M2Type>(type) ? E::E5M2 : E::S8;
 }
+
+// A tile that no op defines.
+struct Held {
+  LinearLayout layout;
+  Regs regs;
+};
 
 // The register of the thread with number 0 that holds a position. The other threads' are the same, since all positions
 // move by the same distance.
@@ -37,13 +42,6 @@ uint64_t positionAt(const LinearLayout& layout, ArrayRef<int64_t> corner, int64_
 }
 
 }  // namespace
-
-static void lowerMma(KernelContext& cx, tile::DotOp op) {
-  mlir::Type element = cast<RankedTensorType>(op.getLhs().getType()).getElementType();
-  Held lhs{cx.layoutOf(op.getLhs()), cx.use(op.getLhs())}, rhs{cx.layoutOf(op.getRhs()), cx.use(op.getRhs())};
-  cx.define(op.getResult(),
-            multiply(cx, lhs, rhs, {cx.layoutOf(op.getResult()), cx.use(op.getAcc())}, elementOf(element)));
-}
 
 // The packed words of one instruction's operand that begins at `corner` of the whole one. Of a float32 the unit ignores
 // what tf32 has no bits for, as wgmma does.
@@ -75,10 +73,23 @@ static Regs withZeroRows(Scalars upper) {
   return words;
 }
 
+// The pairs of 16-bit floats of words of four 8-bit ones: the first pair of each word, then the second one of each.
+static Regs halvesOf(KernelContext& cx, Scalars words, ptx::Element kind) {
+  ptx::Float8 type = kind == ptx::Element::E4M3 ? ptx::Float8::E4M3 : ptx::Float8::E5M2;
+  Regs pairs;
+  for (unsigned shift : {0, 16})
+    for (llvm::Value* word : words) {
+      llvm::Value* pair = cx.b.CreateTrunc(cx.b.CreateLShr(word, shift), cx.b.getInt16Ty());
+      pairs.push_back(cx.b.CreateBitCast(ptx::float8ToHalf(cx.b, type, pair), cx.b.getInt32Ty()));
+    }
+  return pairs;
+}
+
 // acc + lhs · rhs, in layouts dotOperandA, dotOperandB and mmaV2Result of one grid of warps. Four registers of the
 // result are one instruction's, two where the result has fewer rows than the instruction; an operand's words are made
-// once.
-Regs multiply(KernelContext& cx, const Held& lhs, const Held& rhs, const Held& acc, ptx::Element kind) {
+// once. 8-bit floats are widened where no unit multiplies them: which of a word's neighbours along K an instruction takes
+// is the same for both operands.
+static Regs multiply(KernelContext& cx, const Held& lhs, const Held& rhs, const Held& acc, ptx::Element kind) {
   unsigned bits = ptx::bitsOf(kind);
   int64_t instructionK = 256 / bits, depth = lhs.layout.shape().back();
   bool isHalf = lhs.layout.shape()[lhs.layout.rank() - 2] < target::kMmaSync.rows;
@@ -87,7 +98,9 @@ Regs multiply(KernelContext& cx, const Held& lhs, const Held& rhs, const Held& a
   LinearLayout a = layout::dotOperandA({rows, instructionK}, bits, {}),
                b = layout::dotOperandB({instructionK, 8}, bits, {});
   llvm::Type* type = acc.regs[0]->getType();
-  ptx::MmaSync mma{kind, kind,
+  bool isWidened = (kind == ptx::Element::E4M3 || kind == ptx::Element::E5M2) && cx.target.emulatesFp8Mma();
+  ptx::Element taken = isWidened ? ptx::Element::F16 : kind;
+  ptx::MmaSync mma{taken, taken,
                    type->isHalfTy()    ? ptx::Accumulator::F16
                    : type->isFloatTy() ? ptx::Accumulator::F32
                                        : ptx::Accumulator::S32};
@@ -101,16 +114,30 @@ Regs multiply(KernelContext& cx, const Held& lhs, const Held& rhs, const Held& a
       Regs &x = lhsWords[lhs.layout.position(left)], &y = rhsWords[rhs.layout.position(right)];
       if (x.empty()) {
         x = operandWords(cx, lhs, a, left);
+        if (isWidened) x = halvesOf(cx, x, kind);
         if (isHalf) x = withZeroRows(x);
       }
-      if (y.empty()) y = operandWords(cx, rhs, b, right);
-      Regs sums(Scalars(out).slice(r, held));
-      sums.resize(4, llvm::Constant::getNullValue(type));
-      Regs part = multiplyOnce(cx, mma, x, y, sums);
+      if (y.empty()) {
+        y = operandWords(cx, rhs, b, right);
+        if (isWidened) y = halvesOf(cx, y, kind);
+      }
+      Regs part(Scalars(out).slice(r, held));
+      part.resize(4, llvm::Constant::getNullValue(type));
+      for (size_t i = 0, all = isWidened ? 2 : 1; i < all; ++i) {
+        size_t ofLhs = x.size() / all, ofRhs = y.size() / all;
+        part = multiplyOnce(cx, mma, Scalars(x).slice(i * ofLhs, ofLhs), Scalars(y).slice(i * ofRhs, ofRhs), part);
+      }
       std::copy_n(part.begin(), held, out.begin() + r);
     }
   }
   return out;
+}
+
+static void lowerMma(KernelContext& cx, tile::DotOp op) {
+  mlir::Type element = cast<RankedTensorType>(op.getLhs().getType()).getElementType();
+  Held lhs{cx.layoutOf(op.getLhs()), cx.use(op.getLhs())}, rhs{cx.layoutOf(op.getRhs()), cx.use(op.getRhs())};
+  cx.define(op.getResult(),
+            multiply(cx, lhs, rhs, {cx.layoutOf(op.getResult()), cx.use(op.getAcc())}, elementOf(element)));
 }
 
 void registerDot(Lowerings& table) {
@@ -123,7 +150,6 @@ void registerDot(Lowerings& table) {
         return slot ? std::optional(placeOf(cx, *slot)) : std::nullopt;
       });
   });
-  on<tile::DotScaledOp>(table, [](KernelContext& cx, auto o) { lowerDotScaled(cx, o); });
 }
 
 }  // namespace tandem::lower::nvidia

@@ -20,6 +20,7 @@ TEST(TargetInfo, AdaHasFp8ButNoTma) {
   const TargetInfo& t = TargetInfo::named("sm_89");
   EXPECT_EQ(t.maxSharedBytes(), 101376);
   EXPECT_TRUE(t.hasFp8Mma());
+  EXPECT_FALSE(t.emulatesFp8Mma());
   EXPECT_TRUE(t.hasFp8Convert());
   EXPECT_FALSE(t.hasTma());
   EXPECT_FALSE(t.hasStmatrix());

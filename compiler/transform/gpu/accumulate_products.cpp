@@ -14,23 +14,21 @@ namespace {
 bool sumsCoarsely(tile::DotOp dot) { return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(dot.getLhs())); }
 
 // The product of nothing but its operands that only `sum` reads. Null: `value` is none.
-Operation* freshProduct(Value value, Operation* sum) {
+tile::DotOp freshProduct(Value value, Operation* sum) {
   Operation* op = value.getDefiningOp();
   if (!op || !value.hasOneUse() || op->getBlock() != sum->getBlock()) return nullptr;
-  if (auto dot = dyn_cast<tile::DotOp>(op)) return analysis::isZero(dot.getAcc()) && !sumsCoarsely(dot) ? op : nullptr;
-  auto scaled = dyn_cast<tile::DotScaledOp>(op);
-  return scaled && analysis::isZero(scaled.getAcc()) ? op : nullptr;
+  auto dot = dyn_cast<tile::DotOp>(op);
+  return dot && analysis::isZero(dot.getAcc()) && !sumsCoarsely(dot) ? dot : nullptr;
 }
 
 // The product moves to where its sum is, and begins with the other summand.
 template <class Add>
 void accumulate(Add sum) {
   for (auto [product, other] : {std::pair(sum.getRhs(), sum.getLhs()), std::pair(sum.getLhs(), sum.getRhs())}) {
-    Operation* op = freshProduct(product, sum);
-    if (!op || !isa<RankedTensorType>(sum.getType())) continue;
-    op->moveBefore(sum);
-    if (auto dot = dyn_cast<tile::DotOp>(op)) dot.getAccMutable().assign(other);
-    if (auto dot = dyn_cast<tile::DotScaledOp>(op)) dot.getAccMutable().assign(other);
+    tile::DotOp dot = freshProduct(product, sum);
+    if (!dot || !isa<RankedTensorType>(sum.getType())) continue;
+    dot->moveBefore(sum);
+    dot.getAccMutable().assign(other);
     sum.replaceAllUsesWith(product);
     sum.erase();
     return;

@@ -241,7 +241,7 @@ class Deferral {
 bool multiplies(scf::ForOp loop) {
   return loop
       ->walk([](Operation* op) {
-        return isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+        return isa<tile::DotOp, tgpu::WgmmaOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }

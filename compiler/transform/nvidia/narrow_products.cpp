@@ -2,6 +2,7 @@
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/target/nvidia_units.h"
 #include "compiler/transform/nvidia/passes.h"
+#include "compiler/transform/nvidia/scaled_products.h"
 #include <mlir/IR/IRMapping.h>
 
 namespace tandem::transform::nvidia {
@@ -60,7 +61,7 @@ bool narrowOperands(tile::DotOp dot) {
 
 struct NarrowProducts : impl::NarrowProductsBase<NarrowProducts> {
   void runOnOperation() override {
-    bool changed = false;
+    bool changed = multiplyDecoded(getOperation());
     getOperation().walk([&](tile::DotOp dot) { changed |= narrowOperands(dot); });
     cleanUp(changed);
   }

@@ -34,6 +34,9 @@ def NarrowProducts : KernelPass<"narrow-products"> {
     Tensor cores multiply float32 with the bits of tf32, which hold every float16 and bfloat16, so a product of two tiles that were both
     widened from one of these types is the product of the narrow ones: half the registers and shared memory, twice the speed, and operands
     that wgmma reads where they were copied to.
+
+    Operands in a microscaling format are decoded and scaled, exactly, into bfloat16 tiles, or float32 ones where float16 takes part, which
+    are multiplied like any others.
   }];
 }
 

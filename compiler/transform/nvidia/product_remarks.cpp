@@ -44,9 +44,11 @@ void remarkDot(tile::DotOp dot, int numWarps, const target::TargetInfo& target) 
   Type element = getElementTypeOrSelf(dot.getLhs().getType());
   if (std::optional<remark::Reason> why = whyNotMma(dot, target))
     return remark::missed(dot, kRemarks, "multiply-adds of the threads, not tensor cores", *why);
-  std::string text = llvm::formatv("mma.sync m{0}n{1}k{2} of {3}, {4} sums", target::kMmaSync.rows,
-                                   target::kMmaSync.leastColumns, layout::instructionK(element.getIntOrFloatBitWidth()),
-                                   element, getElementTypeOrSelf(dot.getType()));
+  bool isWidened = isa<Float8E4M3FNType, Float8E5M2Type>(element) && target.emulatesFp8Mma();
+  int64_t depth = layout::instructionK(isWidened ? 16 : element.getIntOrFloatBitWidth());
+  std::string text =
+      llvm::formatv("mma.sync m{0}n{1}k{2} of {3}{4}, {5} sums", target::kMmaSync.rows, target::kMmaSync.leastColumns,
+                    depth, isWidened ? "f16 made of " : "", element, getElementTypeOrSelf(dot.getType()));
   std::optional<remark::Reason> why = whyNotWgmma(dot, numWarps, target);
   if (why && target.hasWgmma()) return remark::missed(dot, kRemarks, text + ", not wgmma", *why);
   remark::passed(dot, kRemarks, text);
@@ -59,8 +61,6 @@ void remarkProducts(func::FuncOp kernel, const target::TargetInfo& target) {
   kernel.walk([&](Operation* op) {
     if (auto product = dyn_cast<tgpu::WgmmaOp>(op)) remarkWgmma(product, numWarps);
     if (auto dot = dyn_cast<tile::DotOp>(op)) remarkDot(dot, numWarps, target);
-    if (isa<tile::DotScaledOp>(op))
-      remark::passed(op, kRemarks, "mma.sync m16n8k16 of operands that are first decoded into bf16");
   });
 }
 

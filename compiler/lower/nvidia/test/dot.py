@@ -7,6 +7,8 @@
 # RUN:   | FileCheck %s --check-prefix=TF32
 # RUN: tandemc %s:product --emit=ptx --target sm_89 --signature '*fp8e4nv, *fp8e4nv, *fp32' --constexpr 'N=32, K=32' \
 # RUN:   | FileCheck %s --check-prefix=F8
+# RUN: tandemc %s:product --emit=ptx --target sm_90a --signature '*fp8e4nv, *fp8e4nv, *fp32' --constexpr 'N=32, K=32' \
+# RUN:   | FileCheck %s --check-prefix=WIDENED
 # RUN: tandemc %s:product --emit=ptx --target sm_80 --signature '*fp8e4nv, *fp8e4nv, *fp32' --constexpr 'N=16, K=16' \
 # RUN:   | FileCheck %s --check-prefix=FMA
 # RUN: tandemc %s:whole_numbers --emit=ptx --target sm_80 --signature '*i8, *i8, *i32' | FileCheck %s --check-prefix=S8
@@ -38,6 +40,9 @@ def product(x, y, o, N: tl.constexpr, K: tl.constexpr):
     # TF32-NOT: cvt.rna
     # TF32: mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
     # F8: mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32
+    # WIDENED-NOT: m16n8k32
+    # WIDENED-COUNT-2: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+    # WIDENED-NOT: mma.sync
     z = tl.dot(tl.load(x + m * K + k[None, :]), tl.load(y + k[:, None] * N + n[None, :]))
     tl.store(o + m * N + n[None, :], z)
 

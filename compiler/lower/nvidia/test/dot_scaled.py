@@ -1,9 +1,10 @@
-# Microscaled products: decoded to bfloat16, scaled, multiplied by mma.sync.
+# Microscaled products: decoded to bfloat16, scaled, multiplied by the unit that multiplies bfloat16 tiles of such shapes.
 # RUN: tandemc %s:fp4 --emit=ptx --target sm_80 --signature '*u8, *u8, *u8, *u8, *fp32' | FileCheck %s
 # RUN: tandemc %s:fp8 --emit=ptx --target sm_90a --signature '*fp8e4nv, *u8, *bf16, *fp32' | FileCheck %s
 # RUN: tandemc %s:fp4_and_half --emit=ptx --target sm_80 --signature '*u8, *u8, *fp16, *fp32' | FileCheck %s --check-prefix=TF32
 # RUN: tandemc %s:nvfp4 --emit=ptx --target sm_90a --signature '*u8, *fp8e4nv, *u8, *fp8e4nv, *fp32' | FileCheck %s --check-prefix=NVFP4
 # RUN: tandemc %s:scaled_bf16 --emit=ptx --target sm_90a --signature '*bf16, *fp8e4nv, *bf16, *fp32' | FileCheck %s --check-prefix=TF32
+# RUN: tandemc %s:many_rows --emit=ptx --target sm_90a --signature '*fp8e5, *u8, *fp8e4nv, *u8, *fp32' | FileCheck %s --check-prefix=MANY
 import triton
 import triton.language as tl
 
@@ -68,3 +69,12 @@ def scaled_bf16(x, xs, y, o):
     b = tl.load(y + k[:, None] * 32 + m[None, :])
     sa = tl.load(xs + m[:, None] * 2 + tl.arange(0, 2)[None, :])
     tl.store(o + m[:, None] * 32 + m[None, :], tl.dot_scaled(a, sa, "bf16", b, None, "bf16"))
+
+
+@triton.jit
+def many_rows(x, xs, y, ys, o):
+    m, n, k, s = tl.arange(0, 64), tl.arange(0, 32), tl.arange(0, 64), tl.arange(0, 2)
+    a, b = tl.load(x + m[:, None] * 64 + k[None, :]), tl.load(y + n[None, :] * 64 + k[:, None])
+    # MANY: wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16
+    c = tl.dot_scaled(a, tl.load(xs + m[:, None] * 2 + s[None, :]), "e5m2", b, tl.load(ys + n[:, None] * 2 + s[None, :]), "e4m3")
+    tl.store(o + m[:, None] * 32 + n[None, :], c)

@@ -1,4 +1,5 @@
 // The decisions in their order: rings, their slots, warp roles, what stays under way, units. Each has its own file.
+#include "compiler/analysis/zeros.h"
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/transform/gpu/drop_carried.h"
@@ -9,6 +10,7 @@
 #include "compiler/transform/nvidia/ring_slots.h"
 #include "compiler/transform/nvidia/warp_roles.h"
 #include "compiler/transform/nvidia/wgmma_products.h"
+#include <mlir/Dialect/Arith/IR/Arith.h>
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
@@ -49,6 +51,25 @@ void remarkLoads(const RingPlans& plans, int64_t blocks) {
     if (load->getParentOfType<scf::ForOp>()) remark::missed(load, source, "not copied by TMA", why);
 }
 
+// Products of 8-bit floats that mma.sync widens are summed with all bits of the sum, so a kernel that adds them itself gets no more by
+// an addition of its own.
+void addWidenedToSums(func::FuncOp kernel) {
+  SmallVector<tile::DotOp> widened;
+  kernel.walk([&](tile::DotOp dot) {
+    if (isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(dot.getLhs())) && analysis::isZero(dot.getAcc()) &&
+        dot.getResult().hasOneUse())
+      widened.push_back(dot);
+  });
+  for (tile::DotOp dot : widened) {
+    auto sum = dyn_cast<arith::AddFOp>(*dot->user_begin());
+    if (!sum || sum->getBlock() != dot->getBlock()) continue;
+    dot->moveBefore(sum);
+    dot.getAccMutable().assign(sum.getLhs() == dot.getResult() ? sum.getRhs() : sum.getLhs());
+    sum.replaceAllUsesWith(dot.getResult());
+    sum.erase();
+  }
+}
+
 struct SelectProducts : impl::SelectProductsBase<SelectProducts> {
   using Base::Base;
   void runOnOperation() override {
@@ -66,6 +87,7 @@ struct SelectProducts : impl::SelectProductsBase<SelectProducts> {
     ProductTimings timings = consumeRings(plans.rings, numWarps);
     remarkLoads(plans, tgpu::blocksOf(kernel));
     multiplyByWgmma(kernel, dots, plans.rings, timings);
+    if (gpu->emulatesFp8Mma()) addWidenedToSums(kernel);
     if (plans.haveGathered()) dropCarried(kernel);
   }
 };

@@ -3,6 +3,7 @@
 #include "compiler/dialect/tgpu/products.h"
 #include "compiler/layout/distributed.h"
 #include "compiler/layout/matrix_descriptor.h"
+#include "compiler/lower/nvidia/copies.h"
 #include "compiler/lower/nvidia/matrix.h"
 #include "compiler/lower/nvidia/roles.h"
 
@@ -287,18 +288,44 @@ static void lowerProduct(KernelContext& cx, tgpu::WgmmaOp op) {
   }
 }
 
+// Ops that reach no buffer.
+static bool isApart(Operation* op) {
+  return op && !op->getNumRegions() && (isMemoryEffectFree(op) || isa<tile::LoadOp>(op));
+}
+
 // Returns true if the next store to a buffer comes before anything that reads one.
 static bool hasStoreBehind(tgpu::LocalStoreOp op) {
   Operation* next = op->getNextNode();
-  while (next && !next->getNumRegions() && (isMemoryEffectFree(next) || isa<tile::LoadOp>(next)))
-    next = next->getNextNode();
+  while (isApart(next)) next = next->getNextNode();
   return isa_and_nonnull<tgpu::LocalStoreOp>(next);
 }
 
-static bool hasStoreBefore(tgpu::LocalStoreOp op) {
+// The store whose barriers this one shares; null: none.
+static tgpu::LocalStoreOp storeBefore(tgpu::LocalStoreOp op) {
   for (Operation* before = op->getPrevNode(); before; before = before->getPrevNode())
-    if (auto store = dyn_cast<tgpu::LocalStoreOp>(before)) return hasStoreBehind(store);
+    if (auto store = dyn_cast<tgpu::LocalStoreOp>(before)) return hasStoreBehind(store) ? store : tgpu::LocalStoreOp();
+  return {};
+}
+
+// Returns true if more than threads reads what has been stored since the last barrier.
+static bool feedsUnits(tgpu::LocalStoreOp op) {
+  auto isOfThreads = [](Operation* user) { return isa<tgpu::LocalStoreOp, tgpu::LocalLoadOp>(user); };
+  for (; op; op = storeBefore(op))
+    if (!llvm::all_of(op.getBuffer().getUsers(), isOfThreads)) return true;
   return false;
+}
+
+// Returns true if all threads have met since the buffer was read: before an earlier store, or where they have waited for copies.
+static bool hasMetBefore(KernelContext& cx, tgpu::LocalStoreOp op) {
+  auto isBehindWait = [](Operation* before) {
+    return isa_and_nonnull<tgpu::CopyAsyncOp, tgpu::CommitOp>(before) ||
+           (isApart(before) && !isa<tgpu::WgmmaOp, tgpu::WgmmaWaitOp>(before));
+  };
+  Operation* wait = op->getPrevNode();
+  while (isBehindWait(wait)) wait = wait->getPrevNode();
+  if (auto await = dyn_cast_or_null<tgpu::AwaitOp>(wait))
+    if (auto copies = await.getRing().getDefiningOp<tgpu::CopyRingOp>()) return !cx.ringOf(copies).isOfGroups;
+  return storeBefore(op) != nullptr;
 }
 
 // Stores into panels as TMA would have written them; then the asynchronous proxy, where there is one, may read. Stores one after
@@ -308,11 +335,12 @@ static void lowerLocalStore(KernelContext& cx, tgpu::LocalStoreOp op) {
   auto type = cast<tile::SmemType>(op.getBuffer().getType());
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
   const Buffer& buffer = cx.buffers.find(op.getBuffer())->second;
-  LinearLayout offsets = layout::swizzledOffsets(type.getShape(), bits, layout::swizzleOfRow(buffer.swizzle));
-  if (!hasStoreBefore(op)) cx.emit.blockBarrier();
+  LinearLayout offsets = buffer.swizzle ? offsetsIn(cx, op.getBuffer())
+                                        : layout::swizzledOffsets(type.getShape(), bits, layout::Swizzle::None);
+  if (!hasMetBefore(cx, op)) cx.emit.blockBarrier();
   storePlaced(cx, cx.sharedAddress(buffer.offset), layout::offsetsOf(from, offsets), cx.use(op.getValue()), bits);
   if (hasStoreBehind(op)) return;
-  if (cx.target.hasTma()) ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
+  if (cx.target.hasTma() && feedsUnits(op)) ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
   cx.emit.blockBarrier();
 }
 

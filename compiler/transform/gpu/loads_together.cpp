@@ -84,9 +84,15 @@ LoadsTogether::Key LoadsTogether::keyOf(Value tile, unsigned axis) const {
   return {groups_.getLeaderValue(tile.getAsOpaquePointer()), axis};
 }
 
+// Returns true if the tile, or its transpose, goes to shared memory.
+static bool isStored(Value tile) {
+  return llvm::any_of(tile.getUsers(), [](Operation* user) {
+    return isa<tgpu::LocalStoreOp>(user) || (isa<tile::PermuteOp>(user) && isStored(user->getResult(0)));
+  });
+}
+
 // Returns true if a product reads the tile, from shared memory, in this iteration or in the next one.
 static bool isMultiplied(Value tile) {
-  auto isStored = [](Value v) { return llvm::any_of(v.getUsers(), llvm::IsaPred<tgpu::LocalStoreOp>); };
   return isStored(tile) || llvm::any_of(tile.getUses(), [&](OpOperand& use) {
            SmallVector<Value> tied = tiedTo(use);
            auto loop = tied.empty() ? scf::ForOp() : tied.front().getDefiningOp<scf::ForOp>();

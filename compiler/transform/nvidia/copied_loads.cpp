@@ -129,7 +129,9 @@ class LoadChoice {
       if (copied.bytesAtOnce() >= kWordBytes || neighboursInRow(copied, rowEndOf(copied), axes, numWarps)) continue;
       Slice slice = chosen;
       int64_t elements = std::max<int64_t>(1, type.getNumElements() / threadsOf(numWarps).count());
-      if (elements > room || !collect(load.getResult(), slice)) continue;
+      if (!collect(load.getResult(), slice)) continue;
+      // What is left out holds the iteration up all the same.
+      if (elements > room) return {};
       chosen = slice;
       room -= elements;
       reasons_[load] = tooNarrow(copied.bytesAtOnce());
@@ -205,7 +207,7 @@ class LoadChoice {
     if (!loop_->isAncestor(op) || slice.ops.contains(op)) return true;
     if (op->getBlock() != loop_.getBody() || (op->getNumRegions() && !isa<scf::IfOp>(op)))
       return fail({"its address depends on a loop of the same iteration, " + remark::lineOf(op), ""});
-    if (isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaWaitOp>(op))
+    if (isa<tile::DotOp, tgpu::WgmmaWaitOp>(op))
       return fail({"its address depends on a product of the same iteration, " + remark::lineOf(op), ""});
     auto load = dyn_cast<tile::LoadOp>(op);
     if (load ? load.getIsVolatile() || holdsBackIn(loop_, op) : !isMemoryEffectFree(op))

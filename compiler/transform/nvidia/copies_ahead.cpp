@@ -3,6 +3,8 @@
 #include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/simt/simt.h"
+#include "compiler/transform/gpu/anchor_layouts.h"
+#include "compiler/transform/nvidia/operands.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/IRMapping.h>
@@ -26,7 +28,8 @@ class CopiesAhead {
   }
 
   void run(const SlotSums& sums) {
-    for (const CopiedLoad& c : copied_.loads) buffers_.push_back(makeBuffer(c));
+    for (const CopiedLoad& c : copied_.loads)
+      buffers_.push_back(makeBuffer(c.type(), c.axis, size_.slots, tile::LoadOp(c.load).getLoc()));
     OpBuilder b(loop_);
     Location loc = loop_.getLoc();
     // Copies overwrite what products under way read behind the wait for these, when all threads have waited, and a slot
@@ -57,6 +60,8 @@ class CopiesAhead {
   // Carries what the slice loads, each time for the next iteration. Returns the loop.
   scf::ForOp runLoads(bool duringProducts) {
     OpBuilder b(loop_);
+    SmallVector<unsigned> axes;  // along which threads find neighbours
+    if (duringProducts) axes = axesOfLoads();
     Iteration now{{}, {}, {}, firstIteration(b).loaded};
     ValueRange loaded = carry(now.loaded, b);
     now = {loop_.getInductionVar(), {}, {}, SmallVector<Value>(loaded)};
@@ -72,14 +77,85 @@ class CopiesAhead {
         op->getResult(0).replaceAllUsesWith(*value++);
         op->erase();
       }
+    for (auto [axis, tile] : llvm::zip(axes, now.loaded)) readThroughBuffer(tile, axis);
+    if (duringProducts) storeFirst(now.loaded);
     return loop_;
   }
 
+  // Products of mma.sync read from buffers what the slice loads. Returns true if there is any.
+  bool runBuffers() {
+    SmallVector<unsigned> axes = axesOfLoads();
+    bool changed = false;
+    const unsigned* axis = axes.begin();
+    for (Operation* op : sliceOps_)
+      if (isa<tile::LoadOp>(op)) changed |= readThroughBuffer(op->getResult(0), *axis++);
+    return changed;
+  }
+
  private:
+  SmallVector<unsigned> axesOfLoads() {
+    auto kernel = loop_->getParentOfType<func::FuncOp>();
+    analysis::AxisInfoAnalysis known(kernel);
+    layout::ThreadCounts threads = threadsOf(tile::numWarps(kernel));
+    SmallVector<unsigned> axes;
+    for (Operation* op : sliceOps_)
+      if (auto load = dyn_cast<tile::LoadOp>(op)) {
+        bool isTile = isa<RankedTensorType>(load.getType());
+        axes.push_back(isTile ? gpu::coalesced(load.getPointer(), load.getMask(), known, threads, true).axis : 0);
+      }
+    return axes;
+  }
+
+  // Warps read what they multiply of a tile by mma.sync, most of which other warps read too, from a buffer: what waits for the next
+  // iteration is no more than what each thread has loaded.
+  bool readThroughBuffer(Value tile, unsigned axis) {
+    auto type = dyn_cast<RankedTensorType>(tile.getType());
+    auto isMultiplied = [](Operation* user) {
+      return isa<tile::DotOp>(user) ||
+             (isa<tile::PermuteOp>(user) && llvm::all_of(user->getUsers(), llvm::IsaPred<tile::DotOp>));
+    };
+    if (!type || type.getRank() != 2 || tile.use_empty() || !llvm::all_of(tile.getUsers(), isMultiplied)) return false;
+    if (layout::widestSwizzle(type.getDimSize(axis) * type.getElementTypeBitWidth() / 8) == layout::Swizzle::None)
+      return false;
+    Value buffer = makeBuffer(type, axis, 1, loop_.getLoc());
+    Operation* first = *tile.user_begin();
+    for (Operation* user : tile.getUsers())
+      if (user->isBeforeInBlock(first)) first = user;
+    OpBuilder b(first);
+    auto read = tgpu::LocalLoadOp::create(b, first->getLoc(), type, buffer, Value());
+    tile.replaceAllUsesWith(read);
+    if (tile.getDefiningOp())
+      b.setInsertionPointAfterValue(tile);
+    else
+      b.setInsertionPoint(read);
+    tgpu::LocalStoreOp::create(b, first->getLoc(), tile, buffer);
+    return true;
+  }
+
+  // Tiles that are there when an iteration begins go to shared memory then, so that all products start behind one meeting.
+  void storeFirst(ArrayRef<Value> tiles) {
+    SmallVector<Operation*> moved;
+    auto collect = [&](auto& self, Value tile) -> void {
+      for (Operation* user : tile.getUsers()) {
+        if (user->getBlock() != loop_.getBody() || !isa<tgpu::LocalStoreOp, tile::PermuteOp>(user)) continue;
+        moved.push_back(user);
+        if (user->getNumResults()) self(self, user->getResult(0));
+      }
+    };
+    for (Value tile : tiles) collect(collect, tile);
+    llvm::sort(moved, [](Operation* x, Operation* y) { return x->isBeforeInBlock(y); });
+    Operation* first = &loop_.getBody()->front();
+    for (Operation* op : moved)
+      if (op == first)
+        first = op->getNextNode();
+      else
+        op->moveBefore(first);
+  }
+
   // Returns the first op of an iteration that waits for a product.
   Operation* firstAwaited() {
     for (Operation& op : *loop_.getBody())
-      if (isa<tgpu::WgmmaWaitOp, tile::DotOp, tile::DotScaledOp>(op)) return &op;
+      if (isa<tgpu::WgmmaWaitOp, tile::DotOp>(op)) return &op;
     return loop_.getBody()->getTerminator();
   }
 
@@ -90,16 +166,16 @@ class CopiesAhead {
     return waits.empty() ? top : OpBuilder(*waits.begin());
   }
 
-  Value makeBuffer(const CopiedLoad& c) const {
+  Value makeBuffer(RankedTensorType type, unsigned axis, int64_t slots, Location loc) {
     auto kernel = loop_->getParentOfType<func::FuncOp>();
     OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
-    RankedTensorType type = c.type();
     auto smem = tile::SmemType::get(b.getContext(), type.getShape(), type.getElementType());
-    bool isPlain = type.getRank() < 2 || c.swizzle() == layout::Swizzle::None;
+    layout::Swizzle swizzle = layout::widestSwizzle(type.getDimSize(axis) * type.getElementTypeBitWidth() / 8);
+    bool isPlain = type.getRank() < 2 || swizzle == layout::Swizzle::None;
     IntegerAttr fastest;
-    if (c.axis + 1 != type.getRank()) fastest = b.getI32IntegerAttr(c.axis);
-    return tgpu::AllocOp::create(b, tile::LoadOp(c.load).getLoc(), smem, b.getI32IntegerAttr(size_.slots),
-                                 b.getI32IntegerAttr(isPlain ? 0 : layout::rowBytes(c.swizzle())), fastest);
+    if (axis + 1 != type.getRank()) fastest = b.getI32IntegerAttr(axis);
+    return tgpu::AllocOp::create(b, loc, smem, b.getI32IntegerAttr(slots),
+                                 b.getI32IntegerAttr(isPlain ? 0 : layout::rowBytes(swizzle)), fastest);
   }
 
   Iteration firstIteration(OpBuilder& b) {
@@ -265,6 +341,12 @@ class CopiesAhead {
 
 void copyAhead(scf::ForOp loop, const CopiedLoads& copied, RingSize size, const SlotSums& sums, Reasons& reasons) {
   CopiesAhead(loop, copied, size, reasons).run(sums);
+}
+
+bool readThroughBuffers(scf::ForOp loop, const Slice& slice) {
+  CopiedLoads only{{}, slice};
+  Reasons reasons;
+  return CopiesAhead(loop, only, {}, reasons).runBuffers();
 }
 
 scf::ForOp loadAhead(scf::ForOp loop, const Slice& slice, Reasons& reasons, bool duringProducts) {

@@ -20,4 +20,8 @@ void copyAhead(mlir::scf::ForOp loop, const CopiedLoads& copied, RingSize size, 
 // loop is replaced by one that also carries what they give, which is returned.
 mlir::scf::ForOp loadAhead(mlir::scf::ForOp loop, const Slice& slice, Reasons& reasons, bool duringProducts = false);
 
+// Makes products of mma.sync read the tiles that `slice` loads from buffers, where each is stored as soon as it is there: a thread has one
+// of them at a time, and of the operands what an instruction takes. Returns true if there is any.
+bool readThroughBuffers(mlir::scf::ForOp loop, const Slice& slice);
+
 }  // namespace tandem::transform::nvidia

@@ -163,10 +163,12 @@ bool onlyProductsRead(Operation* tile, ArrayRef<tile::DotOp> dots) {
   });
 }
 
-// Returns true if threads load a tile of the block for the operand: through pointers, or a block to compute it from.
+// Returns true if threads load a tile of the block for the operand: through pointers, a block that TMA does not, or one to compute it
+// from.
 static bool comesThroughThreads(Value operand, Block* body) {
   constexpr int64_t kPacked = 8;  // numbers in a byte, at most
-  Operation* whole = blockLoadBehind(throughTranspose(operand).source);
+  tile::BlockLoadOp whole = blockLoadBehind(throughTranspose(operand).source);
+  if (whole && whyNotTma(whole)) whole = nullptr;
   int64_t elements = cast<RankedTensorType>(operand.getType()).getNumElements();
   llvm::SetVector<Operation*> behind;
   auto add = [&](Value v) {
@@ -176,7 +178,7 @@ static bool comesThroughThreads(Value operand, Block* body) {
   add(operand);
   for (size_t i = 0; i < behind.size(); ++i) {
     Operation* op = behind[i];
-    if (isa<tile::DotOp, tile::DotScaledOp>(op) || op->getNumRegions()) return false;
+    if (isa<tile::DotOp>(op) || op->getNumRegions()) return false;
     bool isLoad = isa<tile::LoadOp, tile::BlockLoadOp>(op);
     auto type = isLoad && op != whole ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : nullptr;
     found |= type && type.getNumElements() * kPacked >= elements;

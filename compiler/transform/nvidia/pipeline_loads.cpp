@@ -11,6 +11,7 @@
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
 #include "compiler/transform/nvidia/slot_readers.h"
+#include <limits>
 #include <llvm/Support/FormatVariadic.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -24,10 +25,7 @@ namespace {
 constexpr remark::Source kRemarks{remark::RemarkKind::Load, "pipeline-loads"};
 constexpr int64_t kMaxSlots = 8, kDefaultStages = 3;
 
-bool multiplies(scf::ForOp loop) {
-  return llvm::any_of(*loop.getBody(),
-                      [](Operation& op) { return isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaOp>(op); });
-}
+bool multiplies(scf::ForOp loop) { return llvm::any_of(*loop.getBody(), llvm::IsaPred<tile::DotOp, tgpu::WgmmaOp>); }
 
 // A loop's own number of stages, else, if it has products, the kernel's.
 int64_t stagesAsked(scf::ForOp loop) {
@@ -177,23 +175,27 @@ bool loadBesideProducer(scf::ForOp loop, Reasons& reasons) {
   return true;
 }
 
-// Returns how many registers a thread has beside those of the loop's sums and of what it computes with addresses.
+// Returns how many elements that are loaded one by one a thread has registers for, beside the loop's sums and what it computes with
+// addresses: each has one until it is there. Where these would be very many, fewer blocks share a multiprocessor.
 int64_t registersLeft(scf::ForOp loop, const target::TargetInfo& target) {
-  constexpr int64_t kBesideTiles = 72;
+  constexpr int64_t kBesideTiles = 72, kMost = 64;
   int numWarps = tile::numWarps(loop->getParentOfType<func::FuncOp>());
   int64_t left =
       std::min<int64_t>(kRegistersOfThread, target.registersPerMultiprocessor() / threadsOf(numWarps).count()) -
       kBesideTiles;
   for (Value carried : loop.getRegionIterArgs()) left -= registersOf(carried, numWarps);
-  return left;
+  return std::min(left, kMost);
 }
 
-// Makes rows of odd lengths come an iteration ahead in registers: the way to memory takes longer than to store them then. Returns true if
-// there are any; `loop` is the new loop.
+// Makes rows of odd lengths come an iteration ahead in registers: the way to memory takes longer than to store them then. Where a thread
+// has too few, each tile is stored when it is there. Returns true if there are any; `loop` is the new loop.
 bool loadNarrow(scf::ForOp& loop, const target::TargetInfo& target, Reasons& reasons) {
   Reasons narrow;
   Slice slice = chooseNarrow(loop, registersLeft(loop, target), narrow);
-  if (slice.ops.empty()) return false;
+  if (slice.ops.empty()) {
+    constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+    return readThroughBuffers(loop, chooseNarrow(loop, kAny, narrow));
+  }
   for (const auto& [load, why] : narrow)
     remark::missed(load, kRemarks, "not copied ahead of its loop, but loaded into registers " + aheadBy(1), why);
   loop = loadAhead(loop, slice, reasons, /*duringProducts=*/true);

@@ -53,7 +53,7 @@ class Schedule {
   // Returns false unless each product is awaited where it stands, and each ring has one event of each kind.
   bool collect() {
     for (auto product : body_->getOps<tgpu::WgmmaOp>()) {
-      auto wait = dyn_cast<tgpu::WgmmaWaitOp>(behindCopies(product));
+      auto wait = dyn_cast<tgpu::WgmmaWaitOp>(behindLoads(product));
       bool isOwn =
           wait && wait.getAcc() == product.getResult() && product.getResult().hasOneUse() && wait.getPending() == 0;
       if (!isOwn || product.getTakesTurn() || product.getJoinsPrevious()) return false;
@@ -65,10 +65,14 @@ class Schedule {
     return waits_.size() > 1 && waits == int(waits_.size());
   }
 
-  // Returns the op behind `product` and the copies that begin while it runs.
-  static Operation* behindCopies(tgpu::WgmmaOp product) {
+  // Returns the op behind `product` and what begins while it runs: copies, and loads for the next iteration.
+  static Operation* behindLoads(tgpu::WgmmaOp product) {
+    auto mayRun = [](Operation* op) {
+      if (isa<tgpu::WgmmaOp, tgpu::WgmmaWaitOp>(op) || op->hasTrait<OpTrait::IsTerminator>()) return false;
+      return isa<tgpu::CopyAsyncOp, tgpu::CommitOp, tile::LoadOp>(op) || isMemoryEffectFree(op);
+    };
     Operation* op = product->getNextNode();
-    while (isa<tgpu::CopyAsyncOp, tgpu::CommitOp>(op)) op = op->getNextNode();
+    while (mayRun(op)) op = op->getNextNode();
     return op;
   }
 

@@ -8,6 +8,7 @@
 #include "compiler/transform/nvidia/loop_registers.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/ring_copies.h"
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
@@ -78,10 +79,17 @@ class Multiplication {
       for (auto [copied, buffer] : llvm::zip(p.gathered, p.gatheredBuffers))
         if (tile::LoadOp(copied.load).getOperation() == source.source.getDefiningOp())
           return {buffer, p.ring, source.transposed};
-    if (isLhs && (held_.contains(dot) || staysInRegisters(dot))) return {value, nullptr, false};
+    if (isLhs && (held_.contains(dot) || staysInRegisters(dot) || isTurnedByThreads(value)))
+      return {value, nullptr, false};
     if (!readsFromShared(dot, isLhs, source)) source = {kMajorCopy(dot, isLhs, builder), !isLhs};
     if (OperandSource columns{turned(source.source), !source.transposed}; columns.source) source = columns;
     return {stage(source.source), nullptr, source.transposed};
+  }
+
+  // Of 32 bits wgmma reads no columns from shared memory, but threads do, one element at a time, as well as they would store them there in
+  // rows.
+  bool isTurnedByThreads(Value lhs) const {
+    return getElementTypeOrSelf(lhs.getType()).getIntOrFloatBitWidth() == 32 && isLoadedByColumns(lhs);
   }
 
   // Returns the transpose of a matrix of which threads have pieces of columns: stored as it is, each element would be a
@@ -108,10 +116,12 @@ class Multiplication {
         return isLoadedByColumns(branch.thenYield().getOperand(result)) ||
                isLoadedByColumns(branch.elseYield().getOperand(result));
       }
+      if (auto load = dyn_cast<tile::BlockLoadOp>(op))
+        return !load.getDescriptor() && getConstantIntValue(load.getStrides().front()) == int64_t(1);
       if (auto load = dyn_cast<tile::LoadOp>(op)) {
         gpu::Coalescing c =
             gpu::coalesced(load.getPointer(), load.getMask(), axes_, threadsOf(tile::numWarps(kernel_)));
-        return c.axis == 0 && c.neighbours > 1;
+        return c.axis == 0;
       }
       if (!gpu::isSameLayout(op) || op->getNumOperands() == 0 || !isa<RankedTensorType>(op->getOperand(0).getType()))
         return false;

@@ -1,13 +1,15 @@
 """Times products drawn at random, by Tandem and by Triton, and compares their results with float64:
 
-python bench/gpu/products/run.py RESULTS.json [--seed 0] [--count 100] [--processes 8]
+python bench/gpu/products/run.py RESULTS.json [--forms plain] [--seed 0] [--count 100] [--processes 8]
 
-Both compilers get the same file of kernels. They compile in several processes first, so that nothing else runs while the products are
-timed; the two take turns, each call behind a flush of the second cache. A product that Triton does not take is left out.
+`plain` products are those of draw.py, `woven` ones those of woven.py. Both compilers get the same file of kernels. They compile in
+several processes first, so that nothing else runs while the products are timed; the two take turns, each call behind a flush of the
+second cache. A product that Triton does not take is left out.
 """
 
 import argparse
 import concurrent.futures
+import importlib
 import json
 import math
 import multiprocessing
@@ -19,7 +21,17 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 
-def sides():
+FORMS = {"plain": ("draw", "Call", "kernels"), "woven": ("woven", "Woven", "woven_kernels")}
+
+
+def drawn(forms):
+    """The module that draws such products, and the class of their calls."""
+    name, call, _ = FORMS[forms]
+    module = importlib.import_module(name)
+    return module, getattr(module, call)
+
+
+def sides(forms):
     """{side: (module of kernels, the language's module)}"""
     import contenders
     import tandem
@@ -27,8 +39,9 @@ def sides():
     import triton
     import triton.language
 
-    ours = contenders.load(HERE / "kernels.py", "products_of_tandem", {"triton": tandem, "triton.language": tandem.language})
-    theirs = contenders.load(HERE / "kernels.py", "products_of_triton", {})
+    file = HERE / f"{FORMS[forms][2]}.py"
+    ours = contenders.load(file, "products_of_tandem", {"triton": tandem, "triton.language": tandem.language})
+    theirs = contenders.load(file, "products_of_triton", {})
     triton.set_allocator(lambda size, alignment, stream: contenders.torch.empty(size, device="cuda", dtype=contenders.torch.int8))
     return {"tandem": (ours, tandem.language), "triton": (theirs, triton.language)}
 
@@ -49,24 +62,22 @@ class Compiled:
         return Launch()
 
 
-def compile_part(products):
+def compile_part(forms, products):
     """Fills the caches of both compilers; what fails here fails again when it is timed."""
-    import draw
-
+    _, Call = drawn(forms)
     for product in products:
-        for module, language in sides().values():
+        for module, language in sides(forms).values():
             try:
-                draw.Call(product, empty=True).launch(Compiled(module), language)
+                Call(product, empty=True).launch(Compiled(module), language)
             except Exception:
                 pass
 
 
-def measure(product, both):
+def measure(product, both, Call):
     import contenders
-    import draw
     import torch
 
-    call = draw.Call(product)
+    call = Call(product)
     exact = call.exact()
     row = {"name": product.name, "us": {}, "error": {}, "failed": {}}
     for side, (module, language) in both.items():
@@ -96,19 +107,19 @@ def measure(product, both):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=pathlib.Path)
+    parser.add_argument("--forms", choices=FORMS, default="plain")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--processes", type=int, default=8)
     options = parser.parse_args()
-    import draw
-
-    products = draw.draws(options.count, options.seed)
+    module, Call = drawn(options.forms)
+    products, parts = module.draws(options.count, options.seed), 4 * options.processes
     with concurrent.futures.ProcessPoolExecutor(options.processes, multiprocessing.get_context("spawn")) as pool:
-        list(pool.map(compile_part, [products[i :: 4 * options.processes] for i in range(4 * options.processes)]))
-    both, rows = sides(), []
+        list(pool.map(compile_part, [options.forms] * parts, [products[i::parts] for i in range(parts)]))
+    both, rows = sides(options.forms), []
     for product in products:
-        rows.append(measure(product, both))
-        options.results.write_text(json.dumps({"seed": options.seed, "rows": rows}, indent=1))
+        rows.append(measure(product, both, Call))
+        options.results.write_text(json.dumps({"forms": options.forms, "seed": options.seed, "rows": rows}, indent=1))
     ratios = {r["name"]: r["us"]["triton"] / r["us"]["tandem"] for r in rows if len(r["us"]) == 2}
     for name, ratio in sorted(ratios.items(), key=lambda item: item[1]):
         print(f"{ratio:.2f}  {name}")

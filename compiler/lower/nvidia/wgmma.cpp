@@ -307,8 +307,12 @@ static tgpu::LocalStoreOp storeBefore(tgpu::LocalStoreOp op) {
   return {};
 }
 
-// Returns true if more than threads reads what has been stored since the last barrier.
+// Returns true if more than threads reads what has been stored since the last barrier, or a producer may fill its place later.
 static bool feedsUnits(tgpu::LocalStoreOp op) {
+  if (op->getParentOfType<func::FuncOp>()
+          .walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); })
+          .wasInterrupted())
+    return true;
   auto isOfThreads = [](Operation* user) { return isa<tgpu::LocalStoreOp, tgpu::LocalLoadOp>(user); };
   for (; op; op = storeBefore(op))
     if (!llvm::all_of(op.getBuffer().getUsers(), isOfThreads)) return true;

@@ -109,8 +109,9 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
   auto occupancy = [&](const Cubin& c) {
     return target::occupancyOf(target, block.threads, c.registers, block.sharedBytes);
   };
-  // What spills with all registers spills more with fewer, and is what ptxas takes longest for.
-  if (isBound || isLong(ptx) || first->spillBytes || !areFew(occupancy(*first), target, block)) return out;
+  constexpr int kNextToNothing = 32, kFew = 64;  // bytes, stored and read again
+  // What spills with all registers spills more with fewer, and is what ptxas takes longest for, but for a few bytes.
+  if (isBound || isLong(ptx) || first->spillBytes > kFew || !areFew(occupancy(*first), target, block)) return out;
 
   // There is no code where an instruction needs more registers than so many blocks leave.
   auto attempt = [&](int blocks) -> std::optional<Cubin> {
@@ -120,7 +121,6 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
       return std::nullopt;
     }
   };
-  constexpr int kNextToNothing = 32, kFew = 64;  // bytes, stored and read again
   // More blocks fit, and no more is spilled, or next to nothing for twice the blocks, and products stay asynchronous.
   auto isBetter = [&](const std::optional<Cubin>& other, const Cubin& than) {
     if (!other) return false;
@@ -135,7 +135,7 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
     out.roomyBlocks = blocks;
     if (blocks) out.roomy = first;
   };
-  if (blocks && blocks < kMostBlocks) {
+  if (blocks && blocks < kMostBlocks && !first->spillBytes) {
     std::optional<Cubin> oneMore = attempt(blocks + 1);
     // A kernel that spills when one block more is asked for spills, too, where ptxas itself chooses more blocks, but for a
     // few bytes: with a number of its own ptxas may load later and have no need of them.

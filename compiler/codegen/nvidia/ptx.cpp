@@ -1,5 +1,6 @@
 // Optimises a module for a GPU and prints it as PTX.
 #include "compiler/codegen/nvidia/codegen.h"
+#include "compiler/codegen/nvidia/compute_late.h"
 #include "compiler/codegen/nvidia/constants_last.h"
 #include "compiler/codegen/nvidia/guard.h"
 #include "compiler/codegen/nvidia/loads_first.h"
@@ -128,6 +129,7 @@ std::string toPtx(llvm::Module& module, const target::TargetInfo& target, const 
     if (options.optLevel > 0) {
       putConstantsLast(module);
       putLoadsFirst(module);
+      computeLate(module);
       endLoopsByRepeating(module);
     }
     if (target.hasSlowShuffleAssembly()) divideShuffles(module);

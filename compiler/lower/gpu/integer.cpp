@@ -2,6 +2,7 @@
 // two results.
 #include "compiler/lower/gpu/integer.h"
 #include "compiler/lower/gpu/float_convert.h"
+#include "compiler/lower/gpu/small_integer.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <llvm/Analysis/ValueTracking.h>
 
@@ -54,11 +55,13 @@ struct Division {
 llvm::Value* shift(llvm::IRBuilder<>& b, Operation* op, llvm::Value* x, llvm::Value* count) {
   llvm::Type* type = x->getType();
   unsigned bits = type->getIntegerBitWidth();
-  llvm::Value* last = llvm::ConstantInt::get(type, bits - 1);
-  llvm::Value* limited = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, last);
+  llvm::Value *last = llvm::ConstantInt::get(type, bits - 1), *nothing = llvm::ConstantInt::get(type, 0);
+  auto* known = llvm::dyn_cast<llvm::ConstantInt>(count);
+  bool isWithin = known && known->getValue().ult(bits);
+  llvm::Value* limited = isWithin ? count : b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, last);
   if (isa<arith::ShRSIOp>(op)) return b.CreateAShr(x, limited);
   llvm::Value* shifted = isa<arith::ShLIOp>(op) ? b.CreateShl(x, limited) : b.CreateLShr(x, limited);
-  return b.CreateSelect(b.CreateICmpULE(count, last), shifted, llvm::ConstantInt::get(type, 0));
+  return isWithin ? shifted : b.CreateSelect(b.CreateICmpULE(count, last), shifted, nothing);
 }
 
 // The upper half of the double-width product.
@@ -157,19 +160,28 @@ static bool isExactFloat(KernelContext& cx, llvm::Value* x, bool isSigned) {
                   : llvm::computeKnownBits(x, layout).countMaxActiveBits() <= kSignificant;
 }
 
+// Integers of 32 bits are converted by a quicker instruction than variables of 8 and of 16 bits, to which LLVM would narrow them again.
+static bool isShort(llvm::Value* x) {
+  unsigned bits = x->getType()->getIntegerBitWidth();
+  return bits >= 8 && bits < 32 && !llvm::isa<llvm::Constant>(x);
+}
+
 void lowerIntegerToFloat(KernelContext& cx, Operation* op) {
   mlir::Type to = getElementTypeOrSelf(op->getResult(0).getType()), single = Float32Type::get(op->getContext());
   bool isSigned = isa<arith::SIToFPOp>(op);
   Regs integers(cx.use(op->getOperand(0))), floats;
+  if (to.isF16() || to.isBF16()) floats = smallToNarrow(cx, integers, isSigned, cx.typeOf(to));
+  if (!floats.empty()) return cx.define(op->getResult(0), std::move(floats));
   bool isExact = llvm::all_of(integers, [&](llvm::Value* x) { return isExactFloat(cx, x, isSigned); });
   // LLVM converts to some types; narrower ones are made of float32, two at once.
   mlir::Type direct = to.isF64() || to.isF32() ? to : isExact ? single : to.isF16() ? to : nullptr;
-  for (llvm::Value* x : integers) {
-    llvm::Type* type = direct ? cx.typeOf(direct) : nullptr;
-    floats.push_back(!type      ? integerToOddFloat(cx, x, isSigned)
-                     : isSigned ? cx.b.CreateSIToFP(x, type)
-                                : cx.b.CreateUIToFP(x, type));
-  }
+  auto convert = [&](llvm::Value* x) -> llvm::Value* {
+    if (!direct) return integerToOddFloat(cx, x, isSigned);
+    llvm::Type *type = cx.typeOf(direct), *held = cx.b.getInt32Ty();
+    if (!type->isFloatTy() || !isShort(x)) return isSigned ? cx.b.CreateSIToFP(x, type) : cx.b.CreateUIToFP(x, type);
+    return cx.emit.integerToFloat(isSigned ? cx.b.CreateSExt(x, held) : cx.b.CreateZExt(x, held), isSigned);
+  };
+  for (llvm::Value* x : integers) floats.push_back(convert(x));
   cx.define(op->getResult(0), direct == to ? floats : convertFloats(cx, floats, single, to, false));
 }
 

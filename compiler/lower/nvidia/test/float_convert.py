@@ -13,8 +13,8 @@
 # RUN: tandemc %s:truncate --emit=ptx --target sm_90a --signature '*fp64, *fp32' | FileCheck %s --check-prefix=TRUNCATE64
 # RUN: tandemc %s:narrow --emit=ptx --target sm_80 --signature '*i32, *bf16' | FileCheck %s --check-prefix=INTEGER
 # RUN: tandemc %s:narrow --emit=ptx --target sm_90a --signature '*i16, *bf16' | FileCheck %s --check-prefix=BFLOAT
-# RUN: tandemc %s:nibbles --emit=ptx --target sm_80 --signature '*i32, *bf16' | FileCheck %s --check-prefix=EXACT
-# RUN: tandemc %s:nibbles --emit=ptx --target sm_80 --signature '*i32, *fp16' | FileCheck %s --check-prefix=EXACT
+# RUN: tandemc %s:twelve_bits --emit=ptx --target sm_80 --signature '*i32, *bf16' | FileCheck %s --check-prefix=EXACT
+# RUN: tandemc %s:twelve_bits --emit=ptx --target sm_80 --signature '*i32, *fp16' | FileCheck %s --check-prefix=EXACT
 # RUN: tandemc %s:narrow --emit=ptx --target sm_80 --signature '*fp64, *i8' | FileCheck %s --check-prefix=TOBYTE
 import triton
 import triton.language as tl
@@ -52,9 +52,9 @@ def narrow(x, o):
 
 
 @triton.jit
-def nibbles(x, o):
+def twelve_bits(x, o):
     i = tl.arange(0, 512)
-    tl.store(o + i, (((tl.load(x + i) >> 4) & 0xF) - 8).to(o.dtype.element_ty))
+    tl.store(o + i, (((tl.load(x + i) >> 4) & 0xFFF) - 8).to(o.dtype.element_ty))
 
 
 @triton.jit

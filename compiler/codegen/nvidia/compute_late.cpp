@@ -116,7 +116,7 @@ void reorder(llvm::BasicBlock& block, uint64_t registers) {
   uint64_t held = registersHeld(given);
   if (held <= registers) return;
   Order order = byNeed(given);
-  // ptxas puts off loads, too, where it holds more than it can, which this order is in the way of: where a third is not saved, it does better.
+  // ptxas puts off loads, too, where it would hold too much, and this order is in the way of that: a third must be saved.
   if (3 * registersHeld(order) > 2 * held) return;
   for (llvm::Instruction* instruction : order) instruction->moveBefore(block, block.end());
 }

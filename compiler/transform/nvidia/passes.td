@@ -117,7 +117,7 @@ def PipelineLoads : KernelPass<"pipeline-loads"> {
   let summary = "load for later iterations of a loop by cp.async, while this one computes";
   let description = [{
     For each loop with products, or that asks for `num_stages`; in kernels with warp roles, for loops with products of what the producer
-    copies and of tiles that threads load, and for these tiles alone:
+    copies and of tiles that threads load, and for these tiles alone, and for loops that load large tiles behind their products:
 
     1. Chooses the loads that nothing in the loop holds back, whose addresses can be computed ahead, and whose elements fill whole words.
     2. Gives them a ring of as many slots as stages were asked for, or as fit. Loops with products may do with one slot; where all others

@@ -119,6 +119,19 @@ bool readsBesideProducer(scf::ForOp loop) {
   });
 }
 
+// Returns true if threads that a producer supplies load large tiles of their own behind a product of the same iteration, as masks of
+// scores, where no product hides the way to memory.
+bool loadsBehindProducts(scf::ForOp loop) {
+  constexpr int64_t kMany = 8;  // elements of a thread
+  auto products = loop.getBody()->getOps<tgpu::WgmmaOp>();
+  if (!loop->getParentOfType<tgpu::WarpSpecializeOp>() || products.empty()) return false;
+  int64_t threads = threadsOf(tile::numWarps(loop->getParentOfType<func::FuncOp>())).count();
+  return llvm::any_of(*loop.getBody(), [&](Operation& op) {
+    auto type = isa<tile::LoadOp, tile::BlockLoadOp>(op) ? dyn_cast<RankedTensorType>(op.getResult(0).getType()) : nullptr;
+    return type && type.getRank() > 1 && type.getNumElements() >= kMany * threads && (*products.begin())->isBeforeInBlock(&op);
+  });
+}
+
 // Returns as many of `slots` slots as leave a multiprocessor two blocks of few warps: these hide more of each other's
 // waits than an earlier start of copies. All of them where not even one does.
 int64_t slotsOfTwoBlocks(scf::ForOp loop, int64_t slots, int64_t bytes, int64_t room,
@@ -202,8 +215,9 @@ bool loadNarrow(scf::ForOp& loop, const target::TargetInfo& target, Reasons& rea
   return true;
 }
 
-// Returns true if the loop has changed. Beside a producer only what products read is copied.
+// Returns true if the loop has changed. Beside a producer only what products read is copied, and large tiles behind them.
 bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProducer, Reasons& reasons) {
+  bool ownTiles = besideProducer && loadsBehindProducts(loop);
   int64_t asked = stagesAsked(loop);
   if (asked < 2) {
     refuse(loop,
@@ -214,11 +228,11 @@ bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProd
   }
   if (isDivergent(loop.getBody()->getTerminator()))
     return refuse(loop, {"its loop is different for threads of a block", ""}, reasons), false;
-  bool changed = !besideProducer && usePointers(loop, reasons);
+  bool changed = (!besideProducer || ownTiles) && usePointers(loop, reasons);
   if (multiplies(loop) && !besideProducer) changed |= loadNarrow(loop, target, reasons);
   CopiedLoads copied = chooseLoads(loop, reasons);
   for (CopiedLoad& c : copied.loads) c.feeds = feedsOf(c);
-  if (besideProducer) llvm::erase_if(copied.loads, [](const CopiedLoad& c) { return c.feeds.empty(); });
+  if (besideProducer && !ownTiles) llvm::erase_if(copied.loads, [](const CopiedLoad& c) { return c.feeds.empty(); });
   if (copied.loads.empty()) return changed;
   SlotSums sums = findSums(loop, copied.loads);
   int64_t bytes = bytesInSlot(copied.loads);
@@ -259,7 +273,7 @@ struct PipelineLoads : impl::PipelineLoadsBase<PipelineLoads> {
       return remarkOthers(reasons, {"programs of several blocks have no copies by cp.async", "num_ctas=1"});
     SmallVector<scf::ForOp> loops;
     kernel.walk([&](scf::ForOp loop) {
-      if (!haveRoles || readsBesideProducer(loop)) loops.push_back(loop);
+      if (!haveRoles || readsBesideProducer(loop) || loadsBehindProducts(loop)) loops.push_back(loop);
     });
     bool changed = false;
     for (scf::ForOp loop : loops) changed |= pipeline(loop, *gpu, haveRoles, reasons);

@@ -59,7 +59,10 @@ std::optional<Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const target::T
     return Reason{
         llvm::formatv("the result has {0} columns, and wgmma computes at least {1}", columns, kWgmma.leastColumns),
         "wider tiles"};
-  if (int64_t sums = sumsOfThread(dot, numWarps); sums >= kRegistersOfThread)
+  // mma.sync, too, spills sums that take all registers; but where there is wgmma it makes 16-bit floats of those of 8 bits for each
+  // instruction, which takes several times as long.
+  bool isFloat8 = isa<Float8E4M3FNType, Float8E5M2Type>(lhs.getElementType());
+  if (int64_t sums = sumsOfThread(dot, numWarps); sums >= kRegistersOfThread + isFloat8)
     return Reason{llvm::formatv("the sums take {0} registers of a thread", sums), "more warps, or a smaller tile"};
   // Warpgroups beyond the rows share the columns.
   int64_t groups = numWarps / kWgmma.warps, rowGroups = rows / kWgmma.rows;

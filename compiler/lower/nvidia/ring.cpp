@@ -77,16 +77,16 @@ static bool storesBetweenRings(func::FuncOp kernel) {
 }
 
 // Two panels of TMA stores for each group of four warps, or as many as a group stores where there is room: then none
-// waits for another.
+// waits for another. One, which is filled when it has been read out, where there is no room for two.
 static void allocateStaging(KernelContext& cx, func::FuncOp kernel) {
   int64_t groups = std::max(1, cx.numWarps / 4);
   auto [panelBytes, panels] =
       analysis::stagedPanels(kernel, cx.numWarps, [](tile::BlockStoreOp op) { return tgpu::isBulk(op); });
   if (!panelBytes) return;
   constexpr int64_t kKeptForScratch = 10 * 1024;
-  int64_t room = (cx.target.maxSharedBytes() / cx.blocksPerMultiprocessor - cx.sharedBytes - kKeptForScratch) /
-                 (groups * panelBytes);
-  cx.stagingPanels = std::min(std::max<int64_t>(1, panels), std::max<int64_t>(2, room));
+  int64_t left = cx.target.maxSharedBytes() / cx.blocksPerMultiprocessor - cx.sharedBytes,
+          ofPanel = groups * panelBytes, room = (left - kKeptForScratch) / ofPanel, least = left < 2 * ofPanel ? 1 : 2;
+  cx.stagingPanels = std::min(std::max<int64_t>(1, panels), std::max<int64_t>(least, room));
   cx.stagingBytes = groups * cx.stagingPanels * panelBytes;  // the groups' shares are equal, whatever they store
   cx.staging = cx.allocateShared(cx.stagingBytes, 1024);
 }

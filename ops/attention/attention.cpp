@@ -61,6 +61,15 @@ Attention::Attention(Team& team, int64_t maxRows, int64_t hq, int64_t hkv, int64
     : Operator(tables::attention(), team, {maxRows, hq, hkv, d, dv}, dtype, &config), hq_(hq), hkv_(hkv), d_(d),
       dv_(dv), config_(config) {
   checkHeads(table_, hq, hkv, d, dv, dtype);
+  Heads heads = headsOf(d, dv, dtype);
+  int64_t multiprocessors = multiprocessorsOf(team), programs = 0, rows = 0;
+  for (const AttentionForm& form : attentionForms(team.target(), heads, dtype)) {
+    programs = std::max(programs, form.resident * multiprocessors);
+    rows = std::max<int64_t>(rows, std::max(form.tile.m, config.blockM) * form.resident * multiprocessors);
+  }
+  parts_ = memory_.localScratch({rows, heads.ofV.both()}, DType::Float32, "parts");
+  stats_ = memory_.localScratch({rows, 2}, DType::Float32, "sums of parts");
+  counts_ = memory_.localZeros({programs}, DType::Int32, "parts that are there");
   if (isFp8(dtype)) turned_ = memory_.localScratch({hkv, dv, turnedRows(maxRows, config.varlen)}, dtype, "values");
 }
 
@@ -70,14 +79,21 @@ void Attention::queue(const Call& call) {
   const Tensor &q = t[0], &k = t[1], &sinks = t[5], &scales = t[6], &lse = t[7], &out = t[8];
   Tensor v = t[2];
   int64_t keys = call.numbers[1] / call.numbers[2];
-  auto gridOf = [&](const AttentionForm& form) {
-    AttentionCall of = attentionCall(config_, form.tile, call.numbers);
-    AttentionWork work{blocksAlong(config_, of, of.m, of.queries, form.tile.m), hq_, of.batch, keys,
-                       of.n * hkv_ * (d_ + dv_) * byteSize(dtype_)};
-    return attentionGrid(config_, form, multiprocessorsOf(team_), work);
-  };
   Heads heads = headsOf(d_, dv_, dtype_);
   std::vector<AttentionForm> forms = attentionForms(team_.target(), heads, dtype_);
+  auto gridOf = [&](const AttentionForm& form) {
+    // Programs that wait for one another must all be resident, which is known of these tiles alone.
+    bool isKnown = std::any_of(forms.begin(), forms.end(), [&](const auto& other) { return other.tile == form.tile; });
+    AttentionCall of = attentionCall(config_, form.tile, call.numbers);
+    AttentionWork work{blocksAlong(config_, of, of.m, of.queries, form.tile.m),
+                       hq_,
+                       of.batch,
+                       of.queries,
+                       keys,
+                       of.n * hkv_ * (d_ + dv_) * byteSize(dtype_),
+                       isKnown};
+    return attentionGrid(config_, form, multiprocessorsOf(team_), work);
+  };
   AttentionForm form = forms.front();
   for (const AttentionForm& other : forms)
     if (gridOf(other).time < gridOf(form).time) form = other;
@@ -116,10 +132,33 @@ void Attention::queue(const Call& call) {
   constants["FP8"] = isFp8(dtype_);
   constants["DEALT"] = dealt;
   auto orQ = [&](const Tensor& x) { return x.address ? x : q; };
-  LaunchConfig launch{.grid = grid.programs, .numWarps = tile.warps, .stream = call.stream, .numStages = tile.stages};
+  LaunchConfig launch{.grid = grid.programs,
+                      .numWarps = tile.warps,
+                      .stream = call.stream,
+                      .numStages = tile.stages,
+                      .cooperative = grid.shared == kRuns,
+                      .dependent = turned_.address != 0};
   team_.launch(kernelOf(kFile, "attention"), launch,
-               {q, k, v, orQ(t[3]), orQ(t[4]), orQ(sinks), orQ(scales), orQ(lse), out, scaleOf(config_, d_),
-                capOf(config_), a.m, a.n, a.queries, a.keys, int64_t(config_.window), stride},
+               {q,
+                k,
+                v,
+                orQ(t[3]),
+                orQ(t[4]),
+                orQ(sinks),
+                orQ(scales),
+                orQ(lse),
+                out,
+                parts_,
+                stats_,
+                counts_,
+                scaleOf(config_, d_),
+                capOf(config_),
+                a.m,
+                a.n,
+                a.queries,
+                a.keys,
+                int64_t(config_.window),
+                stride},
                constants);
 }
 

@@ -37,7 +37,8 @@ class TANDEM_API Attention : public Operator {
 
   int64_t hq_, hkv_, d_, dv_;
   AttentionForwardConfig config_;
-  Tensor turned_;  // [hkv, dv, keys]: v of fp8, whose product wants its keys one behind the other
+  Tensor parts_, stats_, counts_;  // sums of blocks of which several programs have keys, and which of them are there
+  Tensor turned_;                  // [hkv, dv, keys]: v of fp8, whose product wants its keys one behind the other
 };
 
 }  // namespace tandem::ops

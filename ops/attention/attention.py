@@ -3,7 +3,8 @@ goes once along the keys."""
 
 import tandem
 import tandem.language as tl
-from ops.device.attention import LOG2E, block_at, block_of, blocks_of, from_last, keys_of, load_parts, place_of, rows_of, turns_of
+from ops.device.attention import LOG2E, RUNS, block_at, block_of, blocks_of, from_last, keys_of, load_parts, place_of, rows_of, turns_of
+from ops.device.runs import keep_part, keys_of_run, part_at, run_of, with_parts
 from ops.device.attention_forward import along_keys, dealt, lse_of, no_sums, store_means, with_sink
 
 
@@ -34,7 +35,8 @@ def turn(
     DEALT: tl.constexpr,
 ):
     """out[columns, stride]: the transpose of x[rows, columns], with DEALT in the order of `dealt`. Sequences begin where `first_value`
-    says; zeros are between them, and behind the last one, as far as a block goes."""
+    says; zeros are between them, and behind the last one, as far as a block goes. The kernel that reads them may come meanwhile."""
+    tl.extra.cuda.gdc_launch_dependents()
     if VARLEN:
         block, sequence = block_of(cu_ptr, tl.program_id(0), sequences, rows, BLOCK_M)
         first, count = rows_of(cu_ptr, sequence, rows)
@@ -66,6 +68,39 @@ def values_of(v_ptr, n, stride, rows, BLOCK_N: tl.constexpr, OV: tl.constexpr):
 
 
 @tandem.jit
+def end_block(
+    sums,
+    sinks_ptr,
+    scales_ptr,
+    lse_ptr,
+    out_ptr,
+    head,
+    m,
+    row,
+    start,
+    rows,
+    of_all,
+    lift,
+    HQ: tl.constexpr,
+    V: tl.constexpr,
+    OV: tl.constexpr,
+    VARLEN: tl.constexpr,
+    SINKS: tl.constexpr,
+    LSE: tl.constexpr,
+    FP8: tl.constexpr,
+):
+    """Stores the results of a block of queries, from `start` on of a sequence that has so many `rows`, the first of which is `row`."""
+    if SINKS:
+        sums = with_sink(sums, tl.load(sinks_ptr + head) * LOG2E, lift, OV)
+    if LSE:
+        at = start + tl.arange(0, sums[1].shape[0])
+        tl.store(lse_ptr + head.to(tl.int64) * m + row + at, lse_of(sums, lift), mask=at < rows)
+    if FP8:
+        sums = (sums[0], sums[1] / tl.load(scales_ptr + 2), sums[2])
+    store_means(out_ptr, sums, row, start, rows, of_all, head, HQ, V, OV, VARLEN)
+
+
+@tandem.jit
 def attention(
     q_ptr,
     k_ptr,
@@ -76,6 +111,9 @@ def attention(
     scales_ptr,
     lse_ptr,
     out_ptr,
+    parts_ptr,
+    stats_ptr,
+    counts_ptr,
     scale,
     cap,
     m,
@@ -113,11 +151,23 @@ def attention(
     QK: tl.constexpr = (D0, D1)
     OV: tl.constexpr = (V0, V1)
     if FP8:
+        tl.extra.cuda.gdc_wait()
         scale *= tl.load(scales_ptr) * tl.load(scales_ptr + 1)
     sequences = 0 if VARLEN else m // seq_q
     blocks = tl.cdiv(seq_q, BLOCK_M)
-    for turn in range(turns_of(blocks * HQ * sequences, SHARED)):
-        block, head, sequence = block_at(turn, blocks, HQ, SHARED, HQ * sequences)
+    if SHARED == RUNS:
+        diagonal = 0 if TOP_LEFT or SQUARE else seq_kv - seq_q
+        run = run_of(blocks, HQ * sequences, seq_kv, diagonal, BLOCK_M, BLOCK_N, CAUSAL)
+        turns = run[3]
+    else:
+        turns = turns_of(blocks * HQ * sequences, SHARED)
+    for turn in range(turns):
+        if SHARED == RUNS:
+            at, begins, is_whole = part_at(turn, run, blocks, HQ * sequences, seq_kv, diagonal, BLOCK_M, CAUSAL)
+            lane, block = at // blocks, at % blocks
+            head, sequence = lane % HQ, lane // HQ
+        else:
+            block, head, sequence = block_at(turn, blocks, HQ, SHARED, HQ * sequences)
         if VARLEN:  # where work grows along a sequence, its last blocks begin first
             at = tl.num_programs(0) - 1 - block if CAUSAL else block
             block, sequence = block_of(cu_q_ptr, at, seq_q, m, BLOCK_M)
@@ -148,15 +198,19 @@ def attention(
         else:
             some = tl.where(start < rows_q, rows_kv, 0)  # none for a block behind a shorter sequence
             begin, whole, part, end = keys_of(start, offset, some, window, BLOCK_M, BLOCK_N, CAUSAL, WINDOW)
+        if SHARED == RUNS:
+            begin, end, is_part, rest = keys_of_run(run, begins, end, is_whole, BLOCK_N)
         of_keys = (q, k_blocks, v_blocks, behind, kv_head, kv_head * V)
         of_block = (at_kv[2], *of_keys, rows + offset, rows_kv, window, scale, cap, lift, None, (whole, part))
         shape: tl.constexpr = (QK, OV, BLOCK_N, CAUSAL, WINDOW, CAP, FP8, DEALT)
         sums = along_keys(sums, begin, end, *of_block, *shape, CAUSAL or not SQUARE, False)
-        if SINKS:
-            sums = with_sink(sums, tl.load(sinks_ptr + head) * LOG2E, lift, OV)
-        if LSE:
-            tl.store(lse_ptr + head.to(tl.int64) * m + at_q[0] + rows, lse_of(sums, lift), mask=rows < rows_q)
-        if FP8:
-            sums = (sums[0], sums[1] / tl.load(scales_ptr + 2), sums[2])
         of_all = (sequence, sequences, seq_q)
-        store_means(out_ptr, sums, at_q[0], start, rows_q, of_all, head, HQ, V, OV, VARLEN)
+        place: tl.constexpr = (HQ, V, OV, VARLEN)
+        ends = (sinks_ptr, scales_ptr, lse_ptr, out_ptr, head, m, at_q[0], start, rows_q, of_all, lift)
+        if SHARED == RUNS:
+            if is_part:
+                keep_part(parts_ptr, stats_ptr, counts_ptr, sums, BLOCK_M, OV)
+            else:
+                end_block(with_parts(parts_ptr, stats_ptr, counts_ptr, sums, rest, BLOCK_M, OV), *ends, *place, SINKS, LSE, FP8)
+        else:
+            end_block(sums, *ends, *place, SINKS, LSE, FP8)

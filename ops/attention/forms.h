@@ -12,15 +12,18 @@ struct AttentionForm {
   // speed.
   double alone, speed;
   double ends;  // rows of keys whose time both ends of a causal block cost in a program that goes on to another
+  // Pairs of a query and a key in whose time a program leaves its part of a block to another one, which puts it to its own; 0: it cannot.
+  double join = 0;
 };
 
 // The first is the one for large calls.
 std::vector<AttentionForm> attentionForms(const std::string& target, const Heads& heads, DType dtype);
 
-// The blocks of each head and sequence, of tile.m queries each, and the rows of keys of a sequence; with `varlen` the blocks of all, and
-// the mean of rows. keyBytes: of all keys and values.
+// The blocks of each head and sequence, of tile.m queries each, and the rows of queries and keys of a sequence; with `varlen` the blocks
+// of all, and the mean of rows. keyBytes: of all keys and values. isDivisible: several programs may have keys of a block.
 struct AttentionWork {
-  int64_t blocks, heads, batch, along, keyBytes;
+  int64_t blocks, heads, batch, queries, along, keyBytes;
+  bool isDivisible = false;
 };
 
 // Who has which blocks of a call.
@@ -33,6 +36,8 @@ struct AttentionGrid {
 };
 // `shared` where programs share the blocks of heads and sequences, those with most work first, in turns there and back.
 constexpr int64_t kAllLanes = 3;
+// `shared` where each program has an equal run of the keys of all blocks (ops/device/runs.py).
+constexpr int64_t kRuns = 4;
 AttentionGrid attentionGrid(const AttentionConfig& config, const AttentionForm& form, int64_t multiprocessors,
                             const AttentionWork& work);
 

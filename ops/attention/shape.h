@@ -52,6 +52,7 @@ Heads headsOf(int64_t d, int64_t dv, DType dtype);
 
 struct AttentionTile {
   int m, n, warps, stages;
+  bool operator==(const AttentionTile&) const = default;
 };
 
 // A call's numbers, and what follows of them and the options.

@@ -276,7 +276,7 @@ void AttentionBackward::queue(const Call& call) {
   constexpr int kWarpsAlone = 8;  // of a program that is alone on its multiprocessor
   constexpr double kEnds = 190;
   bool stays = simulated || (hasWgmma && ofQueries.warps >= kWarpsAlone);
-  AttentionWork work{blocksAlong(config_, a, a.m, a.queries, ofQueries.m), hq_, a.batch, a.keys,
+  AttentionWork work{blocksAlong(config_, a, a.m, a.queries, ofQueries.m), hq_, a.batch, a.queries, a.keys,
                      a.n * hkv_ * (d_ + dv_) * byteSize(q.dtype)};
   AttentionGrid grid = attentionGrid(config_, {ofQueries, stays, 1, 1, kEnds}, multiprocessorsOf(team_), work);
   auto constants = attentionConstants(config_, ofQueries, a.isSquare, hq_, hkv_, heads);

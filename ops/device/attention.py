@@ -6,7 +6,8 @@ import tandem
 import tandem.language as tl
 
 LOG2E = tl.constexpr(1.4426950408889634)
-ALL_LANES = tl.constexpr(3)  # kAllLanes of ops/attention/shape.h
+ALL_LANES = tl.constexpr(3)  # kAllLanes of ops/attention/forms.h
+RUNS = tl.constexpr(4)  # kRuns there: each has an equal run of the keys of all blocks (ops/device/runs.py)
 NEVER = tl.constexpr(-1.0e30)  # below every product, and finite, so that differences are numbers
 
 

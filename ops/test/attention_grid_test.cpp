@@ -11,7 +11,7 @@ AttentionGrid gridOf(int64_t blocks, int64_t heads, int64_t batch, int64_t along
                      int64_t keyBytes = 1, const AttentionForm& form = kForm) {
   AttentionConfig config;
   config.causal = causal;
-  return attentionGrid(config, form, kMultiprocessors, {blocks, heads, batch, along, keyBytes});
+  return attentionGrid(config, form, kMultiprocessors, {blocks, heads, batch, along, along, keyBytes});
 }
 
 // The form that ends first, of those of bf16.
@@ -48,11 +48,36 @@ TEST(AttentionGrid, CausalBlocksComeInPairsThatGoUp) {
   EXPECT_EQ(grid.programs, (Grid{132, 1, 1}));
 }
 
+AttentionGrid divisible(int64_t blocks, int64_t heads, int64_t batch, int64_t along, bool causal = false,
+                        int64_t keyBytes = 1) {
+  AttentionConfig config;
+  config.causal = causal;
+  AttentionForm form = kForm;
+  form.join = 5e4;
+  return attentionGrid(config, form, kMultiprocessors, {blocks, heads, batch, along, along, keyBytes, true});
+}
+
+TEST(AttentionGrid, FewOrUnevenBlocksAreRunsOfKeys) {
+  EXPECT_EQ(divisible(99, 1, 1, 12672).shared, kRuns);
+  EXPECT_EQ(divisible(29, 28, 1, 3712).shared, kRuns);  // 6.2 turns
+  EXPECT_EQ(divisible(70, 1, 1, 8960, true).shared, kRuns);
+  EXPECT_EQ(divisible(99, 1, 1, 12672).programs, (Grid{132, 1, 1}));
+  EXPECT_LT(divisible(99, 1, 1, 12672).time, gridOf(99, 1, 1, 12672).time);
+}
+
+TEST(AttentionGrid, EvenBlocksStayWhole) {
+  EXPECT_EQ(divisible(8, 16, 16, 1024).shared, 1);
+  EXPECT_EQ(divisible(5, 16, 1, 625).shared, 0);  // parts would take longer to put together
+  EXPECT_EQ(divisible(32, 32, 1, 4096, true).shared, kAllLanes);
+  EXPECT_NE(divisible(30, 16, 4, 3840, true, 60 << 20).shared,
+            kRuns);  // programs at other heads would push their keys out of L2
+}
+
 TEST(AttentionGrid, WindowsHaveEqualBlocks) {
   AttentionConfig config;
   config.causal = true;
   config.window = 100;
-  AttentionGrid grid = attentionGrid(config, kForm, kMultiprocessors, {10, 8, 11, 1206, 1});
+  AttentionGrid grid = attentionGrid(config, kForm, kMultiprocessors, {10, 8, 11, 1206, 1206, 1});
   EXPECT_EQ(grid.shared, 1);
   EXPECT_LT(grid.time, gridOf(10, 8, 11, 1206, true).time / 2);
 }
@@ -67,7 +92,7 @@ TEST(AttentionGrid, FewBlocksHaveAProgramEach) {
 TEST(AttentionGrid, SequencesOfAnyLengthsHaveAProgramForEachBlock) {
   AttentionConfig config;
   config.varlen = true;
-  EXPECT_EQ(attentionGrid(config, kForm, kMultiprocessors, {8, 16, 16, 1024, 1}).shared, 0);
+  EXPECT_EQ(attentionGrid(config, kForm, kMultiprocessors, {8, 16, 16, 1024, 1024, 1}).shared, 0);
 }
 
 TEST(AttentionForms, TheOneThatEndsFirstIsTaken) {

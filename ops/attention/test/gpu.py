@@ -29,6 +29,12 @@ LARGE = [
     ((384,) * 8, (384,) * 8, 8, 4, 192, {"causal": True, "dv": 128}),
     ((300,) * 16, (300,) * 16, 8, 8, 112, {"causal": True, "dtype": "bf16"}),
     ((512,) * 10, (512,) * 10, 8, 8, 128, {"causal": True, "dtype": "fp8e4nv"}),
+    # Fewer blocks than multiprocessors, or a thin last turn: runs of keys.
+    ((2176,), (2176,), 4, 4, 64, {}),
+    ((3001,), (3001,), 1, 1, 80, {"causal": True, "sinks": True, "dtype": "bf16"}),
+    ((1500,), (2900,), 2, 1, 128, {"causal": True, "dtype": "bf16"}),
+    ((1100,), (1100,), 16, 8, 160, {"softcap": 3.0}),
+    ((4000,), (4000,), 1, 1, 128, {"causal": True, "dtype": "fp8e4nv"}),
 ]
 
 

@@ -190,7 +190,8 @@ def test_memory():
 
     parts = 4 * 64 * 16 * 2 * 228
     columns = 4 * 4 * 100 + 2 * 4 * 228 * 16 + parts
-    locals_ = [0, 2 * 64 * 240, columns, 4 * 4 * 100 + parts, columns + 4 * 4 * 228 * 64]
+    forward = 3 * 32 * 4 * (64 + 2) + 4 * 3  # of three programs
+    locals_ = [forward, 2 * 64 * 240 + forward, columns, 4 * 4 * 100 + parts, columns + 4 * 4 * 228 * 64]
     assert tandem.launch(main, ranks=1).values[0] == [{"symmetric": 0, "local": local} for local in locals_]
 
 

@@ -35,7 +35,13 @@ Tile tileFor(int64_t dim, bool isFp8, int64_t rows) {
   if (dim > 64 && isFp8) return hasFewRows ? Tile{64, 4, 3, 3} : Tile{128, 4, 2, 2};
   if (dim > 64) return {64, 4, 2, 2};
   if (isFp8) return {128, 4, 3, 2};
-  return hasFewRows ? Tile{64, 4, 3, 3} : Tile{64, 4, 4, 2};
+  return {64, 4, 4, 3};
+}
+
+// True if keys can come as blocks by TMA, of which wgmma reads them: wide latent keys, whatever their queries are. Of few queries wgmma
+// multiplies rows that nobody needs, and threads that multiplied no more than these would take longer.
+bool readsBlocks(const DecodeSizes& sizes, const CachePages& cache, const DecodeConfig& config, int64_t keys) {
+  return sizes.turned && !config.fp8Cache && cache.page >= keys;
 }
 
 int64_t padded(int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); }
@@ -45,7 +51,7 @@ int64_t roomFor(const Tile& tile, const DecodeSizes& sizes, bool isFp8, int64_t 
   constexpr int64_t kShared = 228 << 10, kReserved = 1 << 10;  // bytes
   // Of what warps exchange for a row of queries; of an element of keys that full tiles of queries read as fp16, and of values.
   constexpr int64_t kOfRow = 256, kOfElement = 6;
-  constexpr int64_t kThreads = 65536 / 255, kThreadsOfFewRows = 65536 / 168;
+  constexpr int64_t kThreads = 65536 / 255, kThreadsOfFew = 65536 / 168;  // by the registers of each
   int64_t wide = padded(sizes.dim), threads = tile.warps * 32;
   if (sizes.turned) {  // with queries and weights for wgmma, which a larger tile leaves no room for twice
     Tile usual = tileFor(sizes.dim, isFp8, rows);
@@ -54,7 +60,8 @@ int64_t roomFor(const Tile& tile, const DecodeSizes& sizes, bool isFp8, int64_t 
   }
   int64_t slots = tile.stages * tile.keys * 2 * wide * (isFp8 ? 1 : 2);
   int64_t exchanged = rows * kOfRow + (isFp8 && rows == kMostRows ? tile.keys * wide * kOfElement : 0);
-  int64_t ofThreads = (rows == kLeastRows && wide <= 128 ? kThreadsOfFewRows : kThreads) / threads;
+  bool areFew = (rows == kLeastRows && wide <= 128) || (wide <= 64 && !isFp8);
+  int64_t ofThreads = (areFew ? kThreadsOfFew : kThreads) / threads;
   return std::max<int64_t>(std::min(ofThreads, kShared / (slots + exchanged + kReserved)), 1);
 }
 
@@ -125,6 +132,8 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
   rows_ = std::clamp(padded(queries), kLeastRows, kMostRows);
   Tile tile = simulated ? kSimulated : tileFor(sizes.dim, config.fp8Cache, rows_);
   fill(config_.blockN, tile.keys);
+  bool hasWgmma = simulated || team.target().starts_with("sm_90");
+  if (hasWgmma && sizes.dim > kMostDim && readsBlocks(sizes, cache, config_, config_.blockN)) rows_ = kMostRows;
   fill(config_.numWarps, tile.warps);
   fill(config_.numStages, tile.stages);
   Tile own = {config_.blockN, config_.numWarps, config_.numStages, tile.resident};
@@ -158,7 +167,7 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
   bool isTogether = rows_ * ofRow >= kLargePart || parts * std::min(rows_, queries) * ofRow >= kLargeParts;
   int64_t few =
       isTogether ? std::clamp(padded(cdiv(rows_, parts)), kLeastShared, kMostShared) : std::min(rows_, kFewRows);
-  bool copies = sizes_.turned && !config_.fp8Cache && cache_.page >= config_.blockN;
+  bool copies = readsBlocks(sizes_, cache_, config_, config_.blockN);
   for (const Tensor* t : {&given.q, &given.qTurned, &given.keys}) copies &= t->address % kBlockAlignment == 0;
   const Tensor& none = given.lengths;
   auto orNone = [&](const Tensor& t) { return t.address ? t : none; };

@@ -15,7 +15,7 @@ namespace {
 constexpr int kMostOwners = 16;
 
 int owners(int programs, int ranks, bool quantises) {
-  return quantises || ranks == 1 ? 0 : std::min(programs / (ranks + 1), kMostOwners);
+  return quantises || ranks == 1 ? 0 : std::min(programs / ranks, kMostOwners);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ const Table& moe_rs() {
 MoeRs::MoeRs(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, int64_t topK, DType dtype,
              const MoeRsConfig& config)
     : Operator(tables::moe_rs(), team, {maxM, n, k, experts, topK}, dtype, &config), n_(n) {
-  constexpr int64_t kPacketsBytes = 8 << 20;
+  constexpr int64_t kPacketsBytes = 2 << 20;
   int64_t bytes = config.packetsBytes ? config.packetsBytes : team.target() == "sim" ? 0 : kPacketsBytes;
   DType type = partType(dtype);
   if (team.size() > 1) few_ = std::min(maxM, bytes / (n * byteSize(type)) * team.size());

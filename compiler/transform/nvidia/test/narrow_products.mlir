@@ -1,4 +1,4 @@
-// Products of tiles that were both widened from one type of 16 bits multiply the narrow ones.
+// Products of tiles that were both widened from one type of 16 bits multiply the narrow ones; scaled ones multiply what is decoded.
 // RUN: tandem-opt --narrow-products %s | FileCheck %s
 
 // CHECK-LABEL: func.func @widened
@@ -27,4 +27,31 @@ func.func @others(%a: tensor<16x16xbf16>, %b: tensor<16x16xf16>, %c: tensor<16x1
   %q = tile.dot %wa, %c, %p : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
   %r = tile.dot %wa, %wa, %q {precision = #tile<precision ieee>} : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
   return %r : tensor<16x16xf32>
+}
+
+// Operands in a microscaling format are decoded, and scaled by one factor for 32 neighbours along K. Numbers of four bits come apart along
+// K. Where float16 takes part, bfloat16 has too few bits.
+// CHECK-LABEL: func.func @scaled
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<16x64xf8E4M3FN>, %[[XS:[a-z0-9]+]]: tensor<16x2xi8>, %[[Y:[a-z0-9]+]]: tensor<32x8xi8>
+// CHECK: %[[NUMBERS:.*]] = tile.fp_to_fp %[[X]] {{.*}}tensor<16x64xbf16>
+// CHECK: tile.expand_dims {{.*}}tensor<16x2x1xbf16>
+// CHECK: tile.broadcast {{.*}}tensor<16x2x32xbf16>
+// CHECK: %[[FACTORS:.*]] = tile.reshape {{.*}}tensor<16x64xbf16>
+// CHECK: %[[A:.*]] = arith.mulf %[[NUMBERS]], %[[FACTORS]]
+// CHECK: arith.extui %[[Y]] : tensor<32x8xi8> to tensor<32x8xi16>
+// CHECK: tile.join {{.*}}tensor<32x8x2xbf16>
+// CHECK: tile.permute {{.*}} [0, 2, 1] {{.*}}tensor<32x2x8xbf16>
+// CHECK: %[[B:.*]] = tile.reshape {{.*}}tensor<64x8xbf16>
+// CHECK: tile.dot %[[A]], %[[B]]
+// CHECK-NOT: tile.dot_scaled
+func.func @scaled(%x: tensor<16x64xf8E4M3FN>, %xs: tensor<16x2xi8>, %y: tensor<32x8xi8>, %acc: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  %r = tile.dot_scaled %x e4m3 scale %xs : tensor<16x2xi8>, %y e2m1, %acc {lhsKPack = true, rhsKPack = true} : tensor<16x64xf8E4M3FN>, tensor<32x8xi8> -> tensor<16x8xf32>
+  return %r : tensor<16x8xf32>
+}
+
+// CHECK-LABEL: func.func @of_half
+// CHECK: tile.dot {{.*}}tensor<16x32xf32>, tensor<32x8xf32>
+func.func @of_half(%x: tensor<16x32xf16>, %y: tensor<32x8xf8E5M2>, %acc: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  %r = tile.dot_scaled %x fp16, %y e5m2, %acc {lhsKPack = true, rhsKPack = true} : tensor<16x32xf16>, tensor<32x8xf8E5M2> -> tensor<16x8xf32>
+  return %r : tensor<16x8xf32>
 }

@@ -327,3 +327,18 @@ func.func @returned(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
   }
   return %r : tensor<64x64xf32>
 }
+
+// mma.sync widens 8-bit floats there and sums with all bits, so what a kernel adds is the product's own sum.
+// CHECK-LABEL: func.func @widened
+// CHECK-SAME: %[[SUM:[a-z0-9]+]]: tensor<16x8xf32>
+// CHECK: tile.dot %{{.*}}, %{{.*}}, %[[SUM]]
+// CHECK-NOT: arith.addf
+// OLDER-LABEL: func.func @widened
+// OLDER: arith.addf
+func.func @widened(%a: tensor<16x32xf8E4M3FN>, %b: tensor<32x8xf8E4M3FN>, %sum: tensor<16x8xf32>) -> tensor<16x8xf32>
+    attributes {tile.num_warps = 4 : i32} {
+  %zero = arith.constant dense<0.0> : tensor<16x8xf32>
+  %p = tile.dot %a, %b, %zero : tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FN> -> tensor<16x8xf32>
+  %r = arith.addf %sum, %p : tensor<16x8xf32>
+  return %r : tensor<16x8xf32>
+}

@@ -143,6 +143,14 @@ int64_t LayoutChange::total(ArrayRef<unsigned> parts) const {
   return sum;
 }
 
+// Returns true if what the parts bring into another layout has other uses, which may want it there, too, as both halves of a byte do.
+bool LayoutChange::isForOthers(ArrayRef<unsigned> parts) const {
+  return llvm::any_of(parts, [&](unsigned part) {
+    const Plan& plan = plans_[part];
+    return !plan.again && !plan.made && plan.cost && !plan.tile.hasOneUse();
+  });
+}
+
 unsigned LayoutChange::plan(Value tile, const LinearLayout& layout, Operation* place) {
   for (auto [i, planned] : llvm::enumerate(plans_))
     if (planned.tile == tile && planned.place == place && planned.layout == layout) return i;
@@ -155,7 +163,8 @@ unsigned LayoutChange::plan(Value tile, const LinearLayout& layout, Operation* p
   plans_[index].cost = converting;
   if (converting == 0) return index;
   if (std::optional<SmallVector<unsigned>> parts = planAgain(index)) {
-    if (total(*parts) < converting || isCheapTree(tile)) {
+    int64_t computing = total(*parts);
+    if (computing < converting || (computing == converting && isForOthers(*parts)) || isCheapTree(tile)) {
       plans_[index].again = true;
       plans_[index].parts = std::move(*parts);
       return index;

@@ -1,4 +1,5 @@
-// Waits for memory whose rows arrive in slices of columns, within the loop that goes through them.
+// Waits within loops: for memory whose rows arrive in slices of columns, in the loop that goes through them, and for rows, in a loop that
+// goes through these.
 #pragma once
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/transform/gpu/travelling.h"
@@ -13,6 +14,8 @@ class ArrivingSlices {
   // A load that may wait for its slices one by one, as the loop around it comes to their columns. The chunks are those that it touches in
   // all iterations, known at `place`: one wait in front of it would serve them all.
   void add(dist::ArrivingOp memory, const TravellingAccess& load, mlir::Operation* place);
+  // A load of which each iteration of the loop around it reads other rows: the chunks of `range`, made in front of it.
+  void addRows(dist::ArrivingOp memory, mlir::Operation* load, const ElementRange& range);
   // Puts the waits into the loops, which are made anew.
   void await();
 
@@ -28,7 +31,16 @@ class ArrivingSlices {
     llvm::SmallVector<Words, 2> words;
   };
 
+  struct Rows {
+    dist::ArrivingOp memory;
+    mlir::Operation* load;
+    ElementRange range;
+  };
+  void awaitSlices(Sliced& sliced);
+  void awaitRows(Rows& rows);
+
   std::vector<Sliced> all_;
+  std::vector<Rows> rows_;
 };
 
 }  // namespace tandem::transform::gpu

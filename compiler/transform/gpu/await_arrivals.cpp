@@ -144,6 +144,17 @@ class Arrival {
     slices.add(op_, load, place);
   }
 
+  // Lets the loop around a load whose iterations read other rows wait, if these are one range. Returns whether it does.
+  bool awaitRows(ArrivingSlices& slices, const Load& load) {
+    auto loop = dyn_cast<scf::ForOp>(load.op->getParentOp());
+    if (!loop || loop->isAncestor(op_) || !op_.getSlices().empty() || !goesThroughRows(loop, load.access)) return false;
+    SmallVector<ElementRange, 2> ranges = Footprint(load.op, load.op->getLoc()).of(load.access);
+    if (ranges.size() > 1 || ranges[0].exists) return false;
+    decided_.insert(ranges[0].first);
+    slices.addRows(op_, load.op, ranges[0]);
+    return true;
+  }
+
   void await(Operation* place, ArrayRef<const Load*> loads) {
     OpBuilder builder(place);
     Location where = loads.front()->op->getLoc();
@@ -212,7 +223,8 @@ struct AwaitArrivals : impl::AwaitArrivalsBase<AwaitArrivals> {
             Arrival(arrival, decided).awaitSlices(slices, place, load);
           } else {
             tellOfWait(load, place);
-            pointers.push_back(&load);
+            bool isOwn = place == load.op && Arrival(arrival, decided).awaitRows(slices, load);
+            if (!isOwn) pointers.push_back(&load);
           }
         }
         if (!pointers.empty()) Arrival(arrival, decided).await(place, pointers);

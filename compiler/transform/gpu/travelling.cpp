@@ -81,10 +81,15 @@ std::pair<Value, Value> chunksIn(OpBuilder& builder, Location where, const Eleme
 Value eachChunk(OpBuilder& builder, Location where, const ElementRange& range, const Chunks& chunks, Value carried,
                 llvm::function_ref<Value(OpBuilder&, Value, Value)> body) {
   auto [first, end] = chunksIn(builder, where, range, chunks);
+  return eachChunk(builder, where, first, end, chunks.words, carried, body);
+}
+
+Value eachChunk(OpBuilder& builder, Location where, Value begin, Value end, Value words, Value carried,
+                llvm::function_ref<Value(OpBuilder&, Value, Value)> body) {
   Value one = arith::ConstantIntOp::create(builder, where, 1, 64);
-  auto loop = scf::ForOp::create(builder, where, first, end, one, carried ? ValueRange{carried} : ValueRange{});
+  auto loop = scf::ForOp::create(builder, where, begin, end, one, carried ? ValueRange{carried} : ValueRange{});
   OpBuilder inner = OpBuilder::atBlockBegin(loop.getBody());
-  Value word = tile::AddPtrOp::create(inner, where, chunks.words, loop.getInductionVar());
+  Value word = tile::AddPtrOp::create(inner, where, words, loop.getInductionVar());
   Value next = body(inner, word, carried ? loop.getRegionIterArg(0) : Value());
   if (!carried) return {};
   scf::YieldOp::create(inner, where, next);

@@ -41,6 +41,10 @@ std::pair<mlir::Value, mlir::Value> chunksIn(mlir::OpBuilder& builder, mlir::Loc
 mlir::Value eachChunk(mlir::OpBuilder& builder, mlir::Location where, const ElementRange& range, const Chunks& chunks,
                       mlir::Value first,
                       llvm::function_ref<mlir::Value(mlir::OpBuilder&, mlir::Value, mlir::Value)> body);
+// The same over the words of the chunks from `begin` to the one before `end`.
+mlir::Value eachChunk(mlir::OpBuilder& builder, mlir::Location where, mlir::Value begin, mlir::Value end,
+                      mlir::Value words, mlir::Value first,
+                      llvm::function_ref<mlir::Value(mlir::OpBuilder&, mlir::Value, mlir::Value)> body);
 
 // The word behind those of all chunks.
 template <class Op>

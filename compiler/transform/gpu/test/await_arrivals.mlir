@@ -86,13 +86,24 @@ func.func @slices(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chun
 
 // -----
 
-// Rows that a loop goes through, like the keys of attention, arrive one after the other: each iteration waits for its own.
+// Rows that a loop goes through, like the keys of attention, arrive one after the other: each iteration waits for its own, if the last wait
+// was for others.
 // CHECK-LABEL: func.func @keys
-// CHECK:       scf.for %{{.*}} iter_args
-// CHECK:         %[[TOKEN:.*]] = scf.for
-// CHECK:           dist.wait
-// CHECK:         dist.consume_token %{{.*}}, %[[TOKEN]]
+// CHECK-DAG:   %[[NO_TOKEN:.*]] = arith.constant 0 : i32
+// CHECK-DAG:   %[[NOTHING:.*]] = arith.constant 0 : i64
+// CHECK:       scf.for %{{.*}} iter_args(%{{.*}}, %[[TOKEN:.*]] = %{{.*}}, %[[FROM:.*]] = %[[NOTHING]], %[[TO:.*]] = %[[NOTHING]])
+// CHECK-DAG:     arith.cmpi sge, %{{.*}}, %[[FROM]]
+// CHECK-DAG:     arith.cmpi slt, %{{.*}}, %[[TO]]
+// CHECK:         %[[THERE:.*]]:3 = scf.if
+// CHECK-NEXT:      scf.yield %[[TOKEN]], %[[FROM]], %[[TO]]
+// CHECK:         } else {
+// CHECK:           arith.divsi
+// CHECK:           %[[WAITED:.*]] = scf.for
+// CHECK:             dist.wait acquire sys %{{.*}} ge %{{.*}} {dist.stays}
+// CHECK:           scf.yield %[[WAITED]]
+// CHECK:         dist.consume_token %{{.*}}, %[[THERE]]#0
 // CHECK:         tile.load
+// CHECK:         scf.yield %{{.*}}, %[[THERE]]#0, %[[THERE]]#1, %[[THERE]]#2
 func.func @keys(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks: i64, %stride: i32, %rows: i32, %out: !tile.ptr<f32>) {
   %zero = arith.constant 0 : i32
   %step = arith.constant 16 : i32
@@ -118,11 +129,21 @@ func.func @keys(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks
 
 // Rows of 64 numbers, of which each iteration reads 16 more: it waits for these.
 // CHECK-LABEL: func.func @keys_of_known_width
-// CHECK:       scf.for %{{.*}} iter_args
-// CHECK:         %[[TOKEN:.*]] = scf.for
-// CHECK:           dist.wait
-// CHECK:         dist.consume_token %{{.*}}, %[[TOKEN]]
+// CHECK-DAG:   %[[NO_TOKEN:.*]] = arith.constant 0 : i32
+// CHECK-DAG:   %[[NOTHING:.*]] = arith.constant 0 : i64
+// CHECK:       scf.for %{{.*}} iter_args(%{{.*}}, %[[TOKEN:.*]] = %{{.*}}, %[[FROM:.*]] = %[[NOTHING]], %[[TO:.*]] = %[[NOTHING]])
+// CHECK-DAG:     arith.cmpi sge, %{{.*}}, %[[FROM]]
+// CHECK-DAG:     arith.cmpi slt, %{{.*}}, %[[TO]]
+// CHECK:         %[[THERE:.*]]:3 = scf.if
+// CHECK-NEXT:      scf.yield %[[TOKEN]], %[[FROM]], %[[TO]]
+// CHECK:         } else {
+// CHECK:           arith.divsi
+// CHECK:           %[[WAITED:.*]] = scf.for
+// CHECK:             dist.wait acquire sys %{{.*}} ge %{{.*}} {dist.stays}
+// CHECK:           scf.yield %[[WAITED]]
+// CHECK:         dist.consume_token %{{.*}}, %[[THERE]]#0
 // CHECK:         tile.load
+// CHECK:         scf.yield %{{.*}}, %[[THERE]]#0, %[[THERE]]#1, %[[THERE]]#2
 func.func @keys_of_known_width(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks: i64, %rows: i32, %out: !tile.ptr<f32>) {
   %zero = arith.constant 0 : i32
   %step = arith.constant 16 : i32

@@ -63,7 +63,7 @@ def test_what_is_given_is_kept():
     assert best(call, H200, path="loads").path == "loads"
 
 
-# Microseconds on two H200s (docs/performance/derived_overlap.md) of the kernel in pointers, by so many chunks of whole rows.
+# Microseconds on two H200s of the kernel in pointers, by so many chunks of whole rows, in an early run.
 MEASURED = {
     ("all_gather", 4096, 7168, 8192, 1): 653,
     ("all_gather", 8192, 896, 14336, 2): 482,
@@ -93,8 +93,8 @@ def test_predictions_are_near_what_was_measured():
     assert sorted(errors)[len(errors) // 2] < 0.05 and max(errors) < 0.12, errors
 
 
-# The same on two H200s from graphs, with the host ahead: what calls took in the plan that the model chooses, by copies or loads, where so
-# many programs share the work of one.
+# The same on two H200s from graphs, with the host ahead (docs/performance/derived_overlap.md): what calls took in the plan that the model
+# chooses, by copies or loads, where so many programs share the work of one.
 REPLAYED = {
     ("all_gather", 1024, 7168, 8192, "loads", 1): 206,
     ("all_gather", 4096, 7168, 8192, "copies", 1): 643,

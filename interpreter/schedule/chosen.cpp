@@ -96,6 +96,8 @@ bool synchronises(const Prepared& i) {
     case Op::AtomicCas: return true;
     case Op::Ld:
     case Op::St: return i.immediateCount <= 2 || !i.as<imm::St>().weak;
+    case Op::Load: return i.immediateCount > 0 && i.as<imm::Load>().isVolatile;
+    case Op::ThreadFence: return Semantic(i.as<imm::ThreadFence>().semantic) == Semantic::SeqCst;
     default: return false;
   }
 }

@@ -1,5 +1,5 @@
 // The recorder notes the accesses for which a step's order against others can matter, by offset in the heap; meetings
-// have numbers beyond all memory.
+// and `sc` fences have numbers beyond all memory.
 #include "interpreter/schedule/sync_recorder.h"
 #include "interpreter/schedule/stream.h"
 
@@ -7,6 +7,7 @@ namespace tandem::interpreter {
 namespace {
 
 constexpr uint64_t kMeetings = 1ull << 63;
+constexpr uint64_t kFences = 3ull << 62;  // + rank: the order of `sc` fences that a rank's programs share
 
 uint64_t mixed(uint64_t h, uint64_t value) { return (h ^ value) * 1099511628211ull; }
 
@@ -136,6 +137,11 @@ void SyncRecorder::groupMeets(const Run& run, Group group) {
   if (checker_) checker_->groupMeets(run, group);
 }
 void SyncRecorder::threadFence(const Run& run, Semantic semantic, Scope scope) {
+  uint64_t rank = uint64_t(run.rank), ranks = uint64_t(m_.options.rankCount);
+  if (semantic == Semantic::SeqCst && scope == Scope::Sys)
+    tell({kFences, kFences + ranks, SyncKind::Write});
+  else if (semantic == Semantic::SeqCst && scope == Scope::Gpu)
+    tell({kFences + rank, kFences + rank + 1, SyncKind::Write});
   if (checker_) checker_->threadFence(run, semantic, scope);
 }
 void SyncRecorder::bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) {

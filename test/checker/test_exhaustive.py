@@ -9,6 +9,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
+from tandem.simt import fence, ld, st, tid
 
 
 def every(main, ranks, **options):
@@ -81,6 +82,20 @@ def depending(programs, waits):
     return main
 
 
+@tandem.jit
+def fence_once(SCOPE: tl.constexpr):
+    fence("seq_cst", SCOPE)
+
+
+@tandem.jit
+def look_once(x_ptr, y_ptr):
+    tl.store(y_ptr, tl.load(dl.symm_at(x_ptr, 0), volatile=True))
+
+
+def looking(team):
+    look_once[(1,)](team.zeros(1, "int32", name="x"), team.zeros(1, "int32", name="y"))
+
+
 # (main, ranks, all orders, orders of dependent steps)
 COUNTS = {
     "apart": (counting(2, False), 2, 6, 1),  # 4! / (2! 2!); no step concerns the other rank
@@ -96,6 +111,9 @@ COUNTS = {
     "a dependent launch of two programs": (depending(2, False), 1, 6, 6),
     "one that waits for two programs": (depending(2, True), 1, 2, 2),
     "a dependent launch on each rank": (depending(1, False), 2, 24, 4),  # 4! / (1! 1! 1! 1!)
+    "sc fences": (lambda team: fence_once[(1,)]("sys"), 2, 2, 2),
+    "sc fences of each rank": (lambda team: fence_once[(1,)]("gpu"), 2, 2, 1),
+    "volatile looks": (looking, 2, 2, 1),
     "late puts": (putting, 2, 6, 1),  # two deliveries, each before one of the waits: 4! / 4
     "late puts, 3 ranks": (putting, 3, 90, 1),  # 6! / 2^3
 }
@@ -108,6 +126,46 @@ def test_counts(name):
         proof = every(main, ranks, reduction=reduction)
         assert (proof.runs, proof.complete, proof.findings) == (runs, True, [])
         assert proof.proven and str(proof).endswith("all there are: nothing found")
+
+
+@tandem.jit
+def seen_before_the_fence(x_ptr, flag_ptr, y_ptr, FIXED: tl.constexpr):
+    """The flag may be seen before its writer's fence: then the reader's own comes first, too."""
+    if tid(0) == 0:
+        if dl.rank() == 0:
+            st(dl.symm_at(x_ptr, 1), 1, semantic="weak")
+            if FIXED:
+                fence("seq_cst", "sys")
+            st(dl.symm_at(flag_ptr, 1), 1, scope="sys", semantic="relaxed")
+            fence("seq_cst", "sys")
+        elif ld(flag_ptr, scope="sys", semantic="relaxed") == 1:
+            fence("seq_cst", "sys")
+            st(y_ptr, ld(x_ptr, semantic="weak"), semantic="weak")
+
+
+@tandem.jit
+def seen_between(x_ptr, flag_ptr, y_ptr, FIXED: tl.constexpr):
+    """Only a volatile look that comes between the two stores of the flag goes wrong."""
+    if dl.rank() == 0:
+        if tid(0) == 0:
+            st(dl.symm_at(x_ptr, 1), 1, semantic="weak")
+            st(dl.symm_at(flag_ptr, 1), 1, scope="sys", semantic="release" if FIXED else "relaxed")
+            st(dl.symm_at(flag_ptr, 1), 2, scope="sys", semantic="release")
+    else:
+        seen = tl.load(flag_ptr, volatile=True)
+        fence("acq_rel", "sys")
+        if seen == 1:
+            tl.store(y_ptr, tl.load(x_ptr))
+
+
+@pytest.mark.parametrize("kernel", [seen_before_the_fence, seen_between], ids=["fences", "volatile looks"])
+@pytest.mark.parametrize("fixed", [False, True], ids=["wrong", "right"])
+def test_steps_at_fences_and_volatile_looks(kernel, fixed):
+    def main(team):
+        kernel[(1,)](team.zeros(1, "int32", name="x"), team.zeros(1, "int32", name="flag"), team.zeros(1, "int32", name="y"), fixed)
+
+    proof = every(main, 2)
+    assert proof.complete and ("race" in {f.kind for f in proof.findings}) is not fixed
 
 
 @tandem.jit

@@ -111,6 +111,11 @@ class Checker : public AccessObserver {
     std::vector<Caller> callers;  // by member
     size_t from = 0;              // the copies at present are of this member's source
   };
+  // The barriers of one grid: what those who have come to the present one know, and what the last one has brought.
+  struct GridMeeting {
+    Clock gathering, done;
+    uint32_t arrived = 0;
+  };
   // These counts decide, beside the clock and the ends of grids, whether one access happens before another of an actor
   // without knowledge of single threads.
   struct KnownOrder {
@@ -166,8 +171,10 @@ class Checker : public AccessObserver {
   std::optional<Commuting> commutingOf(const MemoryAccess& a, uint64_t old, uint64_t now) const;
   Spared sparedBy(const MemoryAccess& a, const SyncPlace& place, uint64_t last,
                   const std::function<bool(uint64_t)>& ends);
+  struct Window;
+  Window windowOf(const SyncPlace& place, uint64_t first, uint64_t last) const;
   bool carries(const Release& r, const Stamp& s) const;
-  Release sharedWith(const Release& r, const std::vector<const Release*>& certain) const;
+  Release sharedWith(const Release& r, const Window& w, const std::function<bool(size_t)>& isCertain) const;
 
   // --- releases and acquires (synchronise.cpp) ---
   void synchronise(const MemoryAccess& a);
@@ -222,11 +229,12 @@ class Checker : public AccessObserver {
               ReportKind kind = ReportKind::SignalMisuse);
 
   // --- flags and counters that are no signals (resets.cpp) ---
-  static bool isCounted(const MemoryAccess& a);
+  static Counts countsOf(const MemoryAccess& a);
   bool comesAfter(const MemoryAccess& a, const SyncPlace& place, uint64_t number);
   void asksForStore(const MemoryAccess& a);
   void findLost(const MemoryAccess& a, SyncPlace& place);
-  void findClash(const MemoryAccess& a, SyncPlace& place, const std::function<bool(uint64_t)>& ends);
+  void tellLost(const MemoryAccess& a, SyncPlace& place, uint64_t other);
+  void findClash(const MemoryAccess& a, SyncPlace& place, bool waitsHere, const std::function<bool(uint64_t)>& ends);
 
   // --- reports (explain.cpp) ---
   void report(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end,
@@ -280,7 +288,7 @@ class Checker : public AccessObserver {
   std::deque<Serial> hosts_, streams_;                            // streams by Task::observed - 1
   std::unordered_map<const Collective*, Meeting> meetings_;
   std::map<std::pair<int, int64_t>, TeamCall> teamCalls_;   // by rank and team
-  std::unordered_map<uint32_t, Clock> gridMeetings_;        // by grid
+  std::unordered_map<uint32_t, GridMeeting> gridMeetings_;  // by grid
   std::map<std::pair<Scope, uint32_t>, Clock> sequential_;  // what `sc` fences have ordered: of a program, a rank, all
   std::unordered_map<EventId, Clock> events_;
   std::map<uint64_t, Clock> hostMeetings_;

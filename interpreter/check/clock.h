@@ -50,6 +50,7 @@ class Clock {
   void join(const Clock& other);
   bool empty() const { return !entries_; }
   bool same(const Clock& other) const { return entries_ == other.entries_; }
+  const void* identity() const { return entries_.get(); }  // as long as the clock, or a copy, stays as it is
   size_t size() const { return entries_ ? entries_->size() : 0; }
   // Calls body(entry) for each entry.
   template <class Body>

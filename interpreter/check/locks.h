@@ -33,19 +33,22 @@ struct LockOrder {
   Clock met;  // its program's clock when all last met, or began: orders that hold without locks
 };
 
-// All orders, each once for a thread.
+// All orders: of those that a thread has taken while it held the same locks, the last one.
 class LockOrders {
  public:
   void add(LockOrder order) {
-    auto [known, isNew] = known_.try_emplace({order.by.actor, order.thread, order.held, order.taken});
-    if (!isNew) return;
+    auto [known, isNew] = known_.try_emplace({order.by.actor, order.thread, order.held, order.taken, order.others});
+    if (!isNew) {
+      if (!known->second->met.same(order.met)) *known->second = std::move(order);
+      return;
+    }
     LockOrder& kept = *(known->second = &orders_.emplace_back(std::move(order)));
     from_[kept.held].push_back(&kept);
     taken_[kept.held].insert(kept.taken);
   }
   template <class Body>
   void eachOf(uint32_t actor, Part thread, Body body) {
-    for (auto o = known_.lower_bound({actor, thread, 0, 0}); o != known_.end(); ++o) {
+    for (auto o = known_.lower_bound({actor, thread, 0, 0, {}}); o != known_.end(); ++o) {
       if (o->second->by.actor != actor || o->second->thread != thread) return;
       body(*o->second);
     }
@@ -74,7 +77,7 @@ class LockOrders {
 
  private:
   std::deque<LockOrder> orders_;
-  std::map<std::tuple<uint32_t, Part, uint64_t, uint64_t>, LockOrder*> known_;
+  std::map<std::tuple<uint32_t, Part, uint64_t, uint64_t, std::vector<uint64_t>>, LockOrder*> known_;
   std::map<uint64_t, std::vector<const LockOrder*>> from_;  // by the lock held
   std::map<uint64_t, std::set<uint64_t>> taken_;
 };

@@ -42,7 +42,7 @@ class Trial {
   }
 
  private:
-  static constexpr int kSteps = 400;
+  static constexpr int kSteps = 2000;
   Machine& m_;
   const Run& run_;
   PollLoop loop_;
@@ -172,12 +172,14 @@ class Trial {
       case Op::AtomicRmw:
       case Op::AtomicCas: known_[i.r] = read(i); return pc + 1;
       case Op::LoopBegin:
+      case Op::LoopEnd:
       case Op::IfEnd:
       case Op::ThreadFence: return pc + 1;
       case Op::Jump:
       case Op::LoopBack:
       case Op::IfElse: return target();
       case Op::IfBegin: return of(i.a)[0] ? pc + 1 : target() + 1;
+      case Op::ForTest: return asInteger(of(i.a)[0], i.a) >= asInteger(of(i.b)[0], i.b) ? target() : pc + 1;
       case Op::Branch:
       case Op::LoopTest:
         if (!of(i.a)[0]) return target();

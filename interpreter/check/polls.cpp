@@ -60,7 +60,10 @@ bool isControl(Op op) {
   switch (op) {
     case Op::Jump:
     case Op::Branch:
+    case Op::LoopBegin:
     case Op::LoopTest:
+    case Op::LoopEnd:
+    case Op::ForTest:
     case Op::IfBegin:
     case Op::IfElse:
     case Op::IfEnd: return true;
@@ -68,12 +71,25 @@ bool isControl(Op op) {
   }
 }
 
+// Returns, for each instruction of a loop, whether it stands in a loop inside of that one: such a loop goes over many words each
+// time that the outer one looks.
+std::vector<bool> innerLoops(const Program& p, uint32_t begin, uint32_t end) {
+  std::vector<bool> isInner(end);
+  for (uint32_t pc = begin; pc < end; ++pc) {
+    if (p.code[pc].op != Op::Jump) continue;
+    uint32_t top = uint32_t(p.as<imm::Jump>(p.code[pc]).target);
+    if (top >= begin && top <= pc) std::fill(isInner.begin() + top, isInner.begin() + pc, true);
+  }
+  return isInner;
+}
+
 // Follows the values that the looks of a loop find to their uses.
 class Consequences {
  public:
   Consequences(const Program& p, PollLoop loop) : p_(p), loop_(loop), isOne_(p.registers.size()) {}
 
-  // Follows one look. Returns false if anything outside the loop, or another access's address, depends on it.
+  // Follows one look. Returns false if anything outside the loop depends on it, another access's address, or how often a loop
+  // inside of it goes round.
   bool stayInside(uint32_t look) {
     std::fill(isOne_.begin(), isOne_.end(), false);
     isOne_[p_.results(p_.code[look])[0]] = true;
@@ -83,7 +99,7 @@ class Consequences {
     }
     for (uint32_t pc = 0; pc < p_.code.size(); ++pc) {
       bool isInside = pc >= loop_.first && pc <= loop_.last;
-      if (usesOne(pc) && (!isInside || isAccess(p_.code[pc].op))) return false;
+      if (usesOne(pc) && (!isInside || isAccess(p_.code[pc].op) || isCount(pc))) return false;
     }
     return true;
   }
@@ -95,6 +111,11 @@ class Consequences {
   PollLoop loop_;
   std::vector<bool> isOne_;  // by register
 
+  // The test of a loop inside.
+  bool isCount(uint32_t pc) const {
+    Op op = p_.code[pc].op;
+    return (op == Op::ForTest || op == Op::LoopTest) && uint32_t(p_.as<imm::Jump>(p_.code[pc]).target) <= loop_.last;
+  }
   bool usesOne(uint32_t pc) const {
     auto operands = p_.operands(p_.code[pc]);
     return std::any_of(operands.begin(), operands.end(),
@@ -138,10 +159,12 @@ uint32_t leadIn(const Program& p, uint32_t begin) {
 // Follows what changes in each round of a loop whatever its look finds: a count, the time.
 class Rounds {
  public:
-  Rounds(const Program& p, uint32_t begin, uint32_t end, const Consequences& found)
+  // What a loop inside of it (`isInner`) counts begins anew in each round.
+  Rounds(const Program& p, uint32_t begin, uint32_t end, const Consequences& found, const std::vector<bool>& isInner)
       : p_(p), begin_(begin), end_(end), varies_(p.registers.size()) {
     for (uint32_t pc = begin; pc < end; ++pc)
-      if (Register counted = counts(pc); counted != kNone && !found.has(counted)) varies_[counted] = true;
+      if (Register counted = isInner[pc] ? kNone : counts(pc); counted != kNone && !found.has(counted))
+        varies_[counted] = true;
     for (bool grows = true; grows;) {
       grows = false;
       for (uint32_t pc = begin; pc < end; ++pc) grows |= spread(pc);
@@ -265,8 +288,10 @@ std::unordered_map<uint32_t, PollLoop> findPolls(const Program& p) {
                      [](const Instruction& i) { return isHarmless(i.op) || isControl(i.op); }))
       continue;
     PollLoop loop{leadIn(p, begin), pc};
+    std::vector<bool> isInner = innerLoops(p, begin, pc);
     loop.hasSeveral = std::count_if(p.code.begin() + begin, p.code.begin() + pc,
                                     [&](const Instruction& i) { return isLook(p, i); }) > 1;
+    for (uint32_t look = begin; look < pc; ++look) loop.hasSeveral |= isInner[look] && isLook(p, p.code[look]);
     Consequences consequences(p, loop);
     // A look ahead of the loop is the loop's first one if the loop depends on it.
     auto isOfLoop = [&](uint32_t look) {
@@ -279,7 +304,7 @@ std::unordered_map<uint32_t, PollLoop> findPolls(const Program& p) {
     };
     for (uint32_t look = loop.first; look < pc; ++look)
       if (isLook(p, p.code[look]) && isOfLoop(look) && consequences.stayInside(look)) {
-        loop.givesUp = Rounds(p, begin, pc, consequences).endUnseen();
+        loop.givesUp = Rounds(p, begin, pc, consequences, isInner).endUnseen();
         polls[look] = loop;
       }
   }

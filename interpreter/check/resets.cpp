@@ -8,14 +8,14 @@
 
 namespace tandem::interpreter::check {
 
-// Returns true for an atomic by which others are told something that a store would wipe out. One that a loop repeats
-// until it gets through may be.
-bool Checker::isCounted(const MemoryAccess& a) {
-  if (a.kind != AccessKind::Atomic || a.isSignal || !a.run || a.semantic == Semantic::Relaxed) return false;
+// One that a loop repeats until it gets through may be wiped out. A relaxed one may be a statistic unless its program uses the
+// old value or somebody waits for the word.
+Counts Checker::countsOf(const MemoryAccess& a) {
+  if (a.kind != AccessKind::Atomic || a.isSignal || !a.run) return Counts::No;
   const Prepared& i = a.run->prepared->code[a.run->pc];
-  if (i.op != Op::AtomicRmw || spins(*a.run->prepared, a.run->pc)) return false;
-  RmwOp op = RmwOp(i.sub);
-  return op == RmwOp::Add || op == RmwOp::And || op == RmwOp::Or || op == RmwOp::Xor;
+  bool dependsOnOld = i.op == Op::AtomicRmw && RmwOp(i.sub) != RmwOp::Xchg && RmwOp(i.sub) != RmwOp::FAdd;
+  if (!dependsOnOld || spins(*a.run->prepared, a.run->pc)) return Counts::No;
+  return a.semantic != Semantic::Relaxed || i.resultUsed ? Counts::Yes : Counts::IfAwaited;
 }
 
 bool Checker::comesAfter(const MemoryAccess& a, const SyncPlace& place, uint64_t number) {
@@ -30,40 +30,56 @@ bool Checker::comesAfter(const MemoryAccess& a, const SyncPlace& place, uint64_t
 // Notes whether an atomic comes after the last store, before it learns anything by its old value: it might have come before
 // the store and found another one.
 void Checker::asksForStore(const MemoryAccess& a) {
-  const SyncPlace* place = isCounted(a) ? sync_.find(a.address) : nullptr;
+  const SyncPlace* place = countsOf(a) != Counts::No ? sync_.find(a.address) : nullptr;
   knowsStore_ = !place || !place->update(place->lastSet()) || comesAfter(a, *place, place->lastSet());
+}
+
+void Checker::tellLost(const MemoryAccess& a, SyncPlace& place, uint64_t other) {
+  const UpdatePoint &now = *place.update(place.newest()), &before = *place.update(other);
+  const UpdatePoint &atomic = now.sets ? before : now, &store = now.sets ? now : before;
+  auto isExtreme = [](RmwOp op) { return op >= RmwOp::Max; };
+  if (const auto& c = atomic.commuting; c && isExtreme(c->op) && c->after(store.value) == store.value) return;
+  if (atomic.counts == Counts::IfAwaited && !place.isAwaited) return place.clashes(other);
+  auto [what, otherWhat] =
+      now.sets ? std::pair("the store of ", "an atomic update to ") : std::pair("the atomic update to ", "a store of ");
+  misuse(a, before.by,
+         what + valueText(now.value, a.bytes) + " is not ordered after " + otherWhat +
+             valueText(before.value, a.bytes) + ": the store may wipe out the atomic (M15)",
+         "the other update");
 }
 
 // Judges the newest update of a place against those before it that it does not come after.
 void Checker::findLost(const MemoryAccess& a, SyncPlace& place) {
   const UpdatePoint& now = *place.update(place.newest());
-  auto isLost = [&](const UpdatePoint& other, const char* what, const char* otherWhat) {
-    misuse(a, other.by,
-           std::string(what) + valueText(now.value, a.bytes) + " is not ordered after " + otherWhat +
-               valueText(other.value, a.bytes) + ": the store may wipe out the atomic (M15)",
-           "the other update");
-  };
-  if (const UpdatePoint* store = place.update(place.lastSet()); now.counts && store && !knowsStore_)
-    isLost(*store, "the atomic update to ", "a store of ");
+  if (now.counts != Counts::No && place.update(place.lastSet()) && !knowsStore_) tellLost(a, place, place.lastSet());
   for (uint64_t n = place.newest() - 1; now.sets && n >= place.oldest() && !comesAfter(a, place, n); --n) {
     const UpdatePoint& other = *place.update(n);
-    if (other.counts) return isLost(other, "the store of ", "an atomic update to ");
+    if (other.counts != Counts::No) return tellLost(a, place, n);
     if (!other.sets) return;
     if (other.value != now.value) return place.clashes(n);
   }
 }
 
-// `ends`: the values with which a loop that waits for the word ends.
-void Checker::findClash(const MemoryAccess& a, SyncPlace& place, const std::function<bool(uint64_t)>& ends) {
-  for (uint64_t n = std::max(place.clashesSeen + 1, place.oldest()); n <= place.newest(); ++n) {
-    const UpdatePoint &later = *place.update(n), *earlier = place.update(later.clash);
-    if (!earlier || ends(later.value) == ends(earlier->value) ||
+// `ends`: the values with which a loop that waits for the word ends; `waitsHere`: it acquires, and for no other word.
+void Checker::findClash(const MemoryAccess& a, SyncPlace& place, bool waitsHere,
+                        const std::function<bool(uint64_t)>& ends) {
+  std::erase_if(place.clashing, [&](uint64_t number) {
+    const UpdatePoint *update = place.update(number), *earlier = update ? place.update(update->clash) : nullptr;
+    if (!earlier) return true;
+    const UpdatePoint& later = *update;
+    bool areStores = later.sets && earlier->sets;
+    if (areStores && !waitsHere) return false;
+    if ((areStores && ends(later.value) == ends(earlier->value)) ||
         !isNew(ReportKind::SignalMisuse, later.by, earlier->by))
-      continue;
+      return true;
+    auto text = [&](const UpdatePoint& u, const std::string& article) {
+      return article + (u.sets ? " store of " : " atomic update to ") + valueText(u.value, a.bytes);
+    };
     Report r = begin(later.by, ReportKind::SignalMisuse);
-    r.message = addressText(m_, a.address, a.bytes) + ": the store of " + valueText(later.value, a.bytes) +
-                " is not ordered after a store of " + valueText(earlier->value, a.bytes) +
-                ": either may come last, and a loop waits for one of them (M15)";
+    r.message = addressText(m_, a.address, a.bytes) + ": " + text(later, "the") + " is not ordered after " +
+                text(*earlier, earlier->sets ? "a" : "an") +
+                (areStores ? ": either may come last, and a loop waits for one of them (M15)"
+                           : ": the store may wipe out the atomic, and a loop waits for the word (M15)");
     auto note = [&](const Stamp& at, const std::string& what) {
       Diagnostic d = placeOfStamp(at);
       d.message = what + accessText(sites_[at.site]) + " by " + actorText(at, at.part);
@@ -72,8 +88,8 @@ void Checker::findClash(const MemoryAccess& a, SyncPlace& place, const std::func
     note(stampOf(a, viewOf(a)), "the loop's look: ");
     note(earlier->by, "the other update: ");
     tell(std::move(r));
-  }
-  place.clashesSeen = place.newest();
+    return true;
+  });
 }
 
 }  // namespace tandem::interpreter::check

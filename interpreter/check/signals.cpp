@@ -92,7 +92,7 @@ void Checker::noteWait(SignalUses& uses, const View& v, SignalLook look, const M
 void Checker::remember(SyncPlace& place, const MemoryAccess& a, uint64_t old, uint64_t now) {
   remembered_ -= place.remembered();
   std::optional<Commuting> commuting = commutingOf(a, old, now);
-  place.wrote({.by = lastStrong_, .value = now, .commuting = commuting, .sets = a.sets, .counts = isCounted(a)}, old,
+  place.wrote({.by = lastStrong_, .value = now, .commuting = commuting, .sets = a.sets, .counts = countsOf(a)}, old,
               a.kind == AccessKind::Atomic && !a.isSignal);
   if (commuting && !place.looks.empty()) {
     Clock known;

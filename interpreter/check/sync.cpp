@@ -16,7 +16,10 @@ void SyncPlace::wrote(UpdatePoint update, uint64_t old, bool reads) {
   bool isLook = reads && old == value_ && isAcquired();
   update.chain = std::max(chain_, firstRelease_);
   update.end = endOfReleases();
+  const UpdatePoint* previous = updates_.empty() ? nullptr : &updates_.back();
+  bool isAlike = previous && previous->commuting && update.commuting && update.commuting->isLike(*previous->commuting);
   updates_.push_back(update);
+  if (!isAlike) sameKindSince_ = newest();
   if (updates_.back().sets) lastSet_ = newest();
   auto [author, isNew] = authorOf_.try_emplace({by.actor, by.part});
   if (isNew)

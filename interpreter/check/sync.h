@@ -61,15 +61,18 @@ struct Commuting {
   uint64_t after(uint64_t value) const;
 };
 
+// Whether an atomic tells others something that a store of its word would wipe out.
+enum class Counts : uint8_t { No, IfAwaited, Yes };  // IfAwaited: if a loop waits for the word
+
 // One update of a place, in the order of its modification. A reader of it acquires the releases [chain, end).
 struct UpdatePoint {
   Stamp by;
   uint64_t value = 0, chain = 0, end = 0;
   std::optional<Commuting> commuting{};
-  bool sets = false;    // the value, whatever it was
-  bool counts = false;  // by an atomic, for others
-  uint64_t clash = 0;   // the last store of another value that this store does not come after; 0: none
-  uint64_t seen = 0;    // of one that commutes: its author knows of a look at this one, so it comes behind it
+  bool sets = false;           // the value, whatever it was
+  Counts counts = Counts::No;  // by an atomic, for others
+  uint64_t clash = 0;          // the last update that this one does not come after, of which one may be lost; 0: none
+  uint64_t seen = 0;           // of one that commutes: its author knows of a look at this one, so it comes behind it
 };
 
 // What a run of releases of scope `sys` brings together, and what it would bring with nothing left out.
@@ -109,8 +112,9 @@ class SyncPlace {
     uint64_t end = 0;
     bool all = true;
   };
-  uint32_t key = 0;          // of the numbers of its updates, in clocks; 0: none knows them
-  uint64_t clashesSeen = 0;  // a loop that waits has looked at the updates up to this one
+  uint32_t key = 0;                // of the numbers of its updates, in clocks; 0: none knows them
+  std::vector<uint64_t> clashing;  // updates with a clash that no loop which waits has judged
+  bool isAwaited = false;          // by a loop
   std::map<Reader, Taken> taken;
   std::map<std::pair<uint32_t, Part>, Look> looks;  // by actor and thread: the last one
 
@@ -186,9 +190,20 @@ class SyncPlace {
   }
   // Called after a strong write, which `update` describes; `reads`: by an atomic, which has seen the value before.
   void wrote(UpdatePoint update, uint64_t old, bool reads);
-  // The newest update, a store, does not come after one of another value.
-  void clashes(uint64_t number) { updates_.back().clash = number; }
+  // The newest update does not come after this one, and one of them may be lost.
+  void clashes(uint64_t number) {
+    updates_.back().clash = number;
+    clashing.push_back(newest());
+  }
   uint64_t lastSet() const { return lastSet_; }
+  // The updates from this one on do the same to the value in any order.
+  uint64_t sameKindSince() const { return sameKindSince_; }
+  size_t authorCount() const { return authors_.size(); }
+  // Calls body(numbers) for each author, with those of its updates.
+  template <class Body>
+  void eachAuthor(Body body) const {
+    for (const Author& a : authors_) body(a.numbers);
+  }
   // No older value is left for this thread to see. `spared`: the first release that it may have done without, if any.
   void sees(const Stamp& by, uint64_t number, bool waited, std::optional<uint64_t> spared = {}) {
     uint64_t certain = number;
@@ -260,7 +275,7 @@ class SyncPlace {
   std::list<Author> authors_;  // the author of the latest update comes first
   std::map<std::pair<uint32_t, Part>, std::list<Author>::iterator> authorOf_;
   uint64_t firstRelease_ = 0, chain_ = 0;
-  uint64_t before_ = 0, value_ = 0, initial_ = 0, lastSeen_ = 0, lastSet_ = 0;
+  uint64_t before_ = 0, value_ = 0, initial_ = 0, lastSeen_ = 0, lastSet_ = 0, sameKindSince_ = 0;
   Stamp seenBy_, forgotten_;
 
   uint64_t endOfReleases() const { return firstRelease_ + releases_.size(); }

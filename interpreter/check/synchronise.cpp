@@ -203,8 +203,11 @@ bool Checker::acquirePolled(const MemoryAccess& a) {
   }
   auto ends = [&](uint64_t value) { return endsPoll(m_, *a.run, *poll, a.lane, a.address, value); };
   std::optional<bool> ended = ends(wordAt(m_, a.address, unsigned(a.bytes)));
-  if (place && !poll->hasSeveral && ended && acquires(a.semantic))
-    findClash(a, *place, [&](uint64_t value) { return ends(value).value_or(false); });
+  if (place) {
+    place->isAwaited = true;
+    bool waitsHere = !poll->hasSeveral && ended && acquires(a.semantic);
+    findClash(a, *place, waitsHere, [&](uint64_t value) { return ends(value).value_or(false); });
+  }
   if (ended.value_or(false)) acquireAwaited(a, false, [&](uint64_t value) { return ends(value).value_or(false); });
   if (ended.value_or(true)) return ended.has_value();
   if (!poll->hasSeveral) return true;

@@ -140,8 +140,11 @@ void Checker::gridBarrierArrives(const Run& run) {
   flush();
   ProgramState& p = stateOf(run);
   p.barrier();
-  gridMeetings_[p.grid].join(p.wholeClock());
+  GridMeeting& meeting = gridMeetings_[p.grid];
+  meeting.gathering.join(p.wholeClock());
   ++p.time;
+  if (++meeting.arrived < uint32_t(run.grids[0]) * uint32_t(run.grids[1]) * uint32_t(run.grids[2])) return;
+  meeting = {.done = std::move(meeting.gathering)};
 }
 
 void Checker::waitedFor(const Run& run, EventId event) {
@@ -154,8 +157,9 @@ void Checker::waitedFor(const Run& run, EventId event) {
 
 void Checker::gridBarrierLeaves(const Run& run) {
   ProgramState& p = stateOf(run);
-  p.common.join(gridMeetings_[p.grid]);
-  p.met.join(gridMeetings_[p.grid]);
+  const Clock& brought = gridMeetings_[p.grid].done;
+  p.common.join(brought);
+  p.met.join(brought);
   p.meetEarlyLoads();
 }
 

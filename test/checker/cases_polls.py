@@ -277,6 +277,18 @@ def gathered(x_ptr, y_ptr, flag_ptr, FORM: tl.constexpr, LATE: tl.constexpr, N: 
                         got = tl.atomic_or(flag_ptr + j, 0, sem="acquire", scope="sys") >= enough
                 if not got:
                     dl.wait(flag_ptr + j, 1, "sys", "acquire", waitValue=enough, compare="ge")
+        elif FORM == 6:  # the least of all, by a loop inside
+            least = tl.zeros((), tl.int64)
+            while least < enough:
+                least = tl.full((), ROUNDS, tl.int64)
+                for j in range(n):
+                    least = tl.minimum(least, ld(flag_ptr + j, scope="sys", semantic="acquire"))
+        elif FORM == 7:  # their sum, of what is there and what is not
+            there = 0
+            while there < n:
+                there = 0
+                for j in range(n):
+                    there += tl.where(ld(flag_ptr + j, scope="sys", semantic="acquire") >= enough, 1, 0)
         else:  # a warp votes
             if tid(0) < 32:
                 missing = 1
@@ -287,7 +299,7 @@ def gathered(x_ptr, y_ptr, flag_ptr, FORM: tl.constexpr, LATE: tl.constexpr, N: 
             tl.store(y_ptr + o, tl.load(x_ptr + (k * n + j) * N + o))  # <-- looks_at_the_flags_of_all
 
 
-GATHERED_FORMS = 7
+GATHERED_FORMS = 9
 
 
 @pair("race", None, ranks=(2, 4))

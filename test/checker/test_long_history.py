@@ -94,6 +94,50 @@ def programs(team, size, missing):
 
 
 @tandem.jit
+def read_one(x_ptr, y_ptr, count_ptr, work_ptr, least, SIZE: tl.constexpr, N: tl.constexpr):
+    """The last program reads what one of the others has stored, in the midst of them."""
+    o = tl.arange(0, N)
+    p = tl.program_id(0)
+    if p < SIZE:
+        tl.store(x_ptr + p * N + o, p)  # <-- one_of_many_programs
+        dl.notify(count_ptr, dl.rank(), signal=1, sig_op="add", comm_scope="intra_node")
+    else:
+        for i in range(500):
+            tl.store(work_ptr + o, i)
+        dl.wait(count_ptr, 1, "sys", "acquire", waitValue=least, compare="ge")
+        tl.store(y_ptr + o, tl.load(x_ptr + SIZE // 2 * N + o))  # <-- one_of_many_programs
+
+
+@family(ranks=1)
+def one_of_many_programs(team, size, missing):
+    read_one[(size + 1,)](data(team, size), data(team), words(team), data(team), size - missing, size, N)
+
+
+@tandem.jit
+def one_add_among_many(x_ptr, y_ptr, count_ptr, last_ptr, least, SIZE: tl.constexpr, N: tl.constexpr):
+    """Rank 2 adds once, behind all that rank 1 adds, though nothing orders it so: in another schedule its add comes first."""
+    o = tl.arange(0, N)
+    if dl.rank() == 1:
+        tl.store(dl.symm_at(x_ptr, 0) + o, 1)  # <-- one_among_many
+        for i in range(SIZE):
+            dl.notify(count_ptr, 0, signal=1, sig_op="add", comm_scope="intra_node")
+        dl.notify(last_ptr, 2, signal=1, sig_op="set", comm_scope="intra_node")
+    elif dl.rank() == 2:
+        dl.wait(last_ptr, 1, "sys", "relaxed", waitValue=1)
+        dl.notify(count_ptr, 0, signal=1, sig_op="add", comm_scope="intra_node")
+        dl.notify(last_ptr, 0, signal=1, sig_op="set", comm_scope="intra_node")
+    elif dl.rank() == 0:
+        dl.wait(last_ptr, 1, "sys", "relaxed", waitValue=1)
+        dl.wait(count_ptr, 1, "sys", "acquire", waitValue=least, compare="ge")
+        tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- one_among_many
+
+
+@family(ranks=3)
+def one_among_many(team, size, missing):
+    one_add_among_many[(1,)](data(team), data(team), words(team), words(team), 2 - missing, size, N)
+
+
+@tandem.jit
 def read_at(x_ptr, y_ptr, flag_ptr, last_ptr, missing, SIZE: tl.constexpr, N: tl.constexpr):
     """Four readers, each of another tile; the third asks for too little."""
     o = tl.arange(0, N)

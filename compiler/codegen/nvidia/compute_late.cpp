@@ -34,8 +34,8 @@ uint64_t registersOf(const llvm::Value& value) {
 
 bool keepsItsPlace(const llvm::Instruction& instruction) {
   auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-  return instruction.isTerminator() || llvm::isa<llvm::AllocaInst>(instruction) ||
-         instruction.mayReadOrWriteMemory() || instruction.mayHaveSideEffects() || (call && call->isConvergent());
+  return instruction.isTerminator() || llvm::isa<llvm::AllocaInst>(instruction) || instruction.mayReadOrWriteMemory() ||
+         instruction.mayHaveSideEffects() || (call && call->isConvergent());
 }
 
 // wgmma takes its sums from the registers of the product before: what reads them there must not come to stand behind it.

@@ -128,7 +128,8 @@ class Maker {
 
 Regs smallToNarrow(KernelContext& cx, Scalars integers, bool isSigned, llvm::Type* to) {
   // What is known at compile time LLVM converts, and it selects between the floats of a truth value.
-  if (integers.size() % 2 || llvm::isa<llvm::Constant>(integers.front()) || widthOf(integers.front()) < kByte) return {};
+  if (integers.size() % 2 || llvm::isa<llvm::Constant>(integers.front()) || widthOf(integers.front()) < kByte)
+    return {};
   Range range = rangeOf(cx, integers, isSigned);
   if (range.bits > Maker::significand(to)) return {};
   Maker maker(cx, to, range);

@@ -127,8 +127,10 @@ bool loadsBehindProducts(scf::ForOp loop) {
   if (!loop->getParentOfType<tgpu::WarpSpecializeOp>() || products.empty()) return false;
   int64_t threads = threadsOf(tile::numWarps(loop->getParentOfType<func::FuncOp>())).count();
   return llvm::any_of(*loop.getBody(), [&](Operation& op) {
-    auto type = isa<tile::LoadOp, tile::BlockLoadOp>(op) ? dyn_cast<RankedTensorType>(op.getResult(0).getType()) : nullptr;
-    return type && type.getRank() > 1 && type.getNumElements() >= kMany * threads && (*products.begin())->isBeforeInBlock(&op);
+    auto type =
+        isa<tile::LoadOp, tile::BlockLoadOp>(op) ? dyn_cast<RankedTensorType>(op.getResult(0).getType()) : nullptr;
+    return type && type.getRank() > 1 && type.getNumElements() >= kMany * threads &&
+           (*products.begin())->isBeforeInBlock(&op);
   });
 }
 

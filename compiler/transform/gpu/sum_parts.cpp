@@ -69,8 +69,9 @@ class Sum {
   Sum(dist::LeavingOp memory, Operation* store)
       : memory_(memory), store_(store), where_(store->getLoc()), type_(valueOf(store).getType()) {}
 
-  // Of two ranks the store itself stores the sum. Of more what it has stored of this rank's share is loaded again behind it, piece by
-  // piece, from where it just went: so the sums take few registers beside a product's.
+  // Of two ranks a store by pointers itself stores the sum. Else what it has stored of this rank's share is loaded again behind it, piece
+  // by piece, from where it just went: so the sums take few registers beside a product's, and beside the places of a block, which are no
+  // pointers yet.
   void add(const ElementRange& range) {
     OpBuilder builder(store_);
     rank_ = dist::RankOp::create(builder, where_, Value());
@@ -81,17 +82,18 @@ class Sum {
     Value begins = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::sge, range.last, first);
     Value ends = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::slt, range.first, end);
     Value isOwn = arith::AndIOp::create(builder, where_, begins, ends);
-    Value isPair = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::eq, ranks_, number(builder, 2));
-    Value isOwnOfPair = arith::AndIOp::create(builder, where_, isOwn, isPair);
+    isPair_ = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::eq, ranks_, number(builder, 2));
+    if (!isa<tile::StoreOp>(store_)) {
+      builder.setInsertionPointAfter(store_);
+      return addBehind(builder, isOwn, range);
+    }
+    Value isOwnOfPair = arith::AndIOp::create(builder, where_, isOwn, isPair_);
     auto ofPair = scf::IfOp::create(builder, where_, isOwnOfPair, true);
     OpBuilder pair = ofPair.getThenBodyBuilder(), others = ofPair.getElseBodyBuilder();
     store_->moveBefore(others.getInsertionBlock()->getTerminator());
-    auto ofMore = scf::IfOp::create(others, where_, isOwn, false);
-    OpBuilder more = ofMore.getThenBodyBuilder();
+    addBehind(others, isOwn, range);
     auto [pointers, mask] = awaitedPlaces(pair, range);
-    storeTotal(pair, pointers, sumOfPair(pair, pointers, mask), mask);
-    std::tie(pointers, mask) = awaitedPlaces(more, range);
-    eachPiece(more, pointers, mask);
+    storeTotal(pair, pointers, sumOfPair(pair, valueOf(store_), pointers, mask), mask);
   }
 
  private:
@@ -148,13 +150,20 @@ class Sum {
     return places;
   }
 
+  void addBehind(OpBuilder& builder, Value isOwn, const ElementRange& range) {
+    auto branch = scf::IfOp::create(builder, where_, isOwn, false);
+    OpBuilder inner = branch.getThenBodyBuilder();
+    auto [pointers, mask] = awaitedPlaces(inner, range);
+    eachPiece(inner, pointers, mask);
+  }
+
   void storeTotal(OpBuilder& builder, Value pointers, Value total, Value mask) {
     tile::StoreOp::create(builder, where_, pointers, total, mask, tile::Cache::None, tile::Evict::Normal);
   }
 
   void eachPiece(OpBuilder& builder, Value pointers, Value mask) {
     auto sum = [&](OpBuilder& b, Value places, Value inside) {
-      storeTotal(b, places, sumOfMore(b, places, inside), inside);
+      storeTotal(b, places, sumOfStored(b, places, inside), inside);
     };
     auto tile = dyn_cast<RankedTensorType>(pointers.getType());
     int64_t pieces = tile ? std::max<int64_t>(tile.getNumElements() / kPiece, 1) : 1;
@@ -213,11 +222,20 @@ class Sum {
   }
 
   // Of two ranks neither comes first.
-  Value sumOfPair(OpBuilder& builder, Value pointers, Value mask) {
-    Value own = valueOf(store_), zero = zeroOf(builder, sumType(own.getType()));
+  Value sumOfPair(OpBuilder& builder, Value own, Value pointers, Value mask) {
+    Value zero = zeroOf(builder, sumType(own.getType()));
     Value peer = arith::SubIOp::create(builder, where_, number(builder, 1), rank_);
     Value part = partOf(builder, peer, pointers, mask);
     return converted(builder, added(builder, added(builder, zero, own), part), own.getType());
+  }
+
+  Value sumOfStored(OpBuilder& builder, Value pointers, Value mask) {
+    if (isa<tile::StoreOp>(store_)) return sumOfMore(builder, pointers, mask);
+    auto branch = scf::IfOp::create(builder, where_, TypeRange{typeOf(pointers)}, isPair_, true);
+    OpBuilder pair = branch.getThenBodyBuilder(), more = branch.getElseBodyBuilder();
+    scf::YieldOp::create(pair, where_, sumOfPair(pair, load(pair, pointers, mask), pointers, mask));
+    scf::YieldOp::create(more, where_, sumOfMore(more, pointers, mask));
+    return branch.getResult(0);
   }
 
   Value sumOfMore(OpBuilder& builder, Value pointers, Value mask) {
@@ -241,7 +259,7 @@ class Sum {
   Operation* store_;
   Location where_;
   Type type_;
-  Value rank_, ranks_, share_, parts_;
+  Value rank_, ranks_, isPair_, share_, parts_;
 };
 
 }  // namespace

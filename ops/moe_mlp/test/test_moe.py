@@ -24,7 +24,7 @@ from moe_reference import (
 )
 
 import tandem
-from tandem.ops import AgMoe, MoeAr, MoeMlp, MoeRs, ReduceScatter, RouteIds, route_parts, rows_of_rank, shard_rows
+from tandem.ops import AgMoe, AllGather, MoeAr, MoeMlp, MoeRs, ReduceScatter, RouteIds, route_parts, rows_of_rank, shard_rows
 
 KINDS = ["uniform", "zipf", "one", "few", "dropped"]
 
@@ -370,6 +370,8 @@ def test_memory_is_as_documented(ranks, dtype):
         made += [MoeRs(team, m, 700, k, experts, top_k, dtype, slot_columns=600)]  # two times 256 at once
         made += [MoeRs(team, m, n, k, experts, top_k, dtype, packets_bytes=5 * n * of_sums)]
         made += [ReduceScatter(team, 5 * ranks, n, "fp32" if of_sums == 4 else "bf16")]
+        made += [AgMoe(team, m, k, n, experts, top_k, dtype, packets_bytes=5 * n * size)]
+        made += [AllGather(team, min(m, 5 * ranks), n, dtype), AllGather(team, min(m, 5 * ranks), -(-n // 128), "fp32")]
         return [op.memory() for op in made]
 
     row = n * size + 4 * is_fp8 * -(-n // 128)
@@ -385,11 +387,14 @@ def test_memory_is_as_documented(ranks, dtype):
     whole = {name: up[name] + down[name] for name in up}
     whole["local"] += m * top_k * (k * size + 4 * is_fp8)
     few = min(m, 5 * ranks) if ranks > 1 else 0
-    for *memory, packed, packets in tandem.launch(main, ranks=ranks).values:
+    for *memory, packed, packets, gathered, rows, row_scales in tandem.launch(main, ranks=ranks).values:
         assert memory == [up, {**up, "local": m * top_k * row + pieces}, down, whole, scattered(512)]
         more = {name: packets[name] if few else 0 for name in packets}
         more["local"] += few * (top_k * width + n) * of_sums
         assert packed == {name: down[name] + more[name] for name in down}
+        more = {name: (rows[name] + is_fp8 * row_scales[name]) if few else 0 for name in rows}
+        more["local"] += few * row + (pieces if few else 0)
+        assert gathered == {name: up[name] + more[name] for name in up}
 
 
 def test_wrong_arguments():

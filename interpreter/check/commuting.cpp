@@ -89,8 +89,25 @@ struct Checker::Window {
   uint64_t first = 0, last = 0;  // those that have ended the wait in this run
   std::vector<uint64_t> numbers;
   CarriedClocks carried;
+  bool isCarried = false;
 
   size_t size() const { return numbers.size(); }
+  // Puts together what they carry, once it is asked for.
+  void carry() {
+    for (size_t k = 0; k < size() && !isCarried; ++k)
+      eachRelease(k, [&](uint64_t, const Release& r) { carried.add(k, r); });
+    isCarried = true;
+  }
+  // Returns, for each add, what it and the later ones of its author, which follow it, add together.
+  std::vector<uint64_t> addsOfAuthors() const {
+    std::vector<uint64_t> sums(size());
+    std::unordered_map<uint32_t, uint64_t> ofAuthor;
+    for (size_t k = size(); k-- > 0;) {
+      uint64_t own = at(k).commuting->operand;
+      sums[k] = isTransfer(at(k).by.part) ? own : ofAuthor[at(k).by.actor] += own;
+    }
+    return sums;
+  }
   const UpdatePoint& at(size_t k) const { return *place.update(numbers[k]); }
   template <class Body>
   void eachRelease(size_t k, Body body) const {
@@ -108,13 +125,12 @@ struct Checker::Window {
 // and the first ones of authors that have none among them.
 Checker::Window Checker::windowOf(const SyncPlace& place, uint64_t first, uint64_t last) const {
   constexpr uint64_t kFewest = 64, kMostAuthors = 64, kOfEach = 8;
-  Window w{place, first, last, {}, {}};
+  Window w{place, first, last, {}, {}, false};
   const Commuting& kind = *place.update(last)->commuting;
   auto isOfKind = [&](uint64_t n) { return place.update(n)->commuting && place.update(n)->commuting->isLike(kind); };
   uint64_t end = last, furthest = std::min(place.newest(), last + std::max(kFewest, last - first));
   while (end < furthest && isOfKind(end + 1)) ++end;
   for (uint64_t n = first; n <= end; ++n) w.numbers.push_back(n);
-  for (size_t k = 0; k < w.size(); ++k) w.eachRelease(k, [&](uint64_t, const Release& r) { w.carried.add(k, r); });
   if (end == place.newest() || place.sameKindSince() > last || place.authorCount() > kMostAuthors) return w;
   std::vector<uint64_t> far;
   std::vector<Stamp> skipped;  // of each author the first one that is left out
@@ -130,9 +146,7 @@ Checker::Window Checker::windowOf(const SyncPlace& place, uint64_t first, uint64
     place.eachRelease(n, [&](uint64_t, const Release& r) {
       isFree = isFree && std::ranges::none_of(skipped, [&](const Stamp& s) { return carries(r, s); });
     });
-    if (!isFree) continue;
-    w.numbers.push_back(n);
-    w.eachRelease(w.size() - 1, [&](uint64_t, const Release& r) { w.carried.add(w.size() - 1, r); });
+    if (isFree) w.numbers.push_back(n);
   }
   return w;
 }
@@ -141,7 +155,7 @@ Checker::Window Checker::windowOf(const SyncPlace& place, uint64_t first, uint64
 // enough for it.
 Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place, uint64_t last,
                                   const std::function<bool(uint64_t)>& ends) {
-  constexpr uint64_t kMostPairs = 1 << 18;
+  constexpr uint64_t kMostPairs = 1 << 18, kMostFollowed = 1 << 16, kMany = 64;
   View v = viewOf(a);
   Stamp now = stampOf(a, v);
   auto look = place.looks.find({now.actor, now.part});
@@ -160,7 +174,7 @@ Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place,
   while (first <= last && isKnown(first)) ++first;
   Spared spared;
   if (last < first) return spared;
-  const Window w = windowOf(place, first, last);
+  Window w = windowOf(place, first, last);
   size_t size = w.size(), upTo = size_t(last - first) + 1;  // this many have ended the wait
   std::map<uint64_t, bool> asked;
   auto isEnough = [&](uint64_t value) {
@@ -209,16 +223,22 @@ Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place,
       if (!isBefore(j) && isEnough(sums[j + 1] - operand)) behind->second = long(j) + 1;
     return behind->second > long(k) + 1 ? behind->second : enoughUpTo[k];
   };
-  // Each waiter judges only some of very many updates that others may follow, and other waiters other ones.
-  uint64_t stride = 1 + upTo * std::max<size_t>(w.carried.clocks.size(), adds ? 1 : size) / kMostPairs,
-           strideOfFollowed = 1 + upTo * size / kMostPairs;
-  auto isJudged = [&](size_t k, uint64_t step) { return (w.numbers[k] + now.actor + now.time) % step == 0; };
+  // Each waiter judges only some of very many updates, and other waiters other ones.
+  auto isJudged = [&](size_t k, uint64_t pairs, uint64_t most) {
+    return (w.numbers[k] + now.actor + now.time) % (1 + pairs / most) == 0;
+  };
+  std::vector<uint64_t> ofAuthor;  // few are as quickly judged one by one
+  if (allIsEnough && size > kMany) ofAuthor = w.addsOfAuthors();
   for (size_t k = upTo; k-- > 0;) {
-    if (!isJudged(k, stride)) continue;
     for (; behindAll != following.end() && behindAll->first >= w.numbers[k]; ++behindAll)
       lost += w.at(behindAll->second).commuting->operand;
     // A wait that can do without several adds can do without one of them: first without those that are sure to follow.
-    if ((allIsEnough && !isEnough(all - w.at(k).commuting->operand - lost)) || isBefore(k)) continue;
+    auto canSpare = [&] {
+      return isEnough(all - w.at(k).commuting->operand - lost) && (ofAuthor.empty() || isEnough(all - ofAuthor[k]));
+    };
+    if ((allIsEnough && !canSpare()) || isBefore(k)) continue;
+    w.carry();
+    if (!isJudged(k, upTo * std::max<size_t>(w.carried.clocks.size(), adds ? 1 : size), kMostPairs)) continue;
     const Stamp& by = w.at(k).by;
     auto isLater = [&](size_t place) { return place > k; };
     bool isFollowed =
@@ -232,7 +252,7 @@ Checker::Spared Checker::sparedBy(const MemoryAccess& a, const SyncPlace& place,
     if (isBehind.empty()) {
       enough = endsWithout(k);
     } else {
-      if (!isJudged(k, strideOfFollowed)) continue;
+      if (!isJudged(k, upTo * size, kMostFollowed)) continue;
       std::vector<Stamp> behind{by};
       isBehind[k] = true;
       auto follows = [&](size_t other) {

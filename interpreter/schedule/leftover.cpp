@@ -55,8 +55,8 @@ void reportLeftover(Machine& m, Allocation& a, std::vector<Restless>& signals) {
     r.message += (k ? ", " : " ") + at;
     Diagnostic d = s.program ? placeOf(*s.program, s.location) : note("");
     d.message = at + ", written by " +
-                (s.program ? whoText(s.rank, s.id) + " of `" + s.program->name + "`"
-                           : "a stream of rank " + std::to_string(s.rank));
+                (s.program && !s.program->name.empty() ? whoText(s.rank, s.id) + " of `" + s.program->name + "`"
+                                                       : "a stream of rank " + std::to_string(s.rank));
     if (k == 0 && s.program) {
       r.file = d.file;
       r.range = d.range;

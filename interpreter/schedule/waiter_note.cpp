@@ -33,7 +33,7 @@ std::string writerText(Machine& m, Address address, unsigned bytes) {
   std::string text = "last written by " + whoText(r->rank, r->id);
   if (r->program) {
     Diagnostic place = placeOf(*r->program, r->location);
-    text += " of `" + r->program->name + "`";
+    text += r->program->name.empty() ? " (a stream)" : " of `" + r->program->name + "`";
     if (place.file) text += " at " + place.file->name + ":" + std::to_string(place.range.line);
   } else {
     text += " (a stream)";

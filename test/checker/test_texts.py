@@ -385,3 +385,14 @@ def test_says_which_edge_is_missing(kernel, grid, expected):
 
     text = report_of(main)["text"]
     assert expected in text, text
+
+
+def test_a_stream_that_has_written_a_signal_has_no_kernel():
+    def stuck(team):
+        flag = team.zeros(1, "int64", name="flag")
+        team.new_stream().signal_write(flag, 1)
+        team.synchronize()
+        team.new_stream().signal_wait(flag, 2)
+
+    text = report_of(stuck, ranks=1)["text"]
+    assert "of ``" not in text and "(a stream)" in text

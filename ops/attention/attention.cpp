@@ -62,7 +62,7 @@ Attention::Attention(Team& team, int64_t maxRows, int64_t hq, int64_t hkv, int64
       dv_(dv), config_(config) {
   checkHeads(table_, hq, hkv, d, dv, dtype);
   Heads heads = headsOf(d, dv, dtype);
-  int64_t multiprocessors = multiprocessorsOf(team), programs = 0, rows = 0;
+  int64_t multiprocessors = multiprocessorsOf(team), programs = 1, rows = 1;
   for (const AttentionForm& form : attentionForms(team.target(), heads, dtype)) {
     programs = std::max(programs, form.resident * multiprocessors);
     rows = std::max<int64_t>(rows, std::max(form.tile.m, config.blockM) * form.resident * multiprocessors);

@@ -12,6 +12,8 @@ def test_on_two_nodes_of_four():
     run = subprocess.run([sys.executable, script, *words], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     rows = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
-    assert [(row["ranks"], row["experts"]) for row in rows] == [(4, "once"), (8, "once"), (8, "two nodes"), (8, "in the node")]
+    ways = ["once", "two nodes", "in the node", "once, two levels", "two nodes, two levels"]
+    assert [(row["ranks"], row["experts"]) for row in rows] == [(4, "once"), *((8, way) for way in ways)]
     assert all(row["reports"] == 0 and row["dispatch"] > 0 and row["combine"] > 0 for row in rows)
     assert rows[0]["far"] == rows[3]["far"] == 0 and rows[1]["far"] > 0 and rows[3]["rows"] > 0
+    assert 0 < rows[4]["far"] < rows[1]["far"] and 0 < rows[5]["far"] < rows[2]["far"]

@@ -14,7 +14,7 @@ Counts Checker::countsOf(const MemoryAccess& a) {
   if (a.kind != AccessKind::Atomic || a.isSignal || !a.run) return Counts::No;
   const Prepared& i = a.run->prepared->code[a.run->pc];
   bool dependsOnOld = i.op == Op::AtomicRmw && RmwOp(i.sub) != RmwOp::Xchg && RmwOp(i.sub) != RmwOp::FAdd;
-  if (!dependsOnOld || spins(*a.run->prepared, a.run->pc)) return Counts::No;
+  if (!dependsOnOld || (i.resultUsed && spins(*a.run->prepared, a.run->pc))) return Counts::No;
   return a.semantic != Semantic::Relaxed || i.resultUsed ? Counts::Yes : Counts::IfAwaited;
 }
 

@@ -144,7 +144,7 @@ void Checker::gridBarrierArrives(const Run& run) {
   meeting.gathering.join(p.wholeClock());
   ++p.time;
   if (++meeting.arrived < uint32_t(run.grids[0]) * uint32_t(run.grids[1]) * uint32_t(run.grids[2])) return;
-  meeting = {.done = std::move(meeting.gathering)};
+  meeting = {.gathering = {}, .done = std::move(meeting.gathering), .arrived = 0};
 }
 
 void Checker::waitedFor(const Run& run, EventId event) {

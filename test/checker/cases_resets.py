@@ -188,3 +188,29 @@ def latest_of_two(x_ptr, y_ptr, latest_ptr, N: tl.constexpr, ENOUGH: tl.constexp
 @pair("race", None, ranks=(3,))
 def lesser_of_two_maxima(team, fixed):
     latest_of_two[(1,)](data(team, count=3 * N), data(team, "y"), data(team, "latest", 1), N, 2 if fixed else 1)
+
+
+@tandem.jit
+def count_at_all(count_ptr, go_ptr, ROUNDS: tl.constexpr, FIXED: tl.constexpr):
+    """Each rank counts at every rank by a loop, waits for its own counter, puts it back and lets the others go, or the other way round."""
+    me, n = dl.rank(), dl.num_ranks()
+    if tid(0) == 0:
+        for r in range(ROUNDS):
+            for p in range(n):
+                tl.atomic_add(dl.symm_at(count_ptr, p), 1, sem="release", scope="sys")  # <-- counters_of_all_put_back_late
+            while ld(count_ptr, scope="sys", semantic="acquire") != n:
+                pass
+            if FIXED:
+                st(count_ptr, 0, scope="sys", semantic="relaxed")
+            for p in range(n):
+                st(dl.symm_at(go_ptr, p) + me, r + 1, scope="sys", semantic="release")
+            if not FIXED:
+                st(count_ptr, 0, scope="sys", semantic="relaxed")  # <-- counters_of_all_put_back_late
+            for p in range(n):
+                while ld(go_ptr + p, scope="sys", semantic="acquire") < r + 1:
+                    pass
+
+
+@pair("signal-misuse", "M15", ranks=(2, 4))
+def counters_of_all_put_back_late(team, fixed):
+    count_at_all[(1,)](data(team, "count", 1), data(team, "go", team.size), 3, fixed)

@@ -32,6 +32,8 @@ struct ByPointers {
 constexpr ByPointers kByPointers = {.06, .09}, kFp32ByPointers = {.6, .25};
 // The begin of a cold product and the end of its last program, beside the launch.
 constexpr double kFillAndEndUs = 4.7;
+// From a round's last products to the next one's first; short tiles hide none of it.
+constexpr double kRoundUs = .65;
 // Of the memory's rate, while tiles are multiplied; what one program adds of others' parts, in GB/s.
 constexpr double kMemoryRate = 1.04, kPartGbps = 23;
 // Row blocks side by side read the same of B, but not always at the same time: so many reads are as one, to this power.
@@ -109,6 +111,7 @@ double productUs(const GemmConfig& c, const GemmSizes& sizes, const GemmPlace& p
   int64_t whole = cut.share ? tiles / c.programs * c.programs : tiles, last = whole % c.programs;
   int64_t rounds = whole / c.programs;
   double time = machine.launchUs + kFillAndEndUs + double(rounds * steps) * stepUs(c.programs, true);
+  time += kRoundUs * double(std::max<int64_t>(0, cdiv(whole, c.programs) - 1));
   if (last) time += double(steps) * stepUs(last, true);
   if (cut.share) {
     // Shares that do not end with tiles are at other steps.

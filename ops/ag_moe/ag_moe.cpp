@@ -38,8 +38,9 @@ const Table& ag_moe() {
     t.options.push_back(option<AgMoeConfig>("ordered", &AgMoeConfig::ordered,
                                             "1: rows are copied into the route's order, then multiplied", 0, 1, -1));
     t.options.push_back(sharedOption<AgMoeConfig>());
-    t.options.push_back(option<AgMoeConfig>("packets_bytes", &AgMoeConfig::packetsBytes,
-                                            "shards of at most so many bytes travel in packets, ahead of all products"));
+    t.options.push_back(
+        option<AgMoeConfig>("packets_bytes", &AgMoeConfig::packetsBytes,
+                            "shards of at most so many bytes travel in packets, ahead of all products"));
     t.make = maker<AgMoe, AgMoeConfig, 5>(ag_moe);
     return t;
   }();
@@ -63,8 +64,8 @@ AgMoe::AgMoe(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, in
       scales_ = memory_.localScratch({few_, cdiv(k, kScaled)}, DType::Float32, "few rows' scales");
     }
     GroupedWay way{.gated = config.gated, .gather = true, .quantise = config.quantised};
-    fewProduct_ = std::make_unique<GroupedProduct>(table_, team, &memory_, few_, n, k, experts, topK, dtype, config, way,
-                                                   findings());
+    fewProduct_ = std::make_unique<GroupedProduct>(table_, team, &memory_, few_, n, k, experts, topK, dtype, config,
+                                                   way, findings());
   }
   product_ =
       std::make_unique<GatheredProduct>(table_, team, memory_, maxM, n, k, experts, topK, dtype, config, findings());

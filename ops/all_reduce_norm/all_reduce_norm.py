@@ -191,7 +191,6 @@ def all_reduce_norm(
     """Program p has rows p * rows_each on, each in slots of its own; with PARTS `part_columns` of row p // PARTS, a multiple of those that
     share a scale. FLIGHTS is 0 where x is the sum already. ONE_ROW: each program has one row, or a part of one."""
     tl.extra.cuda.gdc_wait()
-    threads = num_warps() * 32
     begin = tl.program_id(0) // PARTS * rows_each
     rows = tl.minimum(m - begin, rows_each)
     first_column = tl.program_id(0) % PARTS * part_columns

@@ -43,16 +43,7 @@ def start_copies(rings, nth, head, lanes, row_ptr, size, ROW: tl.constexpr, RING
 
 @tandem.jit
 def add_rows(
-    rings,
-    nth,
-    head,
-    lanes,
-    weight,
-    columns,
-    ELEMENTS: tl.constexpr,
-    ROW: tl.constexpr,
-    RING: tl.constexpr,
-    WEIGHED: tl.constexpr,
+    rings, nth, head, lanes, weight, columns, ELEMENTS: tl.constexpr, ROW: tl.constexpr, RING: tl.constexpr, WEIGHED: tl.constexpr
 ):
     """The sum over the rows of the warp's `nth` item, which are `lanes`' from `head` on, in fp32 and in their order, by the lanes' weights
     if WEIGHED: this lane's ELEMENTS of each 32 times as many, of which there are `columns` in all."""

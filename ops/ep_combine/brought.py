@@ -84,19 +84,7 @@ def bring(
 
 @tandem.jit
 def begin_to_bring(
-    place_ptr,
-    nth,
-    head,
-    place,
-    begin,
-    end,
-    step,
-    is_route,
-    most,
-    shares,
-    TOP_K: tl.constexpr,
-    RANKS: tl.constexpr,
-    RETURNS: tl.constexpr,
+    place_ptr, nth, head, place, begin, end, step, is_route, most, shares, TOP_K: tl.constexpr, RANKS: tl.constexpr, RETURNS: tl.constexpr
 ):
     """What `bring` gets at first: `place` is of the slots of the item `begin`."""
     later = slot_here(place_ptr, row_of(begin + step, shares, most, RANKS, RETURNS), begin + step < end, is_route, TOP_K)

@@ -68,9 +68,9 @@ int64_t columnsAtOnce(int64_t slots, int64_t columns, int64_t bytes, int given) 
 SummedProduct::SummedProduct(const Table& table, Team& team, Memory& memory, int64_t maxM, int64_t n, int64_t k,
                              int64_t experts, int64_t topK, DType dtype, const GroupedConfig& config, int parts,
                              int slotColumns, const Tensor& findings, bool own)
-    : team_(team), n_(n), experts_(experts), topK_(topK), rowBytes_(k * byteSize(dtype)), givenParts_(parts), findings_(findings),
-      product_(table, team, nullptr, maxM, n, k, experts, topK, dtype, config, GroupedWay{.packed = true, .own = own},
-               findings) {
+    : team_(team), n_(n), experts_(experts), topK_(topK), rowBytes_(k * byteSize(dtype)), givenParts_(parts),
+      findings_(findings), product_(table, team, nullptr, maxM, n, k, experts, topK, dtype, config,
+                                    GroupedWay{.packed = true, .own = own}, findings) {
   Sums s = sums(team, topK, 0);
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
   int64_t columns =

@@ -125,8 +125,9 @@ EventId Events::recordTime(Stream stream) {
 
 Event Events::timed(EventId id) const {
   auto found = times_.find(id);
-  if (found == times_.end()) throw std::invalid_argument("no time was recorded as " + std::to_string(id) + ", or " +
-                                std::to_string(kMostTimes) + " others since");
+  if (found == times_.end())
+    throw std::invalid_argument("no time was recorded as " + std::to_string(id) + ", or " + std::to_string(kMostTimes) +
+                                " others since");
   return found->second;
 }
 

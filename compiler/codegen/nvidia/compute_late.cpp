@@ -32,7 +32,7 @@ uint64_t registersOf(const llvm::Value& value) {
   return llvm::divideCeil(instruction->getDataLayout().getTypeAllocSizeInBits(type), kRegisterBits);
 }
 
-bool keepsItsPlace(const llvm::Instruction& instruction) {
+bool isOrdered(const llvm::Instruction& instruction) {
   auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
   return instruction.isTerminator() || llvm::isa<llvm::AllocaInst>(instruction) || instruction.mayReadOrWriteMemory() ||
          instruction.mayHaveSideEffects() || (call && call->isConvergent());
@@ -79,7 +79,7 @@ uint64_t registersHeld(llvm::ArrayRef<llvm::Instruction*> order) {
 Order byNeed(llvm::ArrayRef<llvm::Instruction*> given) {
   llvm::SmallPtrSet<llvm::Value*, 32> waiting;
   for (llvm::Instruction* instruction : given)
-    if (!keepsItsPlace(*instruction)) waiting.insert(instruction);
+    if (!isOrdered(*instruction)) waiting.insert(instruction);
   Order order;
   // An instruction waits beside the number of its operands that have been looked at.
   llvm::SmallVector<std::pair<llvm::Instruction*, unsigned>> stack;
@@ -101,7 +101,7 @@ Order byNeed(llvm::ArrayRef<llvm::Instruction*> given) {
     if (isLast)
       for (llvm::Instruction* rest : given)
         if (waiting.erase(rest)) compute(rest);
-    if (keepsItsPlace(*instruction)) compute(instruction);
+    if (isOrdered(*instruction)) compute(instruction);
   }
   return order;
 }

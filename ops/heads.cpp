@@ -5,7 +5,7 @@
 
 namespace tandem::ops {
 
-Heads headsOfRank(int64_t hq, int64_t hkv, int ranks, int rank) {
+RankHeads headsOfRank(int64_t hq, int64_t hkv, int ranks, int rank) {
   auto [first, end, firstKey, endKey, firstRank, endRank] = kernels::heads_of_rank(rank, ranks, hq, hkv);
   return {first, end - first, firstKey, endKey - firstKey};
 }
@@ -13,7 +13,7 @@ Heads headsOfRank(int64_t hq, int64_t hkv, int ranks, int rank) {
 MostHeads mostHeads(int64_t hq, int64_t hkv, int ranks) {
   MostHeads most = {0, 0};
   for (int rank = 0; rank < ranks; ++rank) {
-    Heads heads = headsOfRank(hq, hkv, ranks, rank);
+    RankHeads heads = headsOfRank(hq, hkv, ranks, rank);
     most = {std::max(most.queries, heads.count), std::max(most.keys, heads.keyCount)};
   }
   return most;

@@ -5,11 +5,11 @@
 
 namespace tandem::ops {
 
-struct Heads {
+struct RankHeads {
   int64_t first, count;        // of queries
   int64_t firstKey, keyCount;  // of keys
 };
-Heads headsOfRank(int64_t hq, int64_t hkv, int ranks, int rank);
+RankHeads headsOfRank(int64_t hq, int64_t hkv, int ranks, int rank);
 // The most heads of a rank.
 struct MostHeads {
   int64_t queries, keys;

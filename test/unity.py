@@ -1,7 +1,8 @@
 """Sources that TANDEM_UNITY compiles as one file have no local names in common: a first build would fail, and begin anew file by file.
 
 `python3 test/unity.py build/unity.txt` prints each clash and exits with 1 if there is any. It sees constants, types and functions of the
-same parameters at the left margin, where this project's C++ has all that a file keeps to itself.
+same parameters at the left margin, where this project's C++ has all that a file keeps to itself. Nor do two headers of a folder, or of
+those below it, define a type of the same name: a program with both would be wrong in any build, without an error.
 """
 
 import pathlib
@@ -10,10 +11,12 @@ import sys
 
 BATCH = 8  # cmake/TandemRoom.cmake
 
+TYPE = re.compile(r"^(?:struct|class|enum|enum class)\s+(?:TANDEM_API\s+)?(?!class\b)(\w+)\b(?!::)[^;]*{", re.M)
+SPACE = re.compile(r"^namespace ([\w:]+) {", re.M)
 NAMES = (
     re.compile(r"^(?:static |inline )*const(?:expr)?\s[^=({\[]*?\b(\w+)(?:\[\w*\])?\s*[={]", re.M),
     re.compile(r"(?<=, )(k[A-Z]\w*) = (?=[^()\n]*;$)", re.M),
-    re.compile(r"^(?:struct|class|enum|enum class)\s+(\w+)[^;]*{", re.M),
+    TYPE,
     re.compile(r"^(?!template)[a-zA-Z][\w:<>&*,\s]*?(?<![:\w])(\w+\([^()]*\))\s*{", re.M),
 )
 
@@ -37,6 +40,23 @@ def clashes(sources):
                 seen[name] = source
 
 
+def types_in(header):
+    """Types that a header defines, with their namespaces."""
+    text = header.read_text()
+    spaces = [(found.start(), found[1]) for found in SPACE.finditer(text)]
+    for found in TYPE.finditer(text):
+        yield "::".join([space for start, space in spaces if start < found.start()][-1:] + [found[1]])
+
+
+def defined_twice(folder):
+    seen = {}
+    for header in sorted(folder.rglob("*.h")):
+        for name in sorted(set(types_in(header))):
+            if name in seen:
+                yield f"{header} and {seen[name]} both define `{name}`"
+            seen[name] = header
+
+
 def main():
     if len(sys.argv) != 2:
         raise SystemExit("usage: python3 test/unity.py build/unity.txt, which CMake writes: what is compiled together, a line a folder")
@@ -47,6 +67,7 @@ def main():
         apart = {pathlib.Path(folder, s) for s in alone.split(";")}
         count += len(paths)
         problems += clashes([path for path in paths if path not in apart])
+        problems += defined_twice(pathlib.Path(folder))
     print("\n".join(problems))
     print(f"{count} files, {len(problems)} clashes")
     return 1 if problems or count < 300 else 0

@@ -83,7 +83,7 @@ void QkvGemmAllToAll::pull(const GemmConfig& config, const Tensor& q, const Tens
   int ranks = team_.size(), rank = team_.rank();
   int64_t shard = shardRows(m, ranks), bandRows = rowsOfBand(config, shard), parts = std::min<int64_t>(hkv_, ranks);
   int64_t columns = cdiv(mostQ_, config.blockN) + 2 * cdiv(mostKv_, config.blockN);
-  Heads own = headsOfRank(hq_, hkv_, ranks, rank);
+  RankHeads own = headsOfRank(hq_, hkv_, ranks, rank);
   for (int64_t first = 0, band = 0; first < shard; first += bandRows, ++band)
     for (int distance = 1; distance < ranks; ++distance) {
       int source = (rank - distance + ranks) % ranks;
@@ -115,7 +115,7 @@ void QkvGemmAllToAll::queue(const Call& call) {
   Tensor head{0, {1, d_}, dtype_};
   bool fits = copiesBlocks({anywhere(x), anywhere(w), head}, dtype_, true, team_.target());
   const GemmConfig& config = chooser_->choose(m, fits, dtype_).config;
-  Heads own = headsOfRank(hq_, hkv_, ranks, team_.rank());
+  RankHeads own = headsOfRank(hq_, hkv_, ranks, team_.rank());
   bool blocks = rows && own.count && copiesBlocks({x, w, q, kv}, dtype_, true, team_.target());
   int64_t columns = cdiv(mostQ_, config.blockN) + 2 * cdiv(mostKv_, config.blockN);
   int64_t ownQ = own.count * d_, ownKv = own.keyCount * d_, before = team_.rank() * shard * byteSize(dtype_);

@@ -149,17 +149,23 @@ TEST_F(Occupying, TheCodeThatSpendsRegistersIsKeptForLaunchesOfFewBlocks) {
   EXPECT_FALSE(assembled(64, 32, {128, 0})->roomy) << "it is the code for all launches";
 }
 
-TEST_F(Occupying, WhatSpillsWithAllRegistersIsAssembledOnce) {
-  std::string runs = folder_.file("runs");
-  std::string ptxas = script(folder_, "ptxas", "echo run >> " + runs + R"(
+TEST_F(Occupying, WhatSpillsWithAllRegistersIsAssembledOnceButForAFewBytes) {
+  auto runs = [&](int spilt) {
+    std::string file = folder_.file("runs");
+    fs::remove(file);
+    std::string stored = std::to_string(spilt) + " bytes spill stores",
+                ptxas = script(folder_, "ptxas", "echo run >> " + file + R"(
 while [ "$1" != -o ]; do shift; done; echo code > "$2"
-echo "    8 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads"
+echo "    8 bytes stack frame, )" + stored + R"(, 0 bytes spill loads"
 echo "ptxas info    : Used 255 registers")");
-  std::optional<Assembled> code = codegen::assemble(".entry k()\n.reqntid 128, 1, 1\n{\n}\n", hopper(),
-                                                    BlockNeeds{128, 0}, {.paths = {.ptxas = ptxas}});
-  EXPECT_EQ(code->cubin.registers, 255);
-  std::ifstream log(runs);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(log), {}), "run\n");
+    std::optional<Assembled> code = codegen::assemble(".entry k()\n.reqntid 128, 1, 1\n{\n}\n", hopper(),
+                                                      BlockNeeds{128, 0}, {.paths = {.ptxas = ptxas}});
+    EXPECT_EQ(code->cubin.registers, 255);
+    std::ifstream log(file);
+    return std::string(std::istreambuf_iterator<char>(log), {});
+  };
+  EXPECT_EQ(runs(65), "run\n");
+  EXPECT_EQ(runs(64), "run\nrun\n");
 }
 
 // Returns the numbers of blocks that ptxas is told, in turn; 0: none.

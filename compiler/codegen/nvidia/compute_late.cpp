@@ -12,14 +12,14 @@ namespace {
 
 using Order = llvm::SmallVector<llvm::Instruction*>;
 
-constexpr uint64_t kRegistersOfMultiprocessor = 65536, kMostRegisters = 255;
+constexpr uint64_t kMostRegisters = 255;
 constexpr uint64_t kForAddresses = 15;  // and for other values that the back end makes
 
-uint64_t registersOfThread(const llvm::Function& function) {
+uint64_t registersOfThread(const llvm::Function& function, const target::TargetInfo& target) {
   uint64_t threads = 0, most = kMostRegisters;
   llvm::StringRef text = function.getFnAttribute("nvvm.reqntid").getValueAsString();
   if (!text.split(',').first.getAsInteger(10, threads) && threads)
-    most = std::min(most, kRegistersOfMultiprocessor / threads);
+    most = std::min(most, uint64_t(target.registersPerMultiprocessor()) / threads);
   return most - std::min(most, kForAddresses);
 }
 
@@ -123,9 +123,9 @@ void reorder(llvm::BasicBlock& block, uint64_t registers) {
 
 }  // namespace
 
-void computeLate(llvm::Module& module) {
+void computeLate(llvm::Module& module, const target::TargetInfo& target) {
   for (llvm::Function& function : module)
-    for (llvm::BasicBlock& block : function) reorder(block, registersOfThread(function));
+    for (llvm::BasicBlock& block : function) reorder(block, registersOfThread(function, target));
 }
 
 }  // namespace tandem::codegen

@@ -110,7 +110,7 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
     return target::occupancyOf(target, block.threads, c.registers, block.sharedBytes);
   };
   constexpr int kNextToNothing = 32, kFew = 64;  // bytes, stored and read again
-  // What spills with all registers spills more with fewer, and is what ptxas takes longest for, but for a few bytes.
+  // Code that spills more than a few bytes with all registers spills more with fewer, and ptxas takes longest for it.
   if (isBound || isLong(ptx) || first->spillBytes > kFew || !areFew(occupancy(*first), target, block)) return out;
 
   // There is no code where an instruction needs more registers than so many blocks leave.

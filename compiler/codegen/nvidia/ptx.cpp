@@ -129,7 +129,7 @@ std::string toPtx(llvm::Module& module, const target::TargetInfo& target, const 
     if (options.optLevel > 0) {
       putConstantsLast(module);
       putLoadsFirst(module);
-      computeLate(module);
+      computeLate(module, target);
       endLoopsByRepeating(module);
     }
     if (target.hasSlowShuffleAssembly()) divideShuffles(module);

@@ -1,4 +1,4 @@
-// Where integers are parts of one word, as bytes and halves of bytes are, the word is shifted and masked once for all of them.
+// Integers that are parts of one word, as bytes and halves of bytes are: the word is shifted and masked once for all of them.
 #include "compiler/lower/gpu/small_integer.h"
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/PatternMatch.h>
@@ -127,7 +127,7 @@ class Maker {
 }  // namespace
 
 Regs smallToNarrow(KernelContext& cx, Scalars integers, bool isSigned, llvm::Type* to) {
-  // What is known at compile time LLVM converts, and it selects between the floats of a truth value.
+  // LLVM converts constants itself, and selects between two floats for a truth value.
   if (integers.size() % 2 || llvm::isa<llvm::Constant>(integers.front()) || widthOf(integers.front()) < kByte)
     return {};
   Range range = rangeOf(cx, integers, isSigned);

@@ -8,7 +8,7 @@ namespace tandem::lower::nvidia {
 
 // The next fill is of slot 0; all threads have read what the ring held.
 void awaitCopies(KernelContext& cx, Ring& ring);
-// Where the elements of a buffer lie for the threads that copy, store and read them.
+// The places of a buffer's elements, by which threads copy, store and read them.
 LinearLayout offsetsIn(KernelContext& cx, mlir::Value buffer);
 SharedOperand placeOf(KernelContext& cx, tgpu::SlotOperand operand);
 

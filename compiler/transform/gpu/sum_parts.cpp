@@ -69,9 +69,8 @@ class Sum {
   Sum(dist::LeavingOp memory, Operation* store)
       : memory_(memory), store_(store), where_(store->getLoc()), type_(valueOf(store).getType()) {}
 
-  // Of two ranks a store by pointers itself stores the sum. Else what it has stored of this rank's share is loaded again behind it, piece
-  // by piece, from where it just went: so the sums take few registers beside a product's, and beside the places of a block, which are no
-  // pointers yet.
+  // With two ranks a store by pointers stores the sum itself. Other stores' results are loaded again behind them, piece by piece, from
+  // where they just went: so the sums take few registers beside a product's, and beside the places of a block, which are no pointers yet.
   void add(const ElementRange& range) {
     OpBuilder builder(store_);
     rank_ = dist::RankOp::create(builder, where_, Value());
@@ -143,7 +142,7 @@ class Sum {
     return wait;
   }
 
-  // Where the store goes, and what has arrived to be added there.
+  // The place that the store goes to, and the part of another rank that has arrived to be added there.
   std::pair<Value, Value> awaitedPlaces(OpBuilder& builder, const ElementRange& range) {
     std::pair<Value, Value> places = placesOf(builder);
     parts_ = dist::ConsumeTokenOp::create(builder, where_, memory_.getParts(), awaitParts(builder, range));
@@ -221,7 +220,7 @@ class Sum {
     return load(builder, from, mask);
   }
 
-  // Of two ranks neither comes first.
+  // A sum of two ranks' parts is the same in either order.
   Value sumOfPair(OpBuilder& builder, Value own, Value pointers, Value mask) {
     Value zero = zeroOf(builder, sumType(own.getType()));
     Value peer = arith::SubIOp::create(builder, where_, number(builder, 1), rank_);

@@ -130,7 +130,7 @@ class LoadChoice {
       Slice slice = chosen;
       int64_t elements = std::max<int64_t>(1, type.getNumElements() / threadsOf(numWarps).count());
       if (!collect(load.getResult(), slice)) continue;
-      // What is left out holds the iteration up all the same.
+      // Loads that are left out hold the iteration up all the same.
       if (elements > room) return {};
       chosen = slice;
       room -= elements;

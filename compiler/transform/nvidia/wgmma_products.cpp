@@ -86,8 +86,8 @@ class Multiplication {
     return {stage(source.source), nullptr, source.transposed};
   }
 
-  // Of 32 bits wgmma reads no columns from shared memory, but threads do, one element at a time, as well as they would store them there in
-  // rows.
+  // wgmma reads columns of 32-bit elements from no shared memory. Threads do, one element at a time, as well as they would store them there
+  // in rows.
   bool isTurnedByThreads(Value lhs) const {
     return getElementTypeOrSelf(lhs.getType()).getIntOrFloatBitWidth() == 32 && isLoadedByColumns(lhs);
   }

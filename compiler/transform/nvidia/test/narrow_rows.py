@@ -67,7 +67,7 @@ def two(a, b, d, c, K, sc, BM: tl.constexpr = 64, BN: tl.constexpr = 64, BK: tl.
     tl.store(c + m[:, None] * sc + n[None, :], gate * up)
 
 
-# What mma.sync multiplies goes through a buffer, from which each warp reads its part.
+# An operand of mma.sync goes through a buffer, from which each warp reads its part.
 # FEW: tgpu.alloc 1 x !tile.smem<32x64xbf16> swizzle 128
 # FEW: tgpu.copy_ring
 # FEW: scf.for

@@ -24,10 +24,11 @@ Scope scopeOf(Operation* op) {
 bool releases(tile::Semantic sem) { return sem != tile::Semantic::Relaxed && sem != tile::Semantic::Acquire; }
 bool acquires(tile::Semantic sem) { return sem != tile::Semantic::Relaxed && sem != tile::Semantic::Release; }
 
-// A release that nobody waits for the result of is not an acquire. A loop that repeats an update has released before.
+// A release that nobody waits for the result of is not an acquire. A loop that repeats an update has released before, and acquires what
+// it waited for whatever its order: Triton's kernels take locks by relaxed updates, too, and find no stale line in L1 behind them.
 Order orderOf(KernelContext& cx, tile::Semantic sem, bool wanted) {
   using O = Order;
-  if (cx.spins) return acquires(sem) ? O::Acquire : O::Relaxed;
+  if (cx.spins) return O::Acquire;
   if (releases(sem)) return acquires(sem) && wanted ? O::AcquireRelease : O::Release;
   return acquires(sem) && wanted ? O::Acquire : O::Relaxed;
 }

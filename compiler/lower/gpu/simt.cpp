@@ -61,6 +61,7 @@ void registerSimt(Lowerings& table) {
   });
   table.on<simt::SpecialOp>([](KernelContext& cx, auto o) { lowerSpecial(cx, o); });
   table.on<simt::BarrierOp>([](KernelContext& cx, auto o) {
+    if (cx.spins) return;  // all threads meet in front of the loop and behind it
     if (o.getCompleting()) cx.emit.completeStores();
     if (o.getInBlock())
       cx.emit.blockBarrier();

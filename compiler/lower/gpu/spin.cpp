@@ -15,11 +15,12 @@ bool isSequential(Operation* update) {
   return cast<tile::AtomicRmwOp>(update).getSem() == tile::Semantic::SeqCst;
 }
 
-// Null: the loop does something else, too.
+// Null: the loop does something else, too, than to meet at barriers.
 Operation* onlyUpdate(scf::WhileOp loop) {
   Operation* update = nullptr;
   WalkResult walked = loop->walk([&](Operation* op) {
-    if (op == loop || op->hasTrait<OpTrait::IsTerminator>() || isa<tile::AssumeOp>(op)) return WalkResult::advance();
+    if (op == loop || op->hasTrait<OpTrait::IsTerminator>() || isa<tile::AssumeOp, simt::BarrierOp>(op))
+      return WalkResult::advance();
     if (!llvm::all_of(op->getOperands(), isScalar) || !llvm::all_of(op->getResults(), isScalar) || op->getNumRegions())
       return WalkResult::interrupt();
     if (isMemoryEffectFree(op)) return WalkResult::advance();

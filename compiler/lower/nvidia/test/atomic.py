@@ -9,6 +9,8 @@
 # RUN: tandemc %s:largest --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=LARGEST
 # RUN: tandemc %s:swap --emit=ptx --target sm_90a --signature '*i64, *i64' | FileCheck %s --check-prefix=CAS
 # RUN: tandemc %s:lock --emit=ptx --target sm_90a --signature '*i32, *fp32' | FileCheck %s --check-prefix=LOCK
+# RUN: tandemc %s:lock_of --emit=ptx --target sm_90a --signature '*i32, *fp32' --constexpr 'ORDER="relaxed"' | FileCheck %s --check-prefix=WEAK
+# RUN: tandemc %s:lock_of --emit=ptx --target sm_90a --signature '*i32, *fp32' --constexpr 'ORDER="release"' | FileCheck %s --check-prefix=WEAK
 # RUN: tandemc %s:ticket --emit=ptx --target sm_90a --signature '*i32, *i32' | FileCheck %s --check-prefix=TICKET
 # RUN: tandemc %s:neighbours --emit=ptx --target sm_90a --signature '*bf16:16, *bf16:16, i32:16' | FileCheck %s --check-prefix=EIGHT
 # RUN: tandemc %s:neighbours --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=FOUR
@@ -131,6 +133,26 @@ def lock(p, x):
     tl.store(x + i, tl.load(x + i) + 1)
     tl.debug_barrier()
     # LOCK: atom.{{.*}}exch
+    tl.atomic_xchg(p, 0)
+
+
+# Whatever the order of the update, what it waited for is there behind the loop.
+@triton.jit
+def lock_of(p, x, ORDER: tl.constexpr):
+    # WEAK: bar.sync
+    # WEAK: [[AGAIN:[$]L__BB[0-9_]+]]:
+    # WEAK-NOT: bar.sync
+    # WEAK: atom.acquire.gpu.global.cas.b32
+    # WEAK-NOT: bar.sync
+    # WEAK: bra [[AGAIN]]
+    # WEAK: bar.sync
+    # WEAK: ld.global
+    while tl.atomic_cas(p, 0, 1, sem=ORDER) == 1:
+        pass
+    i = tl.arange(0, 128)
+    tl.store(x + i, tl.load(x + i) + 1)
+    tl.debug_barrier()
+    # WEAK: atom.{{.*}}exch
     tl.atomic_xchg(p, 0)
 
 

@@ -1,10 +1,10 @@
 // Rings of slots in shared memory: their barriers, and the counters that each role keeps in registers.
 #include "compiler/lower/nvidia/ring.h"
 #include "compiler/analysis/boxes.h"
+#include "compiler/analysis/buffer_lives.h"
 #include "compiler/dialect/tgpu/bulk_store.h"
 #include "compiler/dialect/tgpu/products.h"
 #include "compiler/lower/gpu/simt_shared.h"
-#include "compiler/lower/nvidia/buffer_lives.h"
 #include "compiler/lower/nvidia/cluster.h"
 #include "compiler/lower/nvidia/copies.h"
 #include "compiler/lower/nvidia/made_maps.h"
@@ -16,6 +16,7 @@
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
+using analysis::Life;
 namespace {
 
 // Returns true if each slot that is taken is let go before anything else happens to the ring: then takes and releases
@@ -110,7 +111,7 @@ static int64_t takeLowest(llvm::SmallVectorImpl<Taken>& taken, int64_t begin, in
 
 void allocateBuffers(KernelContext& cx, func::FuncOp kernel) {
   constexpr Life kAlways{0, std::numeric_limits<unsigned>::max()};
-  BufferLives lives(kernel);
+  analysis::BufferLives lives(kernel);
   llvm::SmallVector<Taken> taken;
   // Buffers and rings may lie from here on, in one place if they are not in use at once.
   int64_t begin = cx.sharedBytes, end = begin;

@@ -1,5 +1,6 @@
 // Counts what other ops of the kernel have in shared memory, or will.
 #include "compiler/transform/nvidia/copy_room.h"
+#include "compiler/analysis/buffer_lives.h"
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/transform/nvidia/operands.h"
@@ -9,6 +10,7 @@
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
+using analysis::Life;
 namespace {
 
 constexpr int64_t kAlignment = 1024, kWordBytes = 4;
@@ -57,6 +59,14 @@ int64_t bytesExchanged(Operation* op, int numWarps, ArrayRef<CopiedLoad> loads, 
       .Default([](Operation*) { return 0; });
 }
 
+// When the buffer is in use, or the ring of a loop whose slots it is.
+std::optional<Life> lifeOf(tgpu::AllocOp buffer, const analysis::BufferLives& lives) {
+  for (Operation* user : buffer->getUsers())
+    if (auto copy = dyn_cast<tgpu::CopyAsyncOp>(user))
+      if (copy.getRing().getDefiningOp<tgpu::CopyRingOp>()) return lives.of(copy.getRing());
+  return lives.of(buffer.getResult());
+}
+
 }  // namespace
 
 int64_t bytesInSlot(ArrayRef<CopiedLoad> loads) {
@@ -72,14 +82,30 @@ int64_t bytesExchanged(func::FuncOp kernel, const target::TargetInfo& target, Ar
   return most;
 }
 
-int64_t roomForSlots(func::FuncOp kernel, ArrayRef<CopiedLoad> loads, const target::TargetInfo& target) {
+int64_t roomForSlots(func::FuncOp kernel, ArrayRef<CopiedLoad> loads, const target::TargetInfo& target,
+                     scf::ForOp loop) {
+  analysis::BufferLives lives(kernel);
+  SmallVector<std::pair<Life, int64_t>> taken;  // by what is not always in use
   int64_t room = roomOf(target.maxSharedBytes());
   kernel.walk([&](Operation* op) {
-    if (auto alloc = dyn_cast<tgpu::AllocOp>(op); alloc && !isFeed(alloc, loads))
-      room -= alloc.getSlots() * sizeOf(alloc.getResult());
+    if (auto alloc = dyn_cast<tgpu::AllocOp>(op); alloc && !isFeed(alloc, loads)) {
+      int64_t bytes = alloc.getSlots() * sizeOf(alloc.getResult());
+      if (std::optional<Life> life = lifeOf(alloc, lives))
+        taken.emplace_back(*life, bytes);
+      else
+        room -= bytes;
+    }
     if (auto alloc = dyn_cast<simt::SmemAllocOp>(op)) room -= sizeOf(alloc->getResult(0));
   });
-  return room - bytesExchanged(kernel, target, loads);
+  auto takenDuring = [&](Life life) {
+    int64_t bytes = 0;
+    for (auto [other, size] : taken) bytes += other.meets(life) ? size : 0;
+    return bytes;
+  };
+  int64_t most = loop ? takenDuring(lives.of(loop)) : 0;
+  if (!loop)
+    for (auto [life, size] : taken) most = std::max(most, takenDuring(life));
+  return room - most - bytesExchanged(kernel, target, loads);
 }
 
 }  // namespace tandem::transform::nvidia

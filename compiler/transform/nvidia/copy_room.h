@@ -16,7 +16,9 @@ inline int64_t spareOf(int64_t sharedBytes) { return sharedBytes / 8 - 10 * 1024
 int64_t bytesExchanged(mlir::func::FuncOp kernel, const target::TargetInfo& target,
                        llvm::ArrayRef<CopiedLoad> loads = {});
 // The shared memory that `kernel` has for slots, when the buffers are gone that slots of `loads` replace: without what is
-// kept for exchanges, and what some ops cannot do without.
-int64_t roomForSlots(mlir::func::FuncOp kernel, llvm::ArrayRef<CopiedLoad> loads, const target::TargetInfo& target);
+// kept for exchanges, and what some ops cannot do without. With `loop` the room while it runs: what is not in
+// use then lies in one place with its slots.
+int64_t roomForSlots(mlir::func::FuncOp kernel, llvm::ArrayRef<CopiedLoad> loads, const target::TargetInfo& target,
+                     mlir::scf::ForOp loop = nullptr);
 
 }  // namespace tandem::transform::nvidia

@@ -238,7 +238,7 @@ bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProd
   if (copied.loads.empty()) return changed;
   SlotSums sums = findSums(loop, copied.loads);
   int64_t bytes = bytesInSlot(copied.loads);
-  int64_t room = roomForSlots(loop->getParentOfType<func::FuncOp>(), copied.loads, target);
+  int64_t room = roomForSlots(loop->getParentOfType<func::FuncOp>(), copied.loads, target, loop);
   // Nothing else hides the way from the second cache.
   if (!sums.waits.empty() && hasMultiprocessorAlone(loop->getParentOfType<func::FuncOp>(), target))
     asked = std::min(asked + 1, kMaxSlots);

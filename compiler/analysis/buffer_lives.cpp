@@ -1,13 +1,23 @@
 // A life begins and ends in one block of operations: the innermost that has all uses, and in which a store to the whole
 // buffer comes first, so that nothing is left from an earlier iteration.
-#include "compiler/lower/nvidia/buffer_lives.h"
+#include "compiler/analysis/buffer_lives.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include <llvm/ADT/SetVector.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
-namespace tandem::lower::nvidia {
+namespace tandem::analysis {
 using namespace mlir;
 namespace {
+
+// Returns the wait for all products that stands behind `sum` and before `use` in their block, or null.
+Operation* waitForAll(Value sum, Operation* use) {
+  Block* block = sum.getParentBlock();
+  Operation* end = block->findAncestorOpInBlock(*use);
+  Operation* at = sum.getDefiningOp() ? sum.getDefiningOp()->getNextNode() : &block->front();
+  for (; at && at != end; at = at->getNextNode())
+    if (auto wait = dyn_cast<tgpu::WgmmaWaitOp>(at); wait && !wait.getPending()) return at;
+  return nullptr;
+}
 
 // The ops until which a product may read its operands: those that wait for its sum, or take it, wherever loops and branches
 // hand it on.
@@ -17,6 +27,10 @@ void addUsesOfSum(Value sum, llvm::SetVector<Operation*>& ops) {
   for (size_t i = 0; i < sums.size(); ++i)
     for (OpOperand& use : sums[i].getUses()) {
       Operation* op = use.getOwner();
+      if (Operation* wait = waitForAll(sums[i], op)) {
+        ops.insert(wait);
+        continue;
+      }
       ops.insert(op);
       auto wait = dyn_cast<tgpu::WgmmaWaitOp>(op);
       if (isa<tgpu::WgmmaOp>(op) || (wait && wait.getPending())) sums.insert(op->getResult(0));
@@ -76,4 +90,4 @@ std::optional<Life> BufferLives::of(Value thing) const {
   }
 }
 
-}  // namespace tandem::lower::nvidia
+}  // namespace tandem::analysis

@@ -4,7 +4,7 @@
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <optional>
 
-namespace tandem::lower::nvidia {
+namespace tandem::analysis {
 
 // From the first op of a kernel that uses it until the last one, by their numbers in the kernel's order.
 struct Life {
@@ -20,9 +20,11 @@ class BufferLives {
   // all threads meet, and the end of the last product that reads it nothing else may lie there. Nothing: others than
   // the block's threads use it, at times of their own.
   std::optional<Life> of(mlir::Value thing) const;
+  // While `op` and all ops in it run.
+  Life of(mlir::Operation* op) const { return numbers_.find(op)->second; }
 
  private:
   llvm::DenseMap<mlir::Operation*, Life> numbers_;  // of an op: its own until that of the last op inside
 };
 
-}  // namespace tandem::lower::nvidia
+}  // namespace tandem::analysis

@@ -38,9 +38,9 @@ def DividePrograms : KernelPass<"divide-programs"> {
 def StoreInParts : KernelPass<"store-in-parts"> {
   let summary = "compute and store in a loop a tile that is long for its threads";
   let description = [{
-    A tile that is computed element by element of loads, positions and scalars, and of which a thread has 1024 bytes or more, is divided
-    along one dimension into parts of 256 bytes a thread; a loop loads, computes and stores part after part. Code and registers are those
-    of one part, where a thread would hold all of each tile at once. Stores that share loads share the loop.
+    A tile that is computed element by element of loads, positions and scalars, and of which a thread has as many bytes as registers hold,
+    1024 at most, is divided along one dimension into parts of a quarter of that; a loop loads, computes and stores part after part. Code
+    and registers are those of one part, where a thread would hold all of each tile at once. Stores that share loads share the loop.
 
     The whole tile is loaded before any of it is stored, so this is done where no part is stored where a later one is loaded: in place, or
     through pointers that the launch promises to be apart; and where nothing else touches memory in between. What a sum needs as well stays

@@ -17,11 +17,15 @@ using namespace mlir;
 #include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
-// A thread loads or stores so many bytes of a tile in each part: enough loads are under way then to fill a
-// multiprocessor's share of the memory's rate.
-constexpr int64_t kPartBytes = 256;
+constexpr int64_t kMostPartBytes = 256;
 constexpr int64_t kMostElements = 128;
 constexpr int64_t kFewestParts = 4;  // of fewer parts a thread holds all
+
+// A thread loads or stores so many bytes of a tile in each part: a quarter of its registers. Enough loads are under way then to
+// fill a multiprocessor's share of the memory's rate.
+int64_t partBytes(int64_t threads, const target::TargetInfo& target) {
+  return std::min(kMostPartBytes, target.registersPerMultiprocessor() / threads);
+}
 
 // Stores that have the same loads behind them, and all that is computed of these, divided along one dimension.
 class StoreDivision {
@@ -34,13 +38,13 @@ class StoreDivision {
     isPossible_ = add(store) && takeOtherUses() && isAlone() && mayBeApart();
   }
 
-  // Makes the loop if it is right and has enough parts for so many threads.
-  bool apply(int64_t threads) {
+  // Makes the loop if it is right and has enough parts for so many threads, each of so many bytes.
+  bool apply(int64_t threads, int64_t partBytes) {
     if (!isPossible_) return false;
     int64_t bytes = 1;
     for (Operation* op : accesses_) bytes = std::max(bytes, analysis::pointeeBytes(op->getOperand(0).getType()));
     auto tile = cast<RankedTensorType>(stores_.front().getValue().getType());
-    int64_t parts = tile.getNumElements() / (std::min(kMostElements, kPartBytes / bytes) * threads);
+    int64_t parts = tile.getNumElements() / (std::min(kMostElements, partBytes / bytes) * threads);
     if (parts < kFewestParts || tile.getDimSize(dim_) % parts) return false;
     if (!llvm::all_of(apart_, [](auto& pair) { return tile::takeApart(pair.first, pair.second); })) return false;
     makeLoop(parts);
@@ -158,14 +162,15 @@ struct StoreInParts : impl::StoreInPartsBase<StoreInParts> {
     if (!gpu) return;
     func::FuncOp kernel = getOperation();
     int64_t threads = tile::numWarps(kernel) * gpu->warpSize();
+    int64_t bytes = partBytes(threads, *gpu);
     bool changed = false;
     // A division takes several stores, and the analysis knows nothing of what a division has made.
-    while (divideOne(kernel, threads)) changed = true;
+    while (divideOne(kernel, threads, bytes)) changed = true;
     cleanUp(changed);
   }
 
  private:
-  static bool divideOne(func::FuncOp kernel, int64_t threads) {
+  static bool divideOne(func::FuncOp kernel, int64_t threads, int64_t partBytes) {
     std::optional<analysis::AxisInfoAnalysis> positions;
     return kernel
         .walk([&](tile::StoreOp store) {
@@ -173,10 +178,10 @@ struct StoreInParts : impl::StoreInPartsBase<StoreInParts> {
           auto loop = dyn_cast<scf::ForOp>(store->getParentOp());
           // Loads that are asked for ahead stay in their loop.
           if (!type || (loop && tile::numStages(loop).value_or(1) > 1)) return WalkResult::advance();
-          if (type.getNumElements() < kFewestParts * kPartBytes / 8 * threads) return WalkResult::advance();
+          if (type.getNumElements() < kFewestParts * partBytes / 8 * threads) return WalkResult::advance();
           if (!positions) positions.emplace(kernel);
           for (unsigned dim = 0; dim < type.getRank(); ++dim)
-            if (StoreDivision(store, dim, *positions).apply(threads)) return WalkResult::interrupt();
+            if (StoreDivision(store, dim, *positions).apply(threads, partBytes)) return WalkResult::interrupt();
           return WalkResult::advance();
         })
         .wasInterrupted();

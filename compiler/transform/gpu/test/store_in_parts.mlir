@@ -28,6 +28,21 @@ func.func @copy(%x: !tile.ptr<f32>, %y: !tile.ptr<f32>, %n: i32) attributes {til
   return
 }
 
+// Each of 1024 threads has 64 registers, so a tile of 64 elements is divided, too, in place as it is loaded.
+// CHECK-LABEL: func.func @few_registers
+// CHECK: scf.for
+// CHECK: tile.load {{.*}} -> tensor<16384xf32>
+// CHECK: tile.store {{.*}} tensor<16384xf32>
+func.func @few_registers(%x: !tile.ptr<f32>) attributes {tile.num_warps = 32 : i32} {
+  %r = tile.make_range 0 to 65536 : tensor<65536xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<65536x!tile.ptr<f32>>
+  %at = tile.addptr %xs, %r : tensor<65536x!tile.ptr<f32>>, tensor<65536xi32>
+  %v = tile.load %at : tensor<65536x!tile.ptr<f32>> -> tensor<65536xf32>
+  %w = math.exp %v : tensor<65536xf32>
+  tile.store %at, %w : tensor<65536x!tile.ptr<f32>>, tensor<65536xf32>
+  return
+}
+
 // Rows of a tile are divided; what belongs to a column is the same in all parts, and is not loaded again.
 // CHECK-LABEL: func.func @rows
 // CHECK: %[[SCALE:.*]] = tile.load {{.*}} -> tensor<1x256xf32>

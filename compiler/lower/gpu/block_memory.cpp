@@ -4,6 +4,7 @@
 #include "compiler/lower/gpu/atomic.h"
 #include "compiler/lower/gpu/memory.h"
 #include "compiler/lower/gpu/read_modify_write.h"
+#include <limits>
 #include <map>
 
 namespace tandem::lower::gpu {
@@ -53,6 +54,9 @@ size_t blockVector(KernelContext& cx, const LinearLayout& layout, unsigned bits,
   const analysis::AxisInfoAnalysis& axes = cx.axes(base.getParentRegion()->getParentOp());
   int64_t bytes = bits / 8, promised = block.isDescriptor ? 16 / bytes : 1;
   auto divisor = [&](mlir::Value v) { return axes.of(v).divisibility(0); };
+  // A row that ends where 32-bit indices do has no end.
+  constexpr int64_t kEndless = std::numeric_limits<int32_t>::max();
+  auto isEndless = [&](mlir::Value size) { return axes.of(size).constant.value_or(0) >= kEndless; };
   auto isUnit = [&](unsigned d) {
     return (block.isDescriptor && d + 1 == layout.rank()) || axes.of(block.strides[d]).constant == 1;
   };
@@ -60,7 +64,8 @@ size_t blockVector(KernelContext& cx, const LinearLayout& layout, unsigned bits,
     if (!isUnit(axis)) continue;
     int64_t known = std::min(std::max(divisor(block.base) / bytes, promised), divisor(block.offsets[axis]));
     bool isWhole = wholeRows && axis + 1 == layout.rank();
-    if (!isWhole && llvm::is_contained(block.boundaryCheck, static_cast<int32_t>(axis)))
+    if (!isWhole && !isEndless(block.shape[axis]) &&
+        llvm::is_contained(block.boundaryCheck, static_cast<int32_t>(axis)))
       known = std::min(known, divisor(block.shape[axis]));
     for (unsigned d = 0; d < layout.rank(); ++d)
       if (d != axis) known = std::min(known, std::max(divisor(block.strides[d]), promised));

@@ -5,6 +5,8 @@
 # RUN: tandemc %s:pointer --emit=ptx --target sm_80 --signature '*fp16, *fp16, i32:16, i32:16' | FileCheck %s --check-prefix=ONE
 # RUN: tandemc %s:column --emit=ptx --target sm_80 --signature '*fp16:16, *fp16:16, i32:16' | FileCheck %s --check-prefix=ONE
 # RUN: tandemc %s:descriptor --emit=ptx --target sm_89 --signature '*fp16:16, *fp16:16, i32:16, i32:16' | FileCheck %s --check-prefix=WIDE
+# RUN: tandemc %s:endless_rows --emit=ptx --target sm_90a --num-warps 8 --num-stages 1 --signature '*fp32:16, *fp32:16, *fp32:16, i32, i32' \
+# RUN:   | FileCheck %s --check-prefix=ENDLESS
 import triton
 import triton.language as tl
 
@@ -34,3 +36,19 @@ def descriptor(x, o, m, n):
     a = tl.make_tensor_descriptor(x, [m, n], [n, 1], [32, 64])
     b = tl.make_tensor_descriptor(o, [m, n], [n, 1], [32, 64])
     b.store([tl.program_id(0) * 32, 64], a.load([tl.program_id(0) * 32, 64]))
+
+
+# Rows without a mask have no end, so their elements move by four, though two slots of both tiles find no room and no unit copies them.
+# ENDLESS-NOT: ld.global.b32
+# ENDLESS: ld.global.v4.b32
+# ENDLESS-NOT: ld.global.b32
+# ENDLESS: wgmma
+@triton.jit
+def endless_rows(a, b, o, m, k):
+    i, j, d = tl.arange(0, 64)[:, None], tl.arange(0, 64)[:, None], tl.arange(0, 256)[None, :]
+    sums = tl.zeros((64, 64), tl.float32)
+    for at in range(k):
+        x = tl.load(a + i * (k * 256) + at * 256 + d, mask=i < m, other=0.0)
+        y = tl.load(b + j * (k * 256) + at * 256 + d, mask=j < m, other=0.0)
+        sums += tl.dot(x, y.T)
+    tl.store(o + i * 64 + tl.arange(0, 64)[None, :], sums)

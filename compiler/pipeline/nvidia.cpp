@@ -12,6 +12,7 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   const std::string& target = options.target;
   // Code that goes away is not counted, split or recognised.
   addCleanUp(passes);
+  passes.addPass(createNestLoops());      // Before loops are looked at.
   passes.addPass(createGroupPrograms());  // Before what programs read decides their order.
   passes.addPass(createAwaitArrivals());  // While accesses are those of the author; later passes see waits and tokens.
   passes.addPass(createTellDepartures());

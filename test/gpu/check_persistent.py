@@ -24,6 +24,47 @@ def strided(a, b, o, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constex
 
 
 @triton.jit
+def in_one_loop(a, b, o, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, COUNT: tl.constexpr):
+    """One loop over the steps of all tiles of a program: places and sums begin again under branches."""
+    first, columns, steps = tl.program_id(0), tl.cdiv(N, BN), tl.cdiv(K, BK)
+    tiles = tl.cdiv(M, BM) * columns
+    mine = tiles // COUNT
+    if first < tiles % COUNT:
+        mine += 1
+    tile, step = first - COUNT, -1
+    m, n, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
+    acc = tl.zeros([BM, BN], tl.float32)
+    for _ in range(0, steps * mine):
+        step = tl.where(step == steps - 1, 0, step + 1)
+        if step == 0:
+            tile += COUNT
+            m, n = tile // columns * BM + tl.arange(0, BM), tile % columns * BN + tl.arange(0, BN)
+        left = K - step * BK
+        x = tl.load(a + m[:, None] * K + (step * BK + k)[None, :], mask=(m[:, None] < M) & (k[None, :] < left), other=0.0)
+        y = tl.load(b + n[None, :] * K + (step * BK + k)[:, None], mask=(n[None, :] < N) & (k[:, None] < left), other=0.0)
+        acc = tl.dot(x, y, acc)
+        if step == steps - 1:
+            tl.store(o + m[:, None] * N + n[None, :], acc, mask=(m[:, None] < M) & (n[None, :] < N))
+            acc = tl.zeros([BM, BN], tl.float32)
+
+
+@triton.jit
+def counted(a, b, o, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, DOWN: tl.constexpr):
+    """Loops that say how long they go on, up or down."""
+    m, n = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    acc = tl.zeros([BM, BN], tl.float32)
+    at = K if DOWN else 0
+    while (at > 0) if DOWN else (at < K):
+        start = K - at if DOWN else at
+        x = tl.load(a + m[:, None] * K + (start + k)[None, :], mask=(m[:, None] < M) & (start + k[None, :] < K), other=0.0)
+        y = tl.load(b + n[None, :] * K + (start + k)[:, None], mask=(n[None, :] < N) & (start + k[:, None] < K), other=0.0)
+        acc += tl.dot(x, y)
+        at = at - BK if DOWN else at + BK
+    tl.store(o + m[:, None] * N + n[None, :], acc + at, mask=(m[:, None] < M) & (n[None, :] < N))
+
+
+@triton.jit
 def carried(a, b, o, places, tiles, K, W: tl.constexpr, BK: tl.constexpr):
     """The outer loop carries where it reads, rows in an order that TMA does not know."""
     w, k = tl.arange(0, W), tl.arange(0, BK)
@@ -84,6 +125,11 @@ def _strided(a, b, o, M, N, K):
     return wide(a)[:M, :K] @ wide(b)[:N, :K].T
 
 
+def _counted(a, b, o, M, N, K, BK, down):
+    steps = -(-K // BK) * BK
+    return wide(a) @ wide(b).T + (K - steps if down else steps)
+
+
 def _carried(a, b, o, places, tiles, K):
     out = []
     for at in range(2):
@@ -130,6 +176,35 @@ for _dtype, _bm, _bn, _bk, _warps, _stages in (
                 num_warps=_warps,
                 num_stages=_stages,
             )
+
+        for _programs in (1, 3, 64):
+            check(
+                in_one_loop,
+                make,
+                _strided,
+                f"{_dtype}.{_m}x{_n}x{_k}.{_bm}x{_bn}x{_bk}.w{_warps}.s{_stages}.p{_programs}",
+                (_programs,),
+                tolerance,
+                tolerance,
+                BM=_bm,
+                BN=_bn,
+                BK=_bk,
+                COUNT=_programs,
+                num_warps=_warps,
+                num_stages=_stages,
+            )
+
+for _down in (False, True):
+    for _k in (1, 64, 200):
+
+        def make(rng, K=_k):
+            return [normal(rng, (300, K), "fp16"), normal(rng, (72, K), "fp16"), poisoned((300, 72)), 300, 72, K]
+
+        def reference(*args, down=_down):
+            return _counted(*args, 32, down)
+
+        name = f"{_k}{'.down' * _down}"
+        check(counted, make, reference, name, (3,), 1e-4, 1e-4, BM=128, BN=128, BK=32, DOWN=_down, num_warps=4, num_stages=3)
 
 for _bm, _bn, _warps, _stages in ((64, 64, 4, 3), (128, 128, 4, 3), (128, 128, 8, 3), (128, 256, 8, 3), (64, 128, 4, 1)):
     for _m, _n, _k in ((256, 256, 192), (520, 264, 72), (64, 64, 64), (1, 8, 1024)):

@@ -83,6 +83,19 @@ def OrderOffsets : KernelPass<"order-offsets"> {
   }];
 }
 
+def NestLoops : KernelPass<"nest-loops"> {
+  let summary = "make two loops of one that goes over the steps of all of a program's tiles";
+  let description = [{
+    A loop of products whose carried number counts from 0 to `steps - 1` over and over, of `steps * tiles` iterations, with a branch where
+    the count begins (the next tile's place) and one where it ends (the tile is stored, its sum begun again), becomes a loop over tiles
+    around one over steps. What the branches did happens between the loops, so later passes see sums that begin at zero and places that a
+    loop does not change. The other ops of an iteration may read, but not write.
+
+    Before that a `while` with products that counts becomes a `for`, whose iterations later passes know.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def CarryOffsets : KernelPass<"carry-offsets"> {
   let summary = "let loops that move a tile of addresses on carry how far, not the tile";
   let description = [{

@@ -1,10 +1,9 @@
 // Reads accesses of memory that travels, and goes through the words of its chunks.
 #include "compiler/transform/gpu/travelling.h"
+#include "compiler/transform/gpu/count_loops.h"
 #include "compiler/transform/gpu/tile_bounds.h"
 #include "compiler/transform/gpu/waits.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
-#include <mlir/Dialect/SCF/Transforms/Transforms.h>
-#include <mlir/Transforms/LoopInvariantCodeMotionUtils.h>
 
 namespace tandem::transform::gpu {
 using namespace mlir;
@@ -39,11 +38,7 @@ static void refusePlaces(Operation* access, Operation* memory, Value base, Strin
 
 bool countLoops(func::FuncOp kernel) {
   bool any = false;
-  kernel.walk([&](scf::WhileOp loop) {
-    moveLoopInvariantCode(cast<LoopLikeOpInterface>(loop.getOperation()));
-    IRRewriter rewriter(loop);
-    any |= succeeded(scf::upliftWhileToForLoop(rewriter, loop));
-  });
+  kernel.walk([&](scf::WhileOp loop) { any |= countLoop(loop); });
   return any;
 }
 

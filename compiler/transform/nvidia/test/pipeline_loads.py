@@ -92,7 +92,8 @@ def product(a, b, c, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
     tl.store(c + m[:, None] * BN + n[None, :], acc)
 
 
-# A branch that addresses come from is taken ahead of its iteration, as one loop over the steps of all tiles has it.
+# A branch that addresses come from is taken ahead of its iteration, as one loop over the steps of all tiles has it. They are not known
+# to be those of whole tiles, which would be two loops.
 # FLAT: tgpu.copy_ring 3 ahead 2
 # FLAT: scf.for
 # FLAT-NEXT: tgpu.await
@@ -107,11 +108,11 @@ def product(a, b, c, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
 # LAID-NOT: tgpu.convert_layout {{.*}}xi32>
 # LAID: tgpu.copy_async
 @triton.jit
-def tiles_in_one_loop(a, b, c, K, N, tiles):
+def tiles_in_one_loop(a, b, c, K, N, all_steps):
     rows, columns, k = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)
     step, tile = -1, -1
     acc = tl.zeros((64, 64), tl.float32)
-    for _ in range(tiles * (K // 32)):
+    for _ in range(all_steps):
         step = tl.where(step == K // 32 - 1, 0, step + 1)
         if step == 0:
             tile += 1

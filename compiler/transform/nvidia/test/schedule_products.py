@@ -77,7 +77,7 @@ def several(tables, sizes, strides, out, groups):
         last += tiles
 
 
-# The producer has the part of a `while` that its copies need.
+# The producer has the part of a `while` that its copies need. It does not count, so it stays one.
 # WAITING: producer
 # WAITING: scf.while (%[[TILE:.*]] = %{{.*}}) : (i32) -> i32
 # WAITING: scf.condition
@@ -98,7 +98,7 @@ def waiting(a, b, c, tiles):
             x = tl.load(a + (tile * 64 + m)[:, None] * 512 + (start + k)[None, :])
             acc += tl.dot(x, tl.load(b + (start + k)[:, None] * 128 + n[None, :]))
         tl.store(c + (tile * 64 + m)[:, None] * 128 + n[None, :], acc.to(tl.float16))
-        tile += 132
+        tile += tile + 132
 
 
 # What the second sum begins with is computed before the first product starts; a product is awaited with the first later one that is, and

@@ -2,6 +2,7 @@
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/target/nvidia_units.h"
 #include "compiler/transform/nvidia/passes.h"
+#include "compiler/transform/nvidia/products_in_parts.h"
 #include "compiler/transform/nvidia/scaled_products.h"
 #include <mlir/IR/IRMapping.h>
 
@@ -63,6 +64,7 @@ struct NarrowProducts : impl::NarrowProductsBase<NarrowProducts> {
   void runOnOperation() override {
     bool changed = multiplyDecoded(getOperation());
     getOperation().walk([&](tile::DotOp dot) { changed |= narrowOperands(dot); });
+    changed |= multiplyInParts(getOperation());
     cleanUp(changed);
   }
 };

@@ -37,6 +37,9 @@ def NarrowProducts : KernelPass<"narrow-products"> {
 
     Operands in a microscaling format are decoded and scaled, exactly, into bfloat16 tiles, or float32 ones where float16 takes part, which
     are multiplied like any others.
+
+    A product of float32 tiles that asks for `tf32x3` becomes three: of what tf32 holds of the operands, and of each one's rest by that of
+    the other.
   }];
 }
 

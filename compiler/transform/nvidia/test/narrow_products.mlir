@@ -1,4 +1,5 @@
-// Products of tiles that were both widened from one type of 16 bits multiply the narrow ones; scaled ones multiply what is decoded.
+// Products of tiles that were both widened from one type of 16 bits multiply the narrow ones; scaled ones multiply what is decoded,
+// precise ones what tf32 holds and the rest.
 // RUN: tandem-opt --narrow-products %s | FileCheck %s
 
 // CHECK-LABEL: func.func @widened
@@ -27,6 +28,25 @@ func.func @others(%a: tensor<16x16xbf16>, %b: tensor<16x16xf16>, %c: tensor<16x1
   %q = tile.dot %wa, %c, %p : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
   %r = tile.dot %wa, %wa, %q {precision = #tile<precision ieee>} : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
   return %r : tensor<16x16xf32>
+}
+
+// Float32 with nearly all bits: what tf32 holds of each operand by the other one's rest, which gives a number or nothing, then these parts.
+// CHECK-LABEL: func.func @in_parts
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<16x16xf32>, %[[Y:[a-z0-9]+]]: tensor<16x16xf32>, %[[ACC:[a-z0-9]+]]: tensor<16x16xf32>
+// CHECK: arith.andi {{.*}} : tensor<16x16xi32>
+// CHECK-NEXT: %[[A:.*]] = tile.bitcast {{.*}} -> tensor<16x16xf32>
+// CHECK-NEXT: %[[AREST:.*]] = arith.subf %[[X]], %[[A]]
+// CHECK: %[[B:.*]] = tile.bitcast {{.*}} -> tensor<16x16xf32>
+// CHECK-NEXT: %[[BREST:.*]] = arith.subf %[[Y]], %[[B]]
+// CHECK: %[[FIRST:.*]] = tile.dot %[[AREST]], %[[B]], %{{.*}} :
+// CHECK: %[[RESTS:.*]] = tile.dot %[[A]], %[[BREST]], %[[FIRST]] :
+// CHECK: %[[IS:.*]] = arith.cmpf ord, %[[RESTS]], %[[RESTS]]
+// CHECK: %[[SOME:.*]] = arith.select %[[IS]], %[[RESTS]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[ACC]], %[[SOME]]
+// CHECK: tile.dot %[[A]], %[[B]], %[[SUM]] :
+func.func @in_parts(%x: tensor<16x16xf32>, %y: tensor<16x16xf32>, %acc: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %p = tile.dot %x, %y, %acc {precision = #tile<precision tf32x3>} : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+  return %p : tensor<16x16xf32>
 }
 
 // Operands in a microscaling format are decoded, and scaled by one factor for 32 neighbours along K. Numbers of four bits come apart along

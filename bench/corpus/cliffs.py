@@ -35,7 +35,9 @@ def read(cubin, tool):
             for option in ("-res-usage", "-sass")
         )
     registers, local = re.search(r"REG:(\d+) STACK:(\d+)", uses).groups()
-    loop = sass.counts(sass.hot_loop(sass.instructions(text)))
+    code = sass.instructions(text)
+    loop = sass.counts(sass.hot_loop(code))
+    loop["tma"] = sass.counts(code)["tma"]  # a producer's loop multiplies nothing
     return {
         "registers": int(registers),
         "local": int(local),

@@ -56,11 +56,13 @@ def hot_loop(code):
         begin = place.get(int(target[1], 16)) if target else None
         if begin is not None and begin < i:
             loops.append((begin, i + 1))
+    # a wait behind a loop that jumps back into it makes no loop
+    loops = [b for b in loops if not any(a[0] < b[0] < a[1] < b[1] for a in loops)]
     does = {loop: counts(code[slice(*loop)]) for loop in loops}
     for work in ("products", "global", "shared"):
         busy = [loop for loop in loops if does[loop][work]]
         inner = [a for a in busy if not any(b != a and a[0] <= b[0] and b[1] <= a[1] for b in busy)]
         if inner:
-            longer = -1 if work == "products" else 1  # a wait far behind that jumps back into the loop makes no loop
+            longer = -1 if work == "products" else 1
             return code[slice(*max(inner, key=lambda loop: (does[loop][work], longer * (loop[1] - loop[0]))))]
     return code

@@ -2,7 +2,7 @@
 
 python bench/gpu/products/run.py RESULTS.json [--forms plain] [--seed 0] [--count 100] [--processes 8]
 
-`plain` products are those of draw.py, `woven` ones those of woven.py. Both compilers get the same file of kernels. They compile in
+`plain` products are those of draw.py, `woven` ones those of woven.py, `unusual` ones those of unusual.py. Both compilers get the same file of kernels. They compile in
 several processes first, so that nothing else runs while the products are timed; the two take turns, each call behind a flush of the
 second cache. A product that Triton does not take is left out.
 """
@@ -21,7 +21,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 
-FORMS = {"plain": ("draw", "Call", "kernels"), "woven": ("woven", "Woven", "woven_kernels")}
+FORMS = {
+    "plain": ("draw", "Call", "kernels"),
+    "woven": ("woven", "Woven", "woven_kernels"),
+    "unusual": ("unusual", "Unusual", "unusual_kernels"),
+}
 
 
 def drawn(forms):

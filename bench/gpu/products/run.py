@@ -2,9 +2,9 @@
 
 python bench/gpu/products/run.py RESULTS.json [--forms plain] [--seed 0] [--count 100] [--processes 8]
 
-`plain` products are those of draw.py, `woven` ones those of woven.py, `unusual` ones those of unusual.py. Both compilers get the same file of kernels. They compile in
-several processes first, so that nothing else runs while the products are timed; the two take turns, each call behind a flush of the
-second cache. A product that Triton does not take is left out.
+`plain` products are those of draw.py, `woven` ones those of woven.py, `unusual` ones those of unusual.py. Both compilers get the same
+file of kernels. They compile in several processes first, so that nothing else runs while the products are timed; the two take turns, each
+call behind a flush of the second cache. A product that Triton does not take is left out.
 """
 
 import argparse

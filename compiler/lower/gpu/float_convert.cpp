@@ -18,8 +18,30 @@ llvm::Value* e5m2ToHalf(llvm::IRBuilder<>& b, llvm::Value* code) {
   return b.CreateBitCast(b.CreateShl(b.CreateZExt(code, b.getInt16Ty()), 8), b.getHalfTy());
 }
 
-// Two bytes as one word, and the reverse.
+// A byte of a word of four: the word as bytes, and the byte's place there.
+struct ByteOfWord {
+  llvm::Value *bytes = nullptr, *word = nullptr;
+  int place = 0;
+};
+
+ByteOfWord takenFrom(llvm::Value* byte) {
+  auto* taken = dyn_cast<llvm::ExtractElementInst>(byte);
+  auto* place = taken ? dyn_cast<llvm::ConstantInt>(taken->getIndexOperand()) : nullptr;
+  if (!place || cast<llvm::FixedVectorType>(taken->getVectorOperandType())->getNumElements() != 4) return {};
+  auto* bytes = dyn_cast<llvm::BitCastInst>(taken->getVectorOperand());
+  if (!bytes) return {};
+  return {bytes, bytes->getOperand(0), int(place->getZExtValue())};
+}
+
+// Two bytes as one word. Those at like places of two words are one half of four that an instruction takes from both: their neighbours are
+// the other half, for whoever joins these.
 llvm::Value* joinBytes(llvm::IRBuilder<>& b, llvm::Value* first, llvm::Value* second) {
+  ByteOfWord from = takenFrom(first), other = takenFrom(second);
+  if (from.word && other.word && from.word != other.word && from.place % 2 == other.place % 2) {
+    int half = from.place % 2, x = from.place - half, y = 4 + other.place - half;
+    llvm::Value* four = b.CreateShuffleVector(from.bytes, other.bytes, {x, y, x + 1, y + 1});
+    return b.CreateExtractElement(b.CreateBitCast(four, llvm::FixedVectorType::get(b.getInt16Ty(), 2)), uint64_t(half));
+  }
   llvm::Value* pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getInt8Ty(), 2));
   pair = b.CreateInsertElement(pair, first, uint64_t(0));
   return b.CreateBitCast(b.CreateInsertElement(pair, second, uint64_t(1)), b.getInt16Ty());

@@ -16,6 +16,7 @@
 # RUN: tandemc %s:twelve_bits --emit=ptx --target sm_80 --signature '*i32, *bf16' | FileCheck %s --check-prefix=EXACT
 # RUN: tandemc %s:twelve_bits --emit=ptx --target sm_80 --signature '*i32, *fp16' | FileCheck %s --check-prefix=EXACT
 # RUN: tandemc %s:narrow --emit=ptx --target sm_80 --signature '*fp64, *i8' | FileCheck %s --check-prefix=TOBYTE
+# RUN: tandemc %s:joined --emit=ptx --target sm_90a --signature '*fp8e4nv:16, *fp16:16' | FileCheck %s --check-prefix=JOINED
 import triton
 import triton.language as tl
 
@@ -43,6 +44,11 @@ import triton.language as tl
 # EXACT-NOT: cvt.{{rz|rzi}}
 # EXACT-COUNT-2: cvt.rn.{{bf16x2|f16x2}}.f32
 # EXACT-NOT: cvt.{{rz|rzi|rn.f16.s32}}
+# Pairs of bytes at like places of two words: one instruction takes two of them out of both.
+# JOINED-NOT: {{or|shl}}.b16
+# JOINED-COUNT-4: prmt.b32
+# JOINED-NOT: prmt.b32
+# JOINED-COUNT-8: cvt.rn.f16x2.e4m3x2
 
 
 @triton.jit
@@ -63,3 +69,10 @@ def truncate(x, o):
     # TRUNCATE: cvt.rz.f16x2.f32
     # TRUNCATE64: cvt.rz.f32.f64
     tl.store(o + i, tl.load(x + i).to(o.dtype.element_ty, fp_downcast_rounding="rtz"))
+
+
+@triton.jit
+def joined(x, o):
+    i = tl.arange(0, 1024)
+    both = tl.join(tl.load(x + i), tl.load(x + 1024 + i)).to(tl.float16)
+    tl.store(o + 2 * i[:, None] + tl.arange(0, 2)[None, :], both)

@@ -100,8 +100,10 @@ static void lowerCopyAsync(KernelContext& cx, tgpu::CopyAsyncOp op) {
     if (r & copies) continue;
     llvm::Value* read = nullptr;
     if (op.getEnd()) read = bytesBefore(cx, cx.useScalar(op.getEnd()), layout, r, known.axis, vector, bits);
-    if (op.getMask())
-      read = cx.b.CreateSelect(cx.pick(op.getMask(), r), read ? read : cx.b.getInt32(bytes), cx.b.getInt32(0));
+    if (op.getMask()) {
+      llvm::Value* mask = cx.pick(op.getMask(), r);
+      read = read ? cx.b.CreateSelect(mask, read, cx.b.getInt32(0)) : mask;
+    }
     ptx::copyAsync(cx.b, elementAddress(cx, base, placed, r, bits), cx.pick(op.getPointer(), r), bytes, read, valid);
   }
 }

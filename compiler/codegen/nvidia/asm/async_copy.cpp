@@ -3,14 +3,14 @@
 
 namespace tandem::codegen::ptx {
 
-void copyAsync(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* global, int bytes, llvm::Value* sourceBytes,
+void copyAsync(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* global, int bytes, llvm::Value* read,
                llvm::Value* predicate) {
   Call call(b);
   std::string guard = call.guard(predicate);
   std::string to = call.address(shared);
   std::string from = call.address(global);
   std::string size = ", " + std::to_string(bytes);
-  if (sourceBytes) size += ", " + call.in(sourceBytes);
+  if (read) size += ", " + call.in(read->getType()->isIntegerTy(1) ? b.CreateNot(read) : read);
   call.emit(guard + "cp.async." + (bytes == 16 ? "cg" : "ca") + ".shared.global " + to + ", " + from + size + ";",
             Effect::Acts);
 }

@@ -56,12 +56,11 @@ TEST(AsmAsyncCopy, SizesZeroFillAndGroups) {
         [](TestKernel& k) {
           copyAsync(k.b, k.shared(), k.in(), 4);
           copyAsync(k.b, k.shared(), k.in(), 8, k.i32());
-          copyAsync(k.b, k.shared(), k.in(), 16, k.b.CreateSelect(k.predicate(), k.b.getInt32(16), k.b.getInt32(0)),
-                    k.predicate());
+          copyAsync(k.b, k.shared(), k.in(), 16, k.predicate(), k.predicate());
           commitCopies(k.b);
           waitCopies(k.b, 1);
         },
-        {"cp.async.ca.shared.global", "], 4;", "], 8, %r", "cp.async.cg.shared.global", "], 16, %r",
+        {"cp.async.ca.shared.global", "], 4;", "], 8, %r", "cp.async.cg.shared.global", "], 16, %p",
          "cp.async.commit_group;", "cp.async.wait_group 1;"});
 }
 

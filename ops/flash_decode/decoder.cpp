@@ -1,5 +1,6 @@
 // Sizes of decoding, and its launches.
 #include "ops/flash_decode/decoder.h"
+#include "ops/attention/shape.h"
 #include "ops/cdiv.h"
 #include "ops/kernel_text.h"
 #include "ops/packets/packets.h"
@@ -20,6 +21,7 @@ constexpr int64_t kMostRows = 64, kLeastRows = 16, kFewRows = 16;
 constexpr int64_t kLeastShared = 1, kMostShared = 8;  // rows that one who has a part puts together at once
 // Bytes: of a part, and of all parts of an item, from which on they are put together by all who have one.
 constexpr int64_t kLargePart = 32 << 10, kLargeParts = 64 << 10;
+constexpr int64_t kSlice = 32;            // elements of a row that one of them puts together
 constexpr int64_t kMostAtOnce = 1024;     // sequences whose lengths are looked at together
 constexpr uint64_t kBlockAlignment = 16;  // bytes, of what is copied as blocks
 constexpr int64_t kLeastPlaces = 2, kCost = 2;
@@ -46,21 +48,30 @@ bool readsBlocks(const DecodeSizes& sizes, const CachePages& cache, const Decode
 
 int64_t padded(int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); }
 
+// The tiles that a head comes in; halves of what comes as blocks.
+Parts tilesOf(const DecodeSizes& sizes, DType dtype, bool inHalves) {
+  return inHalves ? Parts{sizes.dim / 2, sizes.dim / 2} : headsOf(sizes.dim, sizes.dim, dtype).ofD;
+}
+
 // Returns how many programs a multiprocessor has room for, by shared memory and registers.
-int64_t roomFor(const Tile& tile, const DecodeSizes& sizes, bool isFp8, int64_t rows) {
+int64_t roomFor(const Tile& tile, const DecodeSizes& sizes, int64_t wide, bool isFp8, int64_t rows) {
   constexpr int64_t kShared = 228 << 10, kReserved = 1 << 10;  // bytes
-  // Of what warps exchange for a row of queries; of an element of keys that full tiles of queries read as fp16, and of values.
-  constexpr int64_t kOfRow = 256, kOfElement = 6;
+  // Of what warps exchange for a row of queries, and threads of one warp for an element of its results; of an element of keys that full
+  // tiles of queries read as fp16, and of values.
+  constexpr int64_t kOfRow = 256, kOfResult = 2, kOfElement = 6;
   constexpr int64_t kThreads = 65536 / 255, kThreadsOfFew = 65536 / 168;  // by the registers of each
-  int64_t wide = padded(sizes.dim), threads = tile.warps * 32;
+  int64_t threads = tile.warps * 32;
+  // Warps with rows of their own keep all sums of these; full tiles are wgmma's.
+  bool haveOwnRows = rows < kMostRows && tile.warps * kLeastRows == rows;
   if (sizes.turned) {  // with queries and weights for wgmma, which a larger tile leaves no room for twice
     Tile usual = tileFor(sizes.dim, isFp8, rows);
     bool isLarger = tile.keys > usual.keys || tile.warps > usual.warps || tile.stages > usual.stages;
     return isLarger || (rows == kMostRows && sizes.turned > 64) ? 1 : std::min(usual.resident, 2);
   }
   int64_t slots = tile.stages * tile.keys * 2 * wide * (isFp8 ? 1 : 2);
-  int64_t exchanged = rows * kOfRow + (isFp8 && rows == kMostRows ? tile.keys * wide * kOfElement : 0);
-  bool areFew = (rows == kLeastRows && wide <= 128) || (wide <= 64 && !isFp8);
+  int64_t exchanged = rows * (haveOwnRows ? wide * kOfResult : kOfRow) +
+                      (isFp8 && rows == kMostRows ? tile.keys * wide * kOfElement : 0);
+  bool areFew = !haveOwnRows && (isFp8 ? rows == kLeastRows && wide <= 128 : wide <= 64);
   int64_t ofThreads = (areFew ? kThreadsOfFew : kThreads) / threads;
   return std::max<int64_t>(std::min(ofThreads, kShared / (slots + exchanged + kReserved)), 1);
 }
@@ -130,6 +141,7 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
   bool simulated = team.target() == "sim";
   int64_t queries = sizes.qLen * (sizes.heads / sizes.kvHeads);
   rows_ = std::clamp(padded(queries), kLeastRows, kMostRows);
+  Parts tiles = tilesOf(sizes, dtype, false);
   Tile tile = simulated ? kSimulated : tileFor(sizes.dim, config.fp8Cache, rows_);
   fill(config_.blockN, tile.keys);
   bool hasWgmma = simulated || team.target().starts_with("sm_90");
@@ -137,7 +149,8 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
   fill(config_.numWarps, tile.warps);
   fill(config_.numStages, tile.stages);
   Tile own = {config_.blockN, config_.numWarps, config_.numStages, tile.resident};
-  int64_t room = simulated ? 1 : roomFor(own, sizes, config.fp8Cache, rows_), most = team.residentPrograms() * room;
+  int64_t room = simulated ? 1 : roomFor(own, sizes, tiles.both(), config.fp8Cache, rows_);
+  int64_t most = team.residentPrograms() * room;
   fill(config_.programs,
        simulated ? kSimulatedPrograms : std::min(most, int64_t(team.residentPrograms()) * tile.resident));
   config_.programs = int(std::min<int64_t>(config_.programs, most));
@@ -146,7 +159,7 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
 
   memory.share(config.shared);
   int64_t programs = config_.programs, results = config_.overRanks ? programs * 2 * rows_ * (sizes.dim + 2) : 1;
-  parts_ = memory.localScratch({programs * 2 * rows_ * padded(sizes.dim)}, dtype, "parts");
+  parts_ = memory.localScratch({programs * 2 * rows_ * tiles.both()}, dtype, "parts");
   stats_ = memory.localScratch({programs * 4 * rows_}, DType::Float32, "sums of parts");
   results_ = memory.localScratch({results}, DType::Float32, "results");
   counts_ = memory.localZeros({2 * programs}, DType::Int32, "parts that are there");
@@ -163,12 +176,14 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
   int64_t together = std::min(padded(m), kMostAtOnce);
   // Rows of an item that are put together at once: with parts of many, so few that each who has one gets some.
   int64_t items = m * sizes_.kvHeads * cdiv(queries, rows_), parts = cdiv(config_.programs, items);
-  int64_t ofRow = padded(sizes_.dim) * byteSize(parts_.dtype);
+  int64_t ofRow = tilesOf(sizes_, parts_.dtype, false).both() * byteSize(parts_.dtype);
   bool isTogether = rows_ * ofRow >= kLargePart || parts * std::min(rows_, queries) * ofRow >= kLargeParts;
   int64_t few =
       isTogether ? std::clamp(padded(cdiv(rows_, parts)), kLeastShared, kMostShared) : std::min(rows_, kFewRows);
   bool copies = readsBlocks(sizes_, cache_, config_, config_.blockN);
   for (const Tensor* t : {&given.q, &given.qTurned, &given.keys}) copies &= t->address % kBlockAlignment == 0;
+  Parts tiles = tilesOf(sizes_, parts_.dtype, copies);
+  bool hasSlices = isTogether && ranks == 1 && tiles.first == sizes_.dim;
   const Tensor& none = given.lengths;
   auto orNone = [&](const Tensor& t) { return t.address ? t : none; };
   team_.launch(kernelOf("ops/flash_decode/flash_decode.py", "flash_decode"),
@@ -206,11 +221,13 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
                 {"HEADS", sizes_.heads},
                 {"KV_HEADS", sizes_.kvHeads},
                 {"DIM", sizes_.dim},
-                {"D", padded(sizes_.dim)},
+                {"D0", tiles.first},
+                {"D1", tiles.second},
                 {"TURNED", sizes_.turned},
                 {"PAGE", cache_.page},
                 {"ROWS", rows_},
                 {"FEW_ROWS", std::min(padded(queries), few)},
+                {"SLICE", hasSlices ? kSlice : tiles.first},
                 {"BLOCK", int64_t(config_.blockN)},
                 {"PROGRAMS", int64_t(config_.programs)},
                 {"SEQS", together},

@@ -19,8 +19,8 @@ import tandem.dist as dl
 import tandem.language as tl
 from ops.device.calls import is_last_of
 from ops.device.packets import end_call
-from ops.flash_decode.parts import LOG2E, combine_ranks, elements_in_order, finish, keep_rows, key_order, keys_in_order
-from ops.flash_decode.parts import put_together, values_in_order, within
+from ops.flash_decode.parts import LOG2E, combine_ranks, elements_in_order, finish, keep_rows, load_heads, load_keys
+from ops.flash_decode.parts import load_values, put_together
 from tandem.simt import __syncthreads, ld
 
 BAD_PAGE = tl.constexpr(1)
@@ -92,11 +92,13 @@ def flash_decode(
     HEADS: tl.constexpr,
     KV_HEADS: tl.constexpr,
     DIM: tl.constexpr,
-    D: tl.constexpr,
+    D0: tl.constexpr,
+    D1: tl.constexpr,
     TURNED: tl.constexpr,
     PAGE: tl.constexpr,
     ROWS: tl.constexpr,
     FEW_ROWS: tl.constexpr,
+    SLICE: tl.constexpr,
     BLOCK: tl.constexpr,
     PROGRAMS: tl.constexpr,
     SEQS: tl.constexpr,
@@ -113,12 +115,12 @@ def flash_decode(
     RANKS: tl.constexpr,
     POLLS: tl.constexpr,
 ):
-    """q [m, Q_LEN, HEADS, DIM], keys and values [pages, PAGE, KV_HEADS, DIM], table [m, table_width], lengths [m], out as q. D: DIM as a
-    power of two. TURNED: keys and queries have so many elements more, and the keys' first DIM are the values. `ends`: where sequences end,
-    counted from the first key here.
-    SCALED: `scales` [2, KV_HEADS] of keys and values of fp8. SEQS sequences are looked at together; MANY: there may
-    be more. A program takes LEAST places at least. TOGETHER: all must be resident. BLOCKS: keys of TURNED are
-    read as blocks, of which a page has some. TOLD: the status gets what was wrong with the table or a length, and with whose."""
+    """q [m, Q_LEN, HEADS, DIM], keys and values [pages, PAGE, KV_HEADS, DIM], table [m, table_width], lengths [m], out as q. D0 and D1:
+    elements of the tiles that a head comes in, the second's perhaps 0. TURNED: keys and queries have so many elements more, and the keys'
+    first DIM are the values. `ends`: where sequences end, counted from the first key here.
+    SCALED: `scales` [2, KV_HEADS] of keys and values of fp8. SEQS sequences are looked at together; MANY: there may be more. A program
+    takes LEAST places at least. TOGETHER: all must be resident. SLICE: elements of a head that are put together at once. BLOCKS: keys of
+    TURNED are read as blocks, of which a page has some. TOLD: the status gets what was wrong with the table or a length, and with whose."""
     tl.extra.cuda.gdc_launch_dependents()
     tl.extra.cuda.gdc_wait()
     program = tl.program_id(0)
@@ -168,17 +170,15 @@ def flash_decode(
             begin = tl.maximum(begin, tl.max(tl.where(is_before, behind, 0)))
             before += tl.sum(here)
 
-    d = tl.arange(0, D)
     in_tile = tl.arange(0, ROWS)
     in_block = tl.arange(0, BLOCK)
     if TURNED:
         turned = tl.arange(0, TURNED)
-    if BLOCKS:  # in halves, of which one is multiplied while the other comes
-        HALF: tl.constexpr = D // 2
+    if BLOCKS:  # of both tiles, of which one is multiplied while the other comes
         q_rows = m * (Q_LEN * HEADS)
-        q_blocks = tl.make_tensor_descriptor(q_ptr, [q_rows, D], [D, 1], [ROWS, HALF])
+        q_blocks = tl.make_tensor_descriptor(q_ptr, [q_rows, DIM], [DIM, 1], [ROWS, D0])
         q_turned_blocks = tl.make_tensor_descriptor(q_turned_ptr, [q_rows, TURNED], [TURNED, 1], [ROWS, TURNED])
-        k_blocks = tl.make_tensor_descriptor(k_ptr, [pages, PAGE, WIDTH], [PAGE * WIDTH, WIDTH, 1], [1, BLOCK, HALF])
+        k_blocks = tl.make_tensor_descriptor(k_ptr, [pages, PAGE, WIDTH], [PAGE * WIDTH, WIDTH, 1], [1, BLOCK, D0])
         turned_blocks = tl.make_tensor_descriptor(k_ptr, [pages, PAGE, WIDTH], [PAGE * WIDTH, WIDTH, 1], [1, BLOCK, TURNED])
     MATH: tl.constexpr = tl.float16 if SCALED else q_ptr.dtype.element_ty
     # Warps read operands of 8 bits from shared memory as words; wgmma, of whole tiles of queries, has them stored as fp16.
@@ -200,33 +200,43 @@ def flash_decode(
         real = row < Q_LEN * GROUP
         at_seq = seq.to(tl.int64) * (Q_LEN * HEADS)
         table_row = table_ptr + seq.to(tl.int64) * table_width
-        q_row = (at_seq + row // GROUP * HEADS + kv_head * GROUP + row % GROUP)[:, None]
+        q_row = at_seq + row // GROUP * HEADS + kv_head * GROUP + row % GROUP
         if BLOCKS:  # ahead of the keys, from the same queue
             q = q_blocks.load([seq * (Q_LEN * HEADS) + first_row, 0])
-            q_second = q_blocks.load([seq * (Q_LEN * HEADS) + first_row, HALF])
+            q_second = q_blocks.load([seq * (Q_LEN * HEADS) + first_row, D0])
             q_turned = q_turned_blocks.load([seq * (Q_LEN * HEADS) + first_row, 0])
         else:
-            of_key = key_order(d, D) if ORDERED else d
-            q = tl.load(q_ptr + q_row * DIM + of_key[None, :], mask=within(real, of_key, DIM), other=0.0).to(MATH)
+            q = load_heads(q_ptr, q_row * DIM, real, 0, D0, DIM, ORDERED).to(MATH)
+            q_second = load_heads(q_ptr, q_row * DIM, real, D0, D1, DIM, ORDERED).to(MATH) if D1 else None
         if TURNED and not BLOCKS:
-            q_turned = tl.load(q_turned_ptr + q_row * TURNED + turned[None, :], mask=real[:, None], other=0.0).to(MATH)
+            q_turned = tl.load(q_turned_ptr + q_row[:, None] * TURNED + turned[None, :], mask=real[:, None], other=0.0).to(MATH)
         of_scores = scale
         if SCALED:
             of_scores = scale * tl.load(scales_ptr + kv_head)
+            if not CAPPED:  # the greatest product has the greatest score if queries have the scale's sign, and none where it is 0
+                sign = tl.where(of_scores > 0, 1.0, tl.where(of_scores < 0, -1.0, 0.0)).to(MATH)
+                of_scores = tl.where(of_scores == 0, 1.0, tl.abs(of_scores))
+                q *= sign
+                if D1:
+                    q_second *= sign
+                if TURNED:
+                    q_turned *= sign
         last_key = end - Q_LEN + row // GROUP  # that a query sees
         greatest = tl.full((ROWS,), -float("inf"), tl.float32)
         sums = tl.zeros((ROWS,), tl.float32)
-        acc = tl.zeros((ROWS, HALF if BLOCKS else D), tl.float32)
-        acc_second = tl.zeros((ROWS, HALF), tl.float32) if BLOCKS else None
+        acc = tl.zeros((ROWS, D0), tl.float32)
+        acc_second = tl.zeros((ROWS, D1), tl.float32) if D1 else None
         is_bad = tl.zeros((BLOCK,), tl.int32)
         for block in range(first + at - item, first + tl.minimum(stop - item, blocks)):
             key = block * BLOCK + in_block
             if PAGE >= BLOCK:
                 page = tl.load(table_row + block * BLOCK // PAGE)
-                in_page = block * BLOCK % PAGE + in_block
+                at_block = page.to(tl.int64) * PAGE + block * BLOCK % PAGE
+                at_key = in_block
             else:
                 page = tl.load(table_row + key // PAGE, mask=key < length, other=0)
-                in_page = key % PAGE
+                at_block = 0
+                at_key = page.to(tl.int64) * PAGE + key % PAGE
             is_page = (page >= 0) & (page < pages)
             there = (key < length) & is_page
             if BLOCKS:
@@ -238,49 +248,50 @@ def flash_decode(
                 is_bad = is_bad | ((key < length) & ~is_page).to(tl.int32)
             if BLOCKS:
                 in_page = block * BLOCK % PAGE - beyond
-                k = k_blocks.load([page, in_page, 0]).reshape(BLOCK, HALF)
-                k_second = k_blocks.load([page, in_page, HALF]).reshape(BLOCK, HALF)
-                k_turned = turned_blocks.load([page, in_page, D]).reshape(BLOCK, TURNED)
-                v = k
+                k = k_blocks.load([page, in_page, 0]).reshape(BLOCK, D0)
+                k_second = k_blocks.load([page, in_page, D0]).reshape(BLOCK, D1)
+                k_turned = turned_blocks.load([page, in_page, DIM]).reshape(BLOCK, TURNED)
+                v, v_second = k, k_second
             else:
-                at_key = (page.to(tl.int64) * PAGE + in_page) * KV_HEADS + kv_head
-                k_ptrs = k_ptr + at_key[:, None] * WIDTH
-                k = tl.load(k_ptrs + d[None, :], mask=within(there, d, DIM), other=0.0)
-                if ORDERED:
-                    k = keys_in_order(k)
-                k = k.to(MATH)
+                # A block's place, then its keys' among themselves, which is the same for all blocks of a page.
+                at_head = at_block * KV_HEADS + kv_head
+                k_block = k_ptr + at_head * WIDTH
+                k_rows = at_key * (KV_HEADS * WIDTH)
+                k = load_keys(k_block, k_rows, there, 0, D0, DIM, ORDERED, MATH)
+                k_second = load_keys(k_block, k_rows, there, D0, D1, DIM, ORDERED, MATH) if D1 else None
                 if TURNED:
-                    k_turned = tl.load(k_ptrs + D + turned[None, :], mask=there[:, None], other=0.0).to(MATH)
-                    v = k
+                    k_turned = tl.load(k_block + (k_rows[:, None] + (DIM + turned)[None, :]), mask=there[:, None], other=0.0).to(MATH)
+                    v, v_second = k, k_second
                 else:
-                    v = tl.load(v_ptr + at_key[:, None] * DIM + d[None, :], mask=within(there, d, DIM), other=0.0)
-                    if ORDERED:
-                        v = values_in_order(v)
-                    v = v.to(MATH)
+                    v_block = v_ptr + at_head * DIM
+                    v_rows = at_key * (KV_HEADS * DIM)
+                    v = load_values(v_block, v_rows, there, 0, D0, DIM, ORDERED, MATH)
+                    v_second = load_values(v_block, v_rows, there, D0, D1, DIM, ORDERED, MATH) if D1 else None
             scores = tl.dot(q, k.T)
-            if BLOCKS:
+            if D1:
                 scores = tl.dot(q_second, k_second.T, scores)
             if TURNED:
                 scores = tl.dot(q_turned, k_turned.T, scores)
             by = of_scores * LOG2E
             if CAPPED:
                 scores = soft_cap * LOG2E * (1 - 2 / (1 + tl.exp2(scores * (2 * by / soft_cap))))
-            elif SCALED:  # whose scale may be 0
-                scores *= by
-            if CAPPED or SCALED:
                 by = 1.0
-            seen = there[None, :] & (key[None, :] <= last_key[:, None])
-            if WINDOW:
-                seen = seen & (key[None, :] > last_key[:, None] - window)
-            scores = tl.where(seen, scores, -float("inf"))
+            is_clear = False  # all queries see all keys
+            if PAGE >= BLOCK and not (WINDOW or BLOCKS):
+                is_clear = ((block + 1) * BLOCK <= tl.minimum(length, end - Q_LEN + 1)) & is_page
+            if not is_clear:
+                seen = there[None, :] & (key[None, :] <= last_key[:, None])
+                if WINDOW:
+                    seen = seen & (key[None, :] > last_key[:, None] - window)
+                scores = tl.where(seen, scores, -float("inf"))
             highest = tl.maximum(greatest, tl.max(scores, 1) * by)
             base = tl.where(highest == -float("inf"), 0.0, highest)
             weights = tl.exp2(scores * by - base[:, None])
             shrink = tl.exp2(greatest - base)
             sums = sums * shrink + tl.sum(weights, 1)
             acc = tl.dot(weights.to(MATH), v, acc * shrink[:, None])
-            if BLOCKS:
-                acc_second = tl.dot(weights.to(MATH), k_second, acc_second * shrink[:, None])
+            if D1:
+                acc_second = tl.dot(weights.to(MATH), v_second, acc_second * shrink[:, None])
             greatest = highest
         if TOLD:
             what = tl.max(is_bad, 0) * BAD_PAGE + ((given_length < 0) | (given_length > room)).to(tl.int32) * BAD_LENGTH
@@ -288,9 +299,14 @@ def flash_decode(
                 tl.atomic_or(status_ptr, what, sem="relaxed")
                 tl.atomic_max(status_ptr + 1, seq + 1, sem="relaxed")
         if SCALED:
-            acc *= tl.load(scales_ptr + KV_HEADS + kv_head)
+            of_values = tl.load(scales_ptr + KV_HEADS + kv_head)
+            acc *= of_values
+            if D1:
+                acc_second *= of_values
         if ORDERED:
             acc = elements_in_order(acc)
+            if D1:
+                acc_second = elements_in_order(acc_second)
         if (at == item) & (item + blocks <= stop):  # the places behind the blocks may be another's
             finish(
                 (acc, acc_second),
@@ -316,7 +332,7 @@ def flash_decode(
             part = pid * 2 + (at == item).to(tl.int32)
             tl.store(stats_ptr + part * (2 * ROWS) + in_tile, greatest, mask=real)
             tl.store(stats_ptr + part * (2 * ROWS) + ROWS + in_tile, sums, mask=real)
-            part_ptr = parts_ptr + (part.to(tl.int64) * ROWS + in_tile[:, None]) * D
+            part_ptr = parts_ptr + (part.to(tl.int64) * ROWS + in_tile[:, None]) * (D0 + D1)
             keep_rows(part_ptr, (acc, acc_second), 1 / tl.where(sums > 0, sums, 1.0), real)
             count = (item + blocks - 1) // each - item // each + 1
             if at == item:
@@ -370,9 +386,11 @@ def flash_decode(
                 HEADS,
                 GROUP,
                 DIM,
-                D,
+                D0,
+                D1,
                 ROWS,
                 FEW_ROWS,
+                SLICE,
                 SINKS,
                 RANKS,
             )

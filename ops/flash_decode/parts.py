@@ -10,9 +10,9 @@ LOG2E = tl.constexpr(1.4426950408889634)
 
 
 @tandem.jit
-def within(rows, d, DIM: tl.constexpr):
-    """The mask of the first DIM elements of these rows."""
-    if DIM < d.shape[0]:
+def within(rows, d, MOST: tl.constexpr, DIM: tl.constexpr):
+    """The mask of the elements `d` of these rows, all of them below MOST, that are below DIM."""
+    if DIM < MOST:
         return rows[:, None] & (d < DIM)[None, :]
     return rows[:, None]
 
@@ -48,6 +48,26 @@ def elements_in_order(acc):
     D: tl.constexpr = acc.shape[1]
     TOGETHER: tl.constexpr = max(1, min(4, D // (8 * num_warps())))
     return acc.reshape(acc.shape[0], TOGETHER, D // TOGETHER).permute(0, 2, 1).reshape(acc.shape[0], D)
+
+
+@tandem.jit
+def load_heads(heads, rows, real, FIRST: tl.constexpr, D: tl.constexpr, DIM: tl.constexpr, ORDERED: tl.constexpr):
+    """D elements from the FIRST on of the heads at `rows`, zeros behind the last one; ORDERED: in the order of `keys_in_order`."""
+    d = tl.arange(0, D)
+    d = FIRST + (key_order(d, D) if ORDERED else d)
+    return tl.load((heads + d)[None, :] + rows[:, None], mask=within(real, d, FIRST + D, DIM), other=0.0)
+
+
+@tandem.jit
+def load_keys(heads, rows, real, FIRST: tl.constexpr, D: tl.constexpr, DIM: tl.constexpr, ORDERED: tl.constexpr, MATH: tl.constexpr):
+    x = load_heads(heads, rows, real, FIRST, D, DIM, False)
+    return (keys_in_order(x) if ORDERED else x).to(MATH)
+
+
+@tandem.jit
+def load_values(heads, rows, real, FIRST: tl.constexpr, D: tl.constexpr, DIM: tl.constexpr, ORDERED: tl.constexpr, MATH: tl.constexpr):
+    x = load_heads(heads, rows, real, FIRST, D, DIM, False)
+    return (values_in_order(x) if ORDERED else x).to(MATH)
 
 
 @tandem.jit
@@ -112,29 +132,32 @@ def combine_ranks(
 @tandem.jit
 def store_rows(rows_ptr, acc, by, real, DIM: tl.constexpr):
     """The rows of `acc`, of one part or two, times `by`."""
-    d = tl.arange(0, acc[0].shape[1])
-    tl.store(rows_ptr + d[None, :], (acc[0] * by[:, None]).to(rows_ptr.dtype.element_ty), mask=within(real, d, DIM))
+    D0: tl.constexpr = acc[0].shape[1]
+    d = tl.arange(0, D0)
+    tl.store(rows_ptr + d[None, :], (acc[0] * by[:, None]).to(rows_ptr.dtype.element_ty), mask=within(real, d, D0, DIM))
     if acc[1] is not None:
-        second_ptr = rows_ptr + acc[0].shape[1] + d[None, :]
-        tl.store(second_ptr, (acc[1] * by[:, None]).to(rows_ptr.dtype.element_ty), mask=real[:, None])
+        D1: tl.constexpr = acc[1].shape[1]
+        d = D0 + tl.arange(0, D1)
+        tl.store(rows_ptr + d[None, :], (acc[1] * by[:, None]).to(rows_ptr.dtype.element_ty), mask=within(real, d, D0 + D1, DIM))
 
 
 @tandem.jit
-def dealt(x):
-    """x[M, N] of 16 bits with its columns in the order in which a thread has those of a product: 16 bytes of a row
-    stand together. The same again puts them in order."""
-    x = x.reshape(x.shape[0], x.shape[1] // 32, 4, 4, 2)
+def dealt(x, BACK: tl.constexpr):
+    """x[M, N] of 16 bits with its columns in the order in which a thread has those of a product: up to 16 bytes of a row stand together.
+    BACK: from that order."""
+    TILES: tl.constexpr = min(4, x.shape[1] // 8)
+    x = x.reshape(x.shape[0], x.shape[1] // (8 * TILES), 4 if BACK else TILES, TILES if BACK else 4, 2)
     return x.permute(0, 1, 3, 2, 4).reshape(x.shape[0], x.numel // x.shape[0])
 
 
 @tandem.jit
 def keep_rows(rows_ptr, acc, by, real):
     """The rows of `acc`, of one part or two, times `by`, for `some_parts`."""
-    d = tl.arange(0, acc[0].shape[1])
-    tl.store(rows_ptr + d[None, :], dealt((acc[0] * by[:, None]).to(rows_ptr.dtype.element_ty)), mask=real[:, None])
+    first_ptr = rows_ptr + tl.arange(0, acc[0].shape[1])[None, :]
+    tl.store(first_ptr, dealt((acc[0] * by[:, None]).to(rows_ptr.dtype.element_ty), False), mask=real[:, None])
     if acc[1] is not None:
-        second_ptr = rows_ptr + acc[0].shape[1] + d[None, :]
-        tl.store(second_ptr, dealt((acc[1] * by[:, None]).to(rows_ptr.dtype.element_ty)), mask=real[:, None])
+        second_ptr = rows_ptr + acc[0].shape[1] + tl.arange(0, acc[1].shape[1])[None, :]
+        tl.store(second_ptr, dealt((acc[1] * by[:, None]).to(rows_ptr.dtype.element_ty), False), mask=real[:, None])
 
 
 @tandem.jit
@@ -159,7 +182,7 @@ def finish(
     RANKS: tl.constexpr,
 ):
     """Gives an item's rows from first_row on away: to `out`, or over ranks to these. `acc`: their
-    elements in halves, or all of them and None."""
+    elements in two tiles, or all of them and None."""
     ROWS: tl.constexpr = acc[0].shape[0]
     in_tile = tl.arange(0, ROWS)
     row = first_row + in_tile
@@ -187,15 +210,27 @@ def finish(
 
 
 @tandem.jit
-def some_parts(words_ptr, stats_ptr, first_pid, first, count, rows, real, AT_ONCE: tl.constexpr, ROWS: tl.constexpr, D: tl.constexpr):
-    """The greatest, the sums and the results, in words of two, of these rows of AT_ONCE of an item's parts."""
+def some_parts(
+    words_ptr,
+    stats_ptr,
+    first_pid,
+    first,
+    count,
+    rows,
+    real,
+    AT_ONCE: tl.constexpr,
+    ROWS: tl.constexpr,
+    D: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
+    """The greatest, the sums and D of WIDTH results, in words of two, of these rows of AT_ONCE of an item's parts."""
     nth = first + tl.arange(0, AT_ONCE)
     part = (first_pid + nth) * 2 + (nth == 0).to(tl.int32)
     here = (nth < count)[:, None] & real[None, :]
     stats_ptrs = stats_ptr + part[:, None] * (2 * ROWS) + rows[None, :]
     of_parts = tl.load(stats_ptrs, mask=here, other=-float("inf"))
     sums_of_parts = tl.load(stats_ptrs + ROWS, mask=here, other=0.0)
-    at = (part.to(tl.int64)[:, None] * ROWS + rows[None, :]) * (D // 2)
+    at = (part.to(tl.int64)[:, None] * ROWS + rows[None, :]) * (WIDTH // 2)
     some = tl.load(words_ptr + at[:, :, None] + tl.arange(0, D // 2)[None, None, :], mask=here[:, :, None], other=0)
     return of_parts, sums_of_parts, some
 
@@ -209,9 +244,20 @@ def numbers_of(words, IS_FIRST: tl.constexpr, DTYPE: tl.constexpr):
 
 
 @tandem.jit
-def weigh_parts(parts_ptr, stats_ptr, first_pid, count, first_row, real, ROWS: tl.constexpr, FEW_ROWS: tl.constexpr, D: tl.constexpr):
-    """Puts FEW_ROWS rows of the `count` parts of an item together, as many parts at once as registers take beside the next ones. These are
-    words until they are added: to take them apart would wait for them."""
+def weigh_parts(
+    parts_ptr,
+    stats_ptr,
+    first_pid,
+    count,
+    first_row,
+    real,
+    ROWS: tl.constexpr,
+    FEW_ROWS: tl.constexpr,
+    D: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
+    """Puts D of WIDTH elements of FEW_ROWS rows of the `count` parts of an item together, as many parts at once as registers take beside
+    the next ones. These are words until they are added: to take them apart would wait for them."""
     DTYPE: tl.constexpr = parts_ptr.dtype.element_ty
     AT_ONCE: tl.constexpr = max(1, min(64, num_warps() * 2048 // (FEW_ROWS * D)))
     words_ptr = parts_ptr.to(tl.pointer_type(tl.int32), bitcast=True)
@@ -220,9 +266,9 @@ def weigh_parts(parts_ptr, stats_ptr, first_pid, count, first_row, real, ROWS: t
     sums = tl.zeros((FEW_ROWS,), tl.float32)
     firsts = tl.zeros((FEW_ROWS, D // 2), tl.float32)
     seconds = tl.zeros((FEW_ROWS, D // 2), tl.float32)
-    of_parts, sums_of_parts, some = some_parts(words_ptr, stats_ptr, first_pid, 0, count, rows, real, AT_ONCE, ROWS, D)
+    of_parts, sums_of_parts, some = some_parts(words_ptr, stats_ptr, first_pid, 0, count, rows, real, AT_ONCE, ROWS, D, WIDTH)
     for p in range(AT_ONCE, count + AT_ONCE, AT_ONCE):
-        next_of_parts, next_sums, next_some = some_parts(words_ptr, stats_ptr, first_pid, p, count, rows, real, AT_ONCE, ROWS, D)
+        next_of_parts, next_sums, next_some = some_parts(words_ptr, stats_ptr, first_pid, p, count, rows, real, AT_ONCE, ROWS, D, WIDTH)
         highest = tl.maximum(greatest, tl.max(of_parts, 0))
         base = tl.where(highest == -float("inf"), 0.0, highest)
         weights = tl.exp2(of_parts - base[None, :])
@@ -233,7 +279,7 @@ def weigh_parts(parts_ptr, stats_ptr, first_pid, count, first_row, real, ROWS: t
         seconds = seconds * shrink[:, None] + tl.sum(weights[:, :, None] * numbers_of(some, False, DTYPE), 0)
         greatest = highest
         of_parts, sums_of_parts, some = next_of_parts, next_sums, next_some
-    return dealt(tl.join(firsts, seconds).reshape(FEW_ROWS, D)), greatest, sums
+    return dealt(tl.join(firsts, seconds).reshape(FEW_ROWS, D), True), greatest, sums
 
 
 @tandem.jit
@@ -256,25 +302,36 @@ def put_together(
     HEADS: tl.constexpr,
     GROUP: tl.constexpr,
     DIM: tl.constexpr,
-    D: tl.constexpr,
+    D0: tl.constexpr,
+    D1: tl.constexpr,
     ROWS: tl.constexpr,
     FEW_ROWS: tl.constexpr,
+    SLICE: tl.constexpr,
     SINKS: tl.constexpr,
     RANKS: tl.constexpr,
 ):
-    """Every step-th few rows, from the `first` on, of the nth item of a sequence, which has `count` parts."""
+    """Every step-th piece, from the `first` on, of the nth item of a sequence, which has `count` parts: a few rows, of these SLICE elements
+    where a head comes in one tile."""
     TILES: tl.constexpr = (Q_LEN * GROUP + ROWS - 1) // ROWS
+    SLICES: tl.constexpr = D0 // SLICE
     first_row = nth % TILES * ROWS
-    for some in range(first * FEW_ROWS, tl.minimum(ROWS, Q_LEN * GROUP - first_row), step * FEW_ROWS):
+    pieces = tl.cdiv(tl.minimum(ROWS, Q_LEN * GROUP - first_row), FEW_ROWS) * SLICES
+    for piece in range(first, pieces, step):
+        some = piece // SLICES * FEW_ROWS
+        column = piece % SLICES * SLICE
         real = first_row + some + tl.arange(0, FEW_ROWS) < Q_LEN * GROUP
-        acc, greatest, sums = weigh_parts(parts_ptr, stats_ptr, first_pid, count, some, real, ROWS, FEW_ROWS, D)
+        of_rows = (stats_ptr, first_pid, count, some, real)
+        acc, greatest, sums = weigh_parts(parts_ptr + column, *of_rows, ROWS, FEW_ROWS, SLICE, D0 + D1)
+        second = None
+        if D1:
+            second, _, _ = weigh_parts(parts_ptr + D0, *of_rows, ROWS, FEW_ROWS, D1, D0 + D1)
         finish(
-            (acc, None),
+            (acc, second),
             greatest,
             sums,
             first_row + some,
             sinks_ptr,
-            out_ptr,
+            out_ptr + column,
             result_ptr,
             slots_ptr,
             seq.to(tl.int64) * (Q_LEN * HEADS),

@@ -111,13 +111,15 @@ class Launches:
             "HEADS": case.heads,
             "KV_HEADS": case.kv_heads,
             "DIM": case.head_dim,
-            "D": case.head_dim,
+            "D0": case.head_dim,
+            "D1": 0,
             "TURNED": 0,
         }
         constants |= {
             "PAGE": case.page,
             "ROWS": ROWS,
             "FEW_ROWS": 2,
+            "SLICE": 32 if self.together and self.team.size == 1 else case.head_dim,
             "BLOCK": 16,
             "PROGRAMS": PROGRAMS,
             "SEQS": 4,

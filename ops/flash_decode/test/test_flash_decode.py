@@ -23,6 +23,7 @@ CASES = {
     "head dimension 80": Case(head_dim=80, heads=6, seed=15),
     "head dimension 72": Case(head_dim=72, heads=6, seed=17),
     "head dimension 40": Case(head_dim=40, heads=4, q_len=2, seed=18),
+    "head dimension 192": Case(head_dim=192, kv_heads=1, m=2, width=2, seed=19),
     "head dimension 96, fp8": Case(head_dim=96, q_len=3, fp8=True, dtype="bf16", seed=16),
     "more rows than a tile": Case(m=2, q_len=8, heads=16, kv_heads=1, width=2, seed=9),
     "parts that are put together by all": Case(m=2, q_len=4, heads=16, kv_heads=1, head_dim=256, width=3, seed=12),
@@ -62,6 +63,14 @@ def test_sequences_alike(length):
         assert error(run(case, seed=programs, programs=programs)[0][0], case.result()) < 2e-3, programs
 
 
+def test_scales_of_any_sign():
+    """The greatest product has the least score where a scale is below 0, and all scores are alike where it is 0."""
+    case = Case(fp8=True, heads=6, kv_heads=3, q_len=2, seed=20)
+    case.scales[0] = -0.75, 0, 0.5
+    case.scales[1] = -1, 0.5, 0
+    assert error(run(case)[0][0], case.result()) < 2e-3
+
+
 def drawn(seed):
     """Heads, pages, lengths, queries and options, which all go with each other."""
     draw = np.random.default_rng(seed)
@@ -72,7 +81,7 @@ def drawn(seed):
         q_len=int(draw.integers(1, 9)),
         heads=kv_heads * int(draw.choice([1, 2, 3, 7, 16])),
         kv_heads=kv_heads,
-        head_dim=int(draw.choice([64, 64, 128, 256])),
+        head_dim=int(draw.choice([64, 80, 96, 128, 256])),
         page=page,
         width=max(1, int(draw.integers(20, 120)) // page),
         dtype=str(draw.choice(["fp16", "bf16"])),
@@ -171,7 +180,7 @@ def test_a_page_freed_and_used_again_in_one_step():
             tandem.launch(lambda team: main(team, False), ranks=1, seed=seed, check=True)
         report = caught.value.reports[0]
         assert report["kind"] == "race" and "`keys`" in report["text"]
-        assert "k = tl.load(k_ptrs" in report["text"] and "# <-- reuse" in report["text"]
+        assert "tl.load((heads + d)" in report["text"] and "# <-- reuse" in report["text"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Checks decoding and appending on one GPU against float64, then times them beside the read stream, Triton's kernel and PyTorch's SDPA.
 
-    python -m torch.distributed.run --nproc-per-node 1 bench/gpu/decode.py [check] [gqa] [mla] [append] [--variants] [--part i/n]
+    python -m torch.distributed.run --nproc-per-node 1 bench/gpu/decode.py [check] [gqa] [mla] [append]
+        [drawn] [--seed N] [--variants] [--part i/n]
 
 JSON lines; times in microseconds of a call in a CUDA graph of calls over caches that together are larger than L2. `of_stream`: bytes of
 keys and values by time, over the speed of a kernel that reads as many and does nothing else. Triton's kernel is sglang's, where it can be
@@ -352,6 +353,47 @@ def time_shape(name, cache, pool, variants, dense):
     say(**row, **others, without=why)
 
 
+def shapes(seed, count):
+    """Calls of all kinds, most of 64 MB to 1.4 GB of keys and values, a third from 8 MB on."""
+    draw, out = random.Random(seed), []
+    while len(out) < count:
+        latent = draw.random() < 0.2
+        shape = {"fp8": draw.random() < (0.0 if latent else 0.4), "dtype": draw.choice([torch.bfloat16, torch.bfloat16, torch.float16])}
+        page, shape["q_len"] = draw.choice([1, 16, 64, 64, 128]), draw.choice([1, 1, 1, 1, 2, 4])
+        m = draw.choice([1, 1, 2, 4, 8, 16, 32, 64, 128, 256])
+        if latent:
+            dim, turned, kv_heads, heads = 512, 64, 1, draw.choice([16, 32, 64, 128])
+            page = draw.choice([1, 16, 64, 128])
+        else:
+            dim, turned = draw.choice([64, 64, 80, 96, 128, 128, 128, 192, 256, draw.choice([72, 112, 160, 224])]), 0
+            dim = dim // 16 * 16 if shape["fp8"] else dim
+            kv_heads = draw.choice([1, 2, 4, 8, 8, 16])
+            heads = kv_heads * draw.choice([1, 2, 4, 5, 8, 8, 12, 16])
+        row = kv_heads * (dim + turned) * (1 if shape["fp8"] else 2) * (1 if turned else 2)
+        size = 2 ** draw.uniform(3, 10.5) * 1e6 if draw.random() < 0.3 else 2 ** draw.uniform(6, 10.5) * 1e6
+        mean = size / row / m
+        if not 64 <= mean <= 131072:
+            continue
+        alike = draw.random() < 0.6
+        lengths = int(mean) if alike else [max(shape["q_len"], min(131072, int(mean * draw.uniform(0.2, 1.8)))) for _ in range(m)]
+        out.append({"m": m, "heads": heads, "kv_heads": kv_heads, "lengths": lengths, "dim": dim, "turned": turned, "page": page, **shape})
+    return out
+
+
+def drawn(pool, seed, count=44):
+    """Times drawn calls; the geometric mean is of those of 64 MB and more."""
+    ratios = []
+    for shape in shapes(seed, count):
+        cache = Cache(pool, **shape)
+        error, us, speed = cache.checked(range(min(2, cache.m))), cache.time(), pool.speed(cache.bytes)
+        of_stream, lengths = cache.bytes / us * 1e-6 / speed, cache.lengths.tolist()
+        if cache.bytes >= 64e6:
+            ratios.append(of_stream)
+        told = {**shape, "lengths": (min(lengths), max(lengths)), "dtype": str(shape["dtype"])}
+        say(**told, mb=round(cache.bytes / 1e6, 1), us=round(us, 2), of_stream=round(of_stream, 3), error=error)
+    say(seed=seed, of_64_mb_and_more=len(ratios), mean=statistics.geometric_mean(ratios), least=min(ratios))
+
+
 def append(pool):
     for m in (64, 8192, 32768):
         heads, kv_heads, dim, page = 32, 8, 128, 64
@@ -388,7 +430,8 @@ def append(pool):
 
 
 def main():
-    wanted = [a for a in sys.argv[1:] if a in ("check", "gqa", "mla", "append")] or ["check", "gqa", "mla", "append"]
+    wanted = [a for a in sys.argv[1:] if a in ("check", "gqa", "mla", "append", "drawn")] or ["check", "gqa", "mla", "append"]
+    seed = int(sys.argv[sys.argv.index("--seed") + 1]) if "--seed" in sys.argv else 0
     variants = "--variants" in sys.argv
     tt.init()
     global PROGRAMS, PART, PARTS
@@ -416,6 +459,8 @@ def main():
             time_shape("mla " + name, cache, pool, MLA_VARIANTS if variants and m > 1 else [], False)
     if "append" in wanted:
         append(pool)
+    if "drawn" in wanted:
+        drawn(pool, seed)
 
 
 if __name__ == "__main__":

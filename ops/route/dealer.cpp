@@ -153,7 +153,8 @@ void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stre
   LaunchConfig launch{.grid = {int(ranges.isMany ? programs + ranges.writers : 1), 1, 1},
                       .numWarps = ranges.warps,
                       .stream = stream,
-                      .cooperative = ranges.isMany};
+                      .cooperative = ranges.isMany,
+                      .dependent = true};
   team_.launch(
       kernelOf("ops/route/route.py", "route"), launch,
       {given.logits, given.bias, given.ids, given.weights, route, given.spans.address ? given.spans : counts_, counts_,

@@ -383,6 +383,9 @@ def route(
     CLAN: tl.constexpr = 0,
     MOST_CLANS: tl.constexpr = 0,
 ):
+    # A launch that may begin early, as this one may, is there when the one before it ends.
+    tl.extra.cuda.gdc_wait()
+    tl.extra.cuda.gdc_launch_dependents()
     deal(
         tl.program_id(0),
         tl.num_programs(0),

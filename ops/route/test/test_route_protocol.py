@@ -96,7 +96,7 @@ ERRORS = {
 }
 
 
-def dealt(team, kernel, scores, m=M, each=EACH, warps=WARPS, clan=CLAN, writers=2):
+def dealt(team, kernel, scores, m=M, each=EACH, warps=WARPS, clan=CLAN, writers=2, launches=1):
     rng, moved = np.random.default_rng(0), team.local_from_array
     ids, weights = drawn_ids(m, EXPERTS, TOP_K), drawn_weights(m, TOP_K)
     shard = m // team.size
@@ -110,8 +110,9 @@ def dealt(team, kernel, scores, m=M, each=EACH, warps=WARPS, clan=CLAN, writers=
     constants |= {"CLAN": clan, "MOST_CLANS": clans, "LANES": 8, "SCORES": scores, "TOLD": True, "SIGMOID": False, "GROUPS": 1}
     constants |= {"TOP_GROUPS": 1, "RENORMALISE": False}
     grid = (team.size * parts + writers,)
-    sizes, options = (m, shard, each, parts), {"num_warps": warps, "launch_cooperative_grid": True}
-    kernel[grid](*given, words, *local, *sizes, **constants, BLOCK=16, GROUP=8, **options)
+    sizes, options = (m, shard, each, parts), {"num_warps": warps, "launch_cooperative_grid": True, "launch_pdl": True}
+    for _ in range(launches):
+        kernel[grid](*given, words, *local, *sizes, **constants, BLOCK=16, GROUP=8, **options)
     return np.array(words)
 
 
@@ -155,6 +156,23 @@ def test_planted_errors(tmp_path, name):
     assert re.search(kinds, reports[0]["kind"]), reports[0]["text"]
     for line in lines:
         assert any(text in reports[0]["text"] for text in (line if isinstance(line, tuple) else (line,))), reports[0]["text"]
+
+
+def of_two_launches(kernel, seed):
+    try:
+        return tandem.launch(lambda team: dealt(team, kernel, False, launches=2), ranks=2, seed=seed, check=True).reports
+    except tandem.SimulationError as error:
+        return error.reports
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_launch_begins_early(tmp_path, waits):
+    """The next launch may, too, and waits for this one before it reads or writes what both have."""
+    kernel = made(tmp_path, *([] if waits else [(ROUTE, "    tl.extra.cuda.gdc_wait()\n", "")]))
+    reports = [report for seed in range(4) for report in of_two_launches(kernel, seed)]
+    assert bool(reports) != waits
+    for report in reports:
+        assert re.search("race|out-of-bounds", report["kind"]), report["text"]
 
 
 SCORE, WARP = "route/score.py", "    __syncwarp()\n"

@@ -67,6 +67,8 @@ class Division {
     if (kernel_.walk([&](Operation* op) { return failed(check(op)) ? WalkResult::interrupt() : WalkResult::advance(); })
             .wasInterrupted())
       return failure();
+    OpBuilder builder = OpBuilder::atBlockBegin(&kernel_.getBody().front());
+    if (parts_ == Parts::Programs) numberPrograms(builder);
     SmallVector<Operation*> ops;
     kernel_.walk([&](Operation* op) { ops.push_back(op); });
     SmallVector<std::pair<Value, Type>> types;
@@ -75,13 +77,11 @@ class Division {
     };
     kernel_.walk([&](Block* block) { llvm::for_each(block->getArguments(), add); });
     for (Operation* op : ops) llvm::for_each(op->getResults(), add);
-    OpBuilder builder = OpBuilder::atBlockBegin(&kernel_.getBody().front());
     if (parts_ == Parts::Cluster) {
       rank_ = tgpu::BlockRankOp::create(builder, kernel_.getLoc(), builder.getI32Type());
       for (Operation* op : ops) mark(op);
       tgpu::setBlocks(kernel_, blocks_);
     } else {
-      numberPrograms(builder);
       deepenRings();
     }
     for (auto [value, type] : types) value.setType(type);

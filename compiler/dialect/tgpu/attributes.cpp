@@ -12,6 +12,7 @@ bool isAnywhere(Operation*) { return true; }
 bool isWhile(Operation* op) { return isa<scf::WhileOp>(op); }
 bool isDot(Operation* op) { return isa<tile::DotOp>(op); }
 bool isBlockStore(Operation* op) { return isa<tile::BlockStoreOp>(op); }
+bool hasParts(Operation* op) { return isa<tile::BlockStoreOp, TmaLoadOp>(op); }
 bool isEffect(Operation* op) { return isa<tile::ConcurrencyOpInterface>(op); }
 bool goesThroughPointers(Operation* op) {
   return isa<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp, CopyAsyncOp>(op);
@@ -58,7 +59,8 @@ const tile::AttributeRule kRules[] = {
      "an array of two 32-bit numbers"},
     {D::MmaAttrHelper::getNameStr(), isDot, "a product", isUnit, "a unit"},
     {D::WholeAttrHelper::getNameStr(), isEffect, "an op with effects", isUnit, "a unit"},
-    {D::OwnPartAttrHelper::getNameStr(), isBlockStore, kStore, isWidePair, "an array of two 64-bit numbers"},
+    {D::OwnPartAttrHelper::getNameStr(), hasParts, "a block store or a copy", isWidePair,
+     "an array of two 64-bit numbers"},
     {D::TmaAttrHelper::getNameStr(), isBlockStore, kStore, isUnit, "a unit"},
     {D::UncertainAttrHelper::getNameStr(), isBlockStore, kStore, arePairs, "an array of pairs of 64-bit numbers"},
     {D::CompletesOwnAttrHelper::getNameStr(), isBlockStore, kStore, isUnit, "a unit"},
@@ -89,6 +91,14 @@ std::optional<Neighbours> neighboursOf(Operation* access) {
 void setNeighbours(Operation* access, Neighbours n) {
   dialectOf(access)->getVectorAttrHelper().setAttr(access,
                                                    DenseI32ArrayAttr::get(access->getContext(), {n.count, n.axis}));
+}
+
+std::optional<int64_t> rowsCopied(TmaLoadOp copy) {
+  DenseI64ArrayAttr part = dialectOf(copy)->getOwnPartAttrHelper().getAttr(copy);
+  return part ? std::optional(part[1]) : std::nullopt;
+}
+void setRowsCopied(TmaLoadOp copy, int64_t rows) {
+  dialectOf(copy)->getOwnPartAttrHelper().setAttr(copy, DenseI64ArrayAttr::get(copy.getContext(), {0, rows}));
 }
 
 bool usesMma(tile::DotOp product) { return dialectOf(product)->getMmaAttrHelper().isAttrPresent(product); }

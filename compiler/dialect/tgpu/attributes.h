@@ -18,6 +18,10 @@ struct Neighbours {
 std::optional<Neighbours> neighboursOf(mlir::Operation* access);
 void setNeighbours(mlir::Operation* access, Neighbours neighbours);
 
+// Of the tile that a copy brings only so many first rows come: what the slot has had stays behind them. Nothing: all do.
+std::optional<int64_t> rowsCopied(TmaLoadOp copy);
+void setRowsCopied(TmaLoadOp copy, int64_t rows);
+
 // The product is made by the instructions mma.sync.
 bool usesMma(tile::DotOp product);
 void setUsesMma(tile::DotOp product);

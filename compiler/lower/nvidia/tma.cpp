@@ -1,6 +1,7 @@
 // Copies by the tensor memory accelerator: their tensor maps, loads into rings, stores from staging panels.
 #include "compiler/analysis/boxes.h"
 #include "compiler/analysis/host_expr.h"
+#include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/dialect/tgpu/bulk_store.h"
 #include "compiler/layout/shape.h"
 #include "compiler/lower/gpu/block_memory.h"
@@ -83,7 +84,9 @@ SmallVector<int64_t> boxOf(tgpu::TmaStoreOp op) {
 
 SmallVector<int64_t> loadBox(tgpu::TmaLoadOp op, int64_t blocks) {
   RankedTensorType tile = tileOf(op.getBuffer());
-  return op.getMulticast() ? *analysis::multicastBox(tile, blocks) : analysis::tmaBox(tile);
+  SmallVector<int64_t> box = op.getMulticast() ? *analysis::multicastBox(tile, blocks) : analysis::tmaBox(tile);
+  if (std::optional<int64_t> rows = tgpu::rowsCopied(op)) box[0] = *rows;
+  return box;
 }
 
 }  // namespace
@@ -153,8 +156,9 @@ static void lowerTmaLoad(KernelContext& cx, tgpu::TmaLoadOp op) {
   Ring& ring = cx.ringOf(op.getRing());
   RankedTensorType tile = tileOf(op.getBuffer());
   SmallVector<int64_t> box = loadBox(op, cx.blocks);
-  int64_t down = tile.getDimSize(0) / box[0], boxes = tile.getNumElements() / (box[0] * box[1]);
-  int64_t boxBytes = box[0] * box[1] * tile.getElementTypeBitWidth() / 8;
+  std::optional<int64_t> rows = tgpu::rowsCopied(op);  // of all boxes, the first in each panel of columns
+  int64_t down = rows ? 1 : tile.getDimSize(0) / box[0], boxes = down * tile.getDimSize(1) / box[1];
+  int64_t boxBytes = (rows ? tile.getDimSize(0) : box[0]) * box[1] * tile.getElementTypeBitWidth() / 8;
   llvm::Value *first = cx.b.getInt32(0), *toAll = nullptr;
   if (op.getMulticast()) {
     boxes /= cx.blocks;
@@ -178,6 +182,9 @@ static void lowerTmaLoad(KernelContext& cx, tgpu::TmaLoadOp op) {
     if (isMade) at[0] = unlessEmpty(cx, op, at[0]);
     ptx::tensorLoad(cx.b, {map, at, cx.sharedAddress(cx.b.CreateAdd(slot, offset)), barrier, toAll, policy});
   }
+  if (!rows) return;
+  int64_t left = (tile.getDimSize(0) - *rows) * tile.getDimSize(1) * tile.getElementTypeBitWidth() / 8;
+  ptx::mbarrierComplete(cx.b, barrier, cx.b.getInt32(left));
 }
 
 static ptx::BulkReduction reductionOf(std::optional<tile::Rmw> how) {

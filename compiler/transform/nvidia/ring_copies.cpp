@@ -6,6 +6,7 @@
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/tensor_choice.h"
+#include "compiler/transform/nvidia/unobserved.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 
 namespace tandem::transform::nvidia {
@@ -23,11 +24,11 @@ class SlotCopy {
     // Without a choice that arguments decide, the kernel makes the map of the values as they are.
     TensorChoice tensor = tensorChoice(load_).value_or(TensorChoice());
     Value once = isReadOnce(builder);
-    if (!once) return start(tensor, false, builder);
+    if (!once) return startRows(tensor, builder);
     auto branch = scf::IfOp::create(builder, load_.getLoc(), once, true);
     OpBuilder then(branch.thenYield()), otherwise(branch.elseYield());
     start(tensor, true, then);
-    start(tensor, false, otherwise);
+    startRows(tensor, otherwise);
   }
 
  private:
@@ -54,7 +55,41 @@ class SlotCopy {
     return once;
   }
 
-  void start(const TensorChoice& choice, bool once, OpBuilder& builder) {
+  // Rows that are not there are filled with zeros, which takes the unit longer than to copy them. Where nobody looks at them, as many are
+  // asked for as a few sizes allow.
+  void startRows(const TensorChoice& choice, OpBuilder& builder) {
+    constexpr int64_t kRows[] = {16, 64};
+    int64_t all = mayBeFew(choice) ? cast<RankedTensorType>(load_.getResult().getType()).getDimSize(0) : 0;
+    OpBuilder at = builder;
+    for (int64_t rows : kRows) {
+      if (rows >= all) break;
+      Location loc = load_.getLoc();
+      Value begin = arith::ExtSIOp::create(at, loc, at.getI64Type(), mapping_.lookupOrDefault(load_.getOffsets()[0]));
+      Value end = arith::AddIOp::create(at, loc, begin, arith::ConstantIntOp::create(at, loc, rows, 64));
+      Value size = analysis::computeAnew(load_.getShape()[0], {}, at);
+      Value few = arith::CmpIOp::create(at, loc, arith::CmpIPredicate::sle, size, end);
+      auto branch = scf::IfOp::create(at, loc, few, true);
+      OpBuilder then(branch.thenYield());
+      start(choice, false, then, rows);
+      at = OpBuilder(branch.elseYield());
+    }
+    start(choice, false, at);
+  }
+
+  // Returns true if a tile may end behind the tensor's last row, nobody looks at what is there, and the launcher makes the map.
+  bool mayBeFew(const TensorChoice& choice) {
+    auto isKnown = [](Value v) { return analysis::hostExpr(v).has_value(); };
+    bool isOneTensor = load_.getShape().size() == 2 && !choice.condition && choice.facts.empty() &&
+                       isKnown(load_.getBase()) && llvm::all_of(load_.getShape(), isKnown) &&
+                       llvm::all_of(load_.getStrides(), isKnown);
+    if (!isOneTensor || isMulticast(load_, blocks_)) return false;
+    analysis::AxisInfoAnalysis axes(load_->getParentOfType<func::FuncOp>());
+    int64_t rows = cast<RankedTensorType>(load_.getResult().getType()).getDimSize(0);
+    auto isWhole = [&](Value v) { return axes.of(v).divisibility(0) % rows == 0; };
+    return !(isWhole(load_.getShape()[0]) && isWhole(load_.getOffsets()[0])) && areUnobservedBehindTensor(load_, axes);
+  }
+
+  void start(const TensorChoice& choice, bool once, OpBuilder& builder, std::optional<int64_t> rows = {}) {
     if (choice.condition) {
       auto branch = scf::IfOp::create(builder, load_.getLoc(), mapping_.lookupOrDefault(choice.condition), true);
       OpBuilder then(branch.thenYield()), otherwise(branch.elseYield());
@@ -71,6 +106,7 @@ class SlotCopy {
     auto copy = tgpu::TmaLoadOp::create(builder, load_.getLoc(), base, shape, strides, offsets, buffer_, plan_.ring,
                                         load_.getPadding(), isMulticast(load_, blocks_));
     if (once) copy.setEvictFirst(true);
+    if (rows) tgpu::setRowsCopied(copy, *rows);
   }
 
   const RingPlan& plan_;

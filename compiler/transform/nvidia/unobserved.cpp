@@ -4,6 +4,7 @@
 #include "compiler/analysis/mask_bounds.h"
 #include "compiler/dialect/tile/tile.h"
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
@@ -22,9 +23,43 @@ bool keepsPlaces(Operation* op, Value operand) {
          shapeOf(op->getResult(0)) == shapeOf(operand);
 }
 
+// Returns true if both are computed alike, in places of their own, from the same values.
+bool areAlike(Value a, Value b) {
+  llvm::SetVector<std::pair<Value, Value>> pairs;
+  pairs.insert({a, b});
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    auto [x, y] = pairs[i];
+    if (x == y) continue;
+    Operation *left = x.getDefiningOp(), *right = y.getDefiningOp();
+    bool areSame = left && right && isMemoryEffectFree(left) && !left->getNumRegions() &&
+                   left->getName() == right->getName() && left->getAttrDictionary() == right->getAttrDictionary() &&
+                   left->getResultTypes() == right->getResultTypes() && left->getNumResults() == 1 &&
+                   left->getNumOperands() == right->getNumOperands();
+    if (!areSame) return false;
+    for (auto [of_x, of_y] : llvm::zip(left->getOperands(), right->getOperands())) pairs.insert({of_x, of_y});
+  }
+  return true;
+}
+
+// Returns true if the value is the same in each run of the regions of `loop`, wherever it is computed.
+bool isInvariant(Value v, Operation* loop) {
+  llvm::SetVector<Value> values;
+  values.insert(v);
+  for (size_t i = 0; i < values.size(); ++i) {
+    Value value = values[i];
+    if (!loop->isAncestor(value.getParentBlock()->getParentOp())) continue;
+    Operation* op = value.getDefiningOp();
+    if (!op || !isMemoryEffectFree(op) || op->getNumRegions()) return false;
+    values.insert_range(op->getOperands());
+  }
+  return true;
+}
+
 class Follower {
  public:
-  Follower(const ScalarExpr& count, const analysis::AxisInfoAnalysis& axes) : count_(count), axes_(axes) {}
+  // The count may be that of a block's rows in its tensor.
+  Follower(const ScalarExpr& count, const analysis::AxisInfoAnalysis& axes, tile::BlockLoadOp block = {})
+      : count_(count), axes_(axes), block_(block) {}
 
   bool reachesNothing(Value tile, unsigned dim) {
     push(tile, dim);
@@ -71,7 +106,9 @@ class Follower {
   // Behind the iteration or the branch, a value computed inside is another one or gone.
   bool followYield(OpOperand& use, unsigned dim) {
     Operation* parent = use.getOwner()->getParentOp();
-    if (!count_.isInvariant(parent)) return false;
+    bool isSame = block_ ? isInvariant(block_.getShape()[0], parent) && isInvariant(block_.getOffsets()[0], parent)
+                         : count_.isInvariant(parent);
+    if (!isSame) return false;
     if (isa<scf::IfOp>(parent)) return push(parent->getResult(use.getOperandNumber()), dim);
     auto loop = dyn_cast<scf::ForOp>(parent);
     return loop && push(loop.getRegionIterArg(use.getOperandNumber()), dim) &&
@@ -88,12 +125,15 @@ class Follower {
   }
 
   bool isLeftOut(tile::BlockStoreOp store, unsigned dim) {
-    return llvm::is_contained(store.getBoundaryCheck(), int32_t(dim)) &&
-           ScalarExpr::of(store.getShape()[dim]) - ScalarExpr::of(store.getOffsets()[dim]) == count_;
+    Value size = store.getShape()[dim], offset = store.getOffsets()[dim];
+    bool endsThere = ScalarExpr::of(size) - ScalarExpr::of(offset) == count_ ||
+                     (block_ && areAlike(size, block_.getShape()[0]) && areAlike(offset, block_.getOffsets()[0]));
+    return endsThere && llvm::is_contained(store.getBoundaryCheck(), int32_t(dim));
   }
 
   const ScalarExpr& count_;
   const analysis::AxisInfoAnalysis& axes_;
+  tile::BlockLoadOp block_;
   SmallVector<std::pair<Value, unsigned>> todo_;
   llvm::DenseSet<std::pair<Value, unsigned>> seen_;
 };
@@ -102,6 +142,11 @@ class Follower {
 
 bool isUnobservedFrom(Value tile, unsigned dim, const ScalarExpr& count, const analysis::AxisInfoAnalysis& axes) {
   return Follower(count, axes).reachesNothing(tile, dim);
+}
+
+bool areUnobservedBehindTensor(tile::BlockLoadOp load, const analysis::AxisInfoAnalysis& axes) {
+  ScalarExpr count = ScalarExpr::of(load.getShape()[0]) - ScalarExpr::of(load.getOffsets()[0]);
+  return Follower(count, axes, load).reachesNothing(load.getResult(), 0);
 }
 
 }  // namespace tandem::transform::nvidia

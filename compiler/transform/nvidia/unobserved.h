@@ -1,6 +1,7 @@
 // Elements of a tile that nothing a kernel leaves behind depends on.
 #pragma once
 #include "compiler/analysis/scalar_expr.h"
+#include "compiler/dialect/tile/tile.h"
 
 namespace tandem::transform::nvidia {
 
@@ -8,5 +9,7 @@ namespace tandem::transform::nvidia {
 // ever becomes the same row (or column) of other tiles, which stores leave out.
 bool isUnobservedFrom(mlir::Value tile, unsigned dim, const analysis::ScalarExpr& count,
                       const analysis::AxisInfoAnalysis& axes);
+// The same of the rows of a block behind its tensor's last one.
+bool areUnobservedBehindTensor(tile::BlockLoadOp load, const analysis::AxisInfoAnalysis& axes);
 
 }  // namespace tandem::transform::nvidia

@@ -68,6 +68,10 @@ void mbarrierArriveExpect(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Va
   act(b, "mbarrier.arrive.expect_tx.shared::cta.b64 _,", barrier, bytes, predicate);
 }
 
+void mbarrierComplete(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* bytes) {
+  act(b, "mbarrier.complete_tx.relaxed.cta.shared::cta.b64", barrier, bytes, nullptr);
+}
+
 void mbarrierExpect(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* bytes, llvm::Value* predicate) {
   act(b, "mbarrier.expect_tx.relaxed.cta.shared::cta.b64", barrier, bytes, predicate);
 }

@@ -24,6 +24,8 @@ void mbarrierArriveRemote(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Va
 void mbarrierArriveCopies(llvm::IRBuilderBase& b, llvm::Value* barrier);
 void mbarrierArriveExpect(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* bytes,
                           llvm::Value* predicate = nullptr);
+// This phase waits for so many bytes less, as if they had come.
+void mbarrierComplete(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* bytes);
 // Adds `bytes` without arriving.
 void mbarrierExpect(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* bytes, llvm::Value* predicate = nullptr);
 

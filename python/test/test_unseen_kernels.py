@@ -13,13 +13,15 @@ import numpy as np
 import others_consumers
 import others_producers
 import pytest
+import strange_consumers
+import strange_producers
 import unseen_consumers
 import unseen_producers
 
 import tandem
 
-CONSUMER_MODULES = [unseen_consumers, others_consumers, late_consumers, hostile_consumers]
-PRODUCER_MODULES = [unseen_producers, others_producers, late_producers, hostile_producers]
+CONSUMER_MODULES = [unseen_consumers, others_consumers, late_consumers, hostile_consumers, strange_consumers]
+PRODUCER_MODULES = [unseen_producers, others_producers, late_producers, hostile_producers, strange_producers]
 derived = lambda modules: [(kernel, grid) for m in modules for kernel, grid in m.ALL if kernel.__name__ not in m.REFUSED]
 CONSUMERS, PRODUCERS = derived(CONSUMER_MODULES), derived(PRODUCER_MODULES)
 SIZES = [(32, 32, 48), (21, 20, 28), (7, 40, 16), (48, 48, 64)]  # rows of a rank, columns, inner size
@@ -27,8 +29,8 @@ names = lambda kernels: [kernel.__name__ for kernel, _ in kernels]
 
 
 def test_most_are_derived():
-    assert sum(len(m.ALL) for m in CONSUMER_MODULES + PRODUCER_MODULES) == 89
-    assert len(CONSUMERS) + len(PRODUCERS) >= 80
+    assert sum(len(m.ALL) for m in CONSUMER_MODULES + PRODUCER_MODULES) == 103
+    assert len(CONSUMERS) + len(PRODUCERS) >= 91
 
 
 def matrices(ranks, m, n, k, seed, calls):

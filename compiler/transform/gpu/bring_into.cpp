@@ -137,9 +137,19 @@ Value LayoutChange::known(Value tile, const LinearLayout& layout, Operation* pla
   return nullptr;
 }
 
+// What brings a tile into a layout serves all ops of one kind that use it, as the parts of a packed word: each has its share.
+int64_t LayoutChange::share(const Plan& plan) const {
+  constexpr int64_t kMostUses = 4;
+  if (plan.again && !isa<tile::LoadOp>(plan.tile.getDefiningOp())) return plan.cost;
+  llvm::SmallDenseMap<OperationName, int64_t> alike;
+  int64_t most = 1;
+  for (Operation* user : plan.tile.getUsers()) most = std::max(most, ++alike[user->getName()]);
+  return plan.cost / std::min(kMostUses, most);
+}
+
 int64_t LayoutChange::total(ArrayRef<unsigned> parts) const {
   int64_t sum = 0;
-  for (unsigned part : parts) sum += plans_[part].cost;
+  for (unsigned part : parts) sum += share(plans_[part]);
   return sum;
 }
 

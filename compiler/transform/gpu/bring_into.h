@@ -47,6 +47,7 @@ class LayoutChange {
 
   unsigned plan(mlir::Value tile, const LinearLayout& layout, mlir::Operation* place);
   std::optional<llvm::SmallVector<unsigned>> planAgain(unsigned index);
+  int64_t share(const Plan& plan) const;
   int64_t total(llvm::ArrayRef<unsigned> parts) const;
   bool isForOthers(llvm::ArrayRef<unsigned> parts) const;
   mlir::Value known(mlir::Value tile, const LinearLayout& layout, mlir::Operation* place) const;

@@ -43,6 +43,7 @@ class LayoutAssignment {
     placeLoads();
     spread(loads_);
     spread(stores_);
+    placeUpdates();
     if (products_.empty()) placeUnloaded();  // What products want comes first.
     placeBuffered();
     placeDefaults();
@@ -84,7 +85,11 @@ class LayoutAssignment {
       } else if (auto o = dyn_cast<tile::BlockStoreOp>(op); o && !units_.mayStore(o)) {
         require(o.getValueMutable(), blockOf(o).layout);
       } else if (auto o = dyn_cast<tile::AtomicRmwOp>(op); o && isTile(o.getPointer())) {
-        anchor(o.getResult(), coalescedAccess(op, o.getPointer(), o.getMask()).layout, loads_);
+        Coalescing best = coalescedAccess(op, o.getPointer(), o.getMask());
+        if (o->use_empty() && best.neighbours == 1)
+          updates_.emplace_back(o, best);
+        else
+          anchor(o.getResult(), best.layout, loads_);
       } else if (auto o = dyn_cast<tile::AtomicCasOp>(op); o && isTile(o.getPointer())) {
         anchor(o.getResult(), coalesced(o.getPointer(), nullptr, axes_, threads_).layout, loads_);
       }
@@ -326,6 +331,20 @@ class LayoutAssignment {
     }
   }
 
+  // Updates one by one whose old values nobody reads are done where their values are, of which a thread may have pairs.
+  void placeUpdates() {
+    for (auto& [update, best] : updates_) {
+      auto known = known_.find(homeOf(update.getValue()));
+      bool isPlaced =
+          known != known_.end() && !isCheapTree(update.getValue()) && !known->second.freeMask(Dim::Register);
+      Coalescing pairs{best.layout, 2, best.axis};
+      std::optional<LinearLayout> layout =
+          isPlaced ? nearby(known->second, pairs, bytesOf(update.getValue())) : std::nullopt;
+      anchor(update.getResult(), layout.value_or(best.layout), loads_);
+    }
+    spread(loads_);
+  }
+
   // Values that no load places, such as random numbers and sums, lie as they are stored.
   void placeUnloaded() {
     for (auto& [store, best] : coalescedStores_) {
@@ -493,6 +512,7 @@ class LayoutAssignment {
   Queue loads_, stores_;
   bool placesDefaults_ = false;
   std::vector<std::pair<tile::StoreOp, Coalescing>> coalescedStores_;
+  std::vector<std::pair<tile::AtomicRmwOp, Coalescing>> updates_;
   llvm::MapVector<Value, LinearLayout> known_;  // by home
   llvm::MapVector<Value, std::optional<LinearLayout>>
       offered_;  // loads whose layouts are open, what products would have

@@ -40,7 +40,8 @@ int64_t sumsOfThread(tile::DotOp dot, int numWarps) {
   return acc.getNumElements() * acc.getElementTypeBitWidth() / (kRegisterBits * threadsOf(numWarps).count());
 }
 
-std::optional<Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target) {
+// Returns nothing if wgmma does the product, or its transpose.
+static std::optional<Reason> whyNotWgmma(tile::DotOp dot, bool turned, int numWarps, const target::TargetInfo& target) {
   auto because = [](auto... parts) { return Reason{llvm::formatv(parts...).str(), ""}; };
   if (!target.hasWgmma()) return because("{0} has no wgmma", target.name());
   if (numWarps % kWgmma.warps)
@@ -51,7 +52,7 @@ std::optional<Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const target::T
   auto acc = cast<RankedTensorType>(dot.getAcc().getType());
   if (lhs.getRank() != 2)
     return because("wgmma multiplies matrices, and the operands have {0} dimensions", lhs.getRank());
-  int64_t rows = acc.getDimSize(0), columns = acc.getDimSize(1);
+  int64_t rows = acc.getDimSize(turned), columns = acc.getDimSize(!turned);
   if (rows < kWgmma.rows)
     return Reason{llvm::formatv("the result has {0} rows, and wgmma computes {1}", rows, kWgmma.rows),
                   llvm::formatv("tiles of at least {0} rows", kWgmma.rows)};
@@ -76,6 +77,14 @@ std::optional<Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const target::T
     return Reason{llvm::formatv("K is {0}, and one instruction takes {1}", lhs.getDimSize(1), least),
                   "tiles that are longer along K"};
   return std::nullopt;
+}
+
+std::optional<Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target) {
+  return whyNotWgmma(dot, false, numWarps, target);
+}
+
+std::optional<Reason> whyNotWgmmaTurned(tile::DotOp dot, int numWarps, const target::TargetInfo& target) {
+  return whyNotWgmma(dot, true, numWarps, target);
 }
 
 // Returns nothing if mma.sync does a product of so many rows and columns, with the types and the depth of `dot`.

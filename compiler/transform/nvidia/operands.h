@@ -17,6 +17,8 @@ std::optional<remark::Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const t
 inline bool fitsWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target) {
   return !whyNotWgmma(dot, numWarps, target);
 }
+// The same of the transpose of the product.
+std::optional<remark::Reason> whyNotWgmmaTurned(tile::DotOp dot, int numWarps, const target::TargetInfo& target);
 // The registers of a thread that the product's sums take. From this many on wgmma cannot do it: what its sums are in
 // cannot be spilled while it runs.
 int64_t sumsOfThread(tile::DotOp dot, int numWarps);

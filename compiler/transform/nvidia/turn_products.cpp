@@ -55,18 +55,19 @@ bool comesNarrow(Value operand, Block* body) {
   return true;
 }
 
-// The transpose of a product that wgmma does has its types and its K: rows and columns decide.
-bool fitsTurned(RankedTensorType sum, int numWarps) {
-  constexpr target::ProductShape one = target::kWgmma;
-  int64_t groups = numWarps / one.warps, rowGroups = sum.getDimSize(1) / one.rows, columns = sum.getDimSize(0);
-  return rowGroups >= 1 && (rowGroups >= groups || columns * rowGroups / groups >= one.leastColumns);
+// Returns true if elements of what the tile is computed from come apart, as scales and pairs of a byte do: for mma.sync's right operand they
+// would change threads.
+bool comesApart(Value operand, Block* body) {
+  Operation* op = operand.getDefiningOp();
+  if (!op || op->getBlock() != body || isa<tile::LoadOp, tile::BlockLoadOp>(op)) return false;
+  return isa<tile::ReshapeOp>(op) || llvm::any_of(op->getOperands(), [&](Value v) { return comesApart(v, body); });
 }
 
 bool gainsByTurning(tile::DotOp dot, scf::ForOp loop, int numWarps, const target::TargetInfo& target) {
   Block* body = loop.getBody();
-  return fitsWgmma(dot, numWarps, target) && fitsTurned(cast<RankedTensorType>(dot.getType()), numWarps) &&
-         onlyAdds(dot.getAcc(), dot.getResult(), loop) && isComputed(dot.getRhs(), body) &&
-         !isComputed(dot.getLhs(), body) && comesNarrow(dot.getRhs(), body);
+  if (!fitsWgmma(dot, numWarps, target) && !comesApart(dot.getRhs(), body)) return false;
+  return !whyNotWgmmaTurned(dot, numWarps, target) && onlyAdds(dot.getAcc(), dot.getResult(), loop) &&
+         isComputed(dot.getRhs(), body) && !isComputed(dot.getLhs(), body) && comesNarrow(dot.getRhs(), body);
 }
 
 // Returns true if the product has fewer columns than one instruction of mma.sync, whose rows zeros can fill up, not its

@@ -59,6 +59,42 @@ func.func @watched(%x: tensor<128x64xf16>, %w: !tile.ptr<i8>, %m: i64, %n: i32) 
 }
 
 // mma.sync fills up rows, not columns: a product of four columns becomes the transpose of one of four rows.
+// Of few rows, too, where elements come apart, as those that share a scale.
+// CHECK-LABEL: func.func @few_rows
+// CHECK: tile.dot {{.*}} : tensor<64x64xf16>, tensor<64x16xf16> -> tensor<64x16xf32>
+func.func @few_rows(%x: tensor<16x64xf16>, %w: !tile.ptr<f16>, %m: i64, %n: i32) -> tensor<16x64xf32> attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %one = arith.constant 1 : i64
+  %zero = arith.constant dense<0.0> : tensor<16x64xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x64xf32>) : i32 {
+    %s = tile.block_load %w shape(%m, %m) strides(%m, %one) at(%i, %c0) check [0, 1] : !tile.ptr<f16> -> tensor<2x64xf16>
+    %e = tile.expand_dims %s at 1 : tensor<2x64xf16> -> tensor<2x1x64xf16>
+    %b = tile.broadcast %e : tensor<2x1x64xf16> -> tensor<2x32x64xf16>
+    %f = tile.reshape %b : tensor<2x32x64xf16> -> tensor<64x64xf16>
+    %sum = tile.dot %x, %f, %acc : tensor<16x64xf16>, tensor<64x64xf16> -> tensor<16x64xf32>
+    scf.yield %sum : tensor<16x64xf32>
+  }
+  return %r : tensor<16x64xf32>
+}
+
+// Converted elements stay where they are, so mma.sync takes them as its right operand.
+// CHECK-LABEL: func.func @few_converted
+// CHECK: tile.dot {{.*}} : tensor<16x64xf16>, tensor<64x64xf16> -> tensor<16x64xf32>
+func.func @few_converted(%x: tensor<16x64xf16>, %w: !tile.ptr<i8>, %m: i64, %n: i32) -> tensor<16x64xf32> attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %one = arith.constant 1 : i64
+  %zero = arith.constant dense<0.0> : tensor<16x64xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x64xf32>) : i32 {
+    %b = tile.block_load %w shape(%m, %m) strides(%m, %one) at(%i, %c0) check [0, 1] : !tile.ptr<i8> -> tensor<64x64xi8>
+    %f = arith.sitofp %b : tensor<64x64xi8> to tensor<64x64xf16>
+    %sum = tile.dot %x, %f, %acc : tensor<16x64xf16>, tensor<64x64xf16> -> tensor<16x64xf32>
+    scf.yield %sum : tensor<16x64xf32>
+  }
+  return %r : tensor<16x64xf32>
+}
+
 // CHECK-LABEL: func.func @few_columns
 // CHECK-SAME: (%[[X:.*]]: tensor<64x32xf16>, %[[Y:.*]]: tensor<32x4xf16>, %[[SUM:.*]]: tensor<64x4xf32>)
 // CHECK-DAG: %[[ACC:.*]] = tile.permute %[[SUM]] {{.*}} -> tensor<4x64xf32>

@@ -120,7 +120,7 @@ void KernelContext::storeShared(llvm::Value* address, Scalars parts) {
 Regs KernelContext::loadShared(llvm::Value* address, unsigned bits, size_t count) {
   unsigned bytes = bits * count / 8;
   if (count == 1) return {b.CreateAlignedLoad(b.getIntNTy(bits), address, llvm::Align(bytes))};
-  llvm::Type* word = bytes >= 4 ? b.getInt32Ty() : b.getIntNTy(bits);
+  llvm::Type* word = b.getIntNTy(std::min(32u, bytes * 8));
   unsigned words = bytes * 8 / word->getIntegerBitWidth();
   llvm::Value* vector = b.CreateAlignedLoad(llvm::FixedVectorType::get(word, words), address, llvm::Align(bytes));
   Regs parts;

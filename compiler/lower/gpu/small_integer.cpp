@@ -7,7 +7,7 @@ namespace tandem::lower::gpu {
 namespace {
 using namespace llvm::PatternMatch;
 
-constexpr unsigned kByte = 8, kWord = 32;
+constexpr unsigned kByte = 8, kHalf = 16, kWord = 32;
 
 struct Range {
   unsigned bits = 1;
@@ -70,7 +70,8 @@ Part lowBitsOf(llvm::Value* x, unsigned bits) {
 class Maker {
  public:
   Maker(KernelContext& cx, llvm::Type* to, Range range)
-      : b_(cx.b), to_(to), range_(range), offset_(range.isOffset ? uint64_t(1) << (range.bits - 1) : 0),
+      : b_(cx.b), to_(to), range_(range), isWide_(range.bits > significand(to)),
+        offset_(range.isOffset && !isWide_ ? uint64_t(1) << (range.bits - 1) : 0),
         first_(to->getFltSemantics(), uint64_t(1) << significand(to)) {}
 
   // The width of the integers below the first float whose neighbours are one apart.
@@ -80,7 +81,9 @@ class Maker {
     Part one = lowBitsOf(low, range_.bits), other = lowBitsOf(high, range_.bits);
     llvm::Value* word = fromOneWord(one, other);
     auto* two = llvm::FixedVectorType::get(to_, 2);
-    llvm::Value* shifted = b_.CreateBitCast(word ? word : fromHalves(one, other), two);
+    if (!word) word = fromHalves(one, other);
+    if (isWide_) return withHighestBit(b_.CreateBitCast(word, b_.getInt32Ty()), two);
+    llvm::Value* shifted = b_.CreateBitCast(word, two);
     llvm::APFloat taken = first_;
     taken.add(llvm::APFloat(to_->getFltSemantics(), offset_), llvm::APFloat::rmNearestTiesToEven);
     return b_.CreateFSub(shifted, llvm::ConstantFP::get(two, taken));
@@ -94,13 +97,27 @@ class Maker {
     return b_.getInt32(llvm::APInt::getSplat(kWord, llvm::APInt(width, n)).getZExtValue());
   }
 
-  // Takes two bytes of a word, both from one bit on, and the first float's upper byte behind each of them.
+  // The first float and twice as large ones differ by the bit above the significand: a float without that bit, less the one with
+  // that bit alone, is an integer whose highest bit is its sign. One without a sign is that of the other highest bit, and more.
+  llvm::Value* withHighestBit(llvm::Value* words, llvm::Type* two) {
+    uint64_t highest = uint64_t(1) << significand(to_), all = (uint64_t(1) << kHalf) - 1;
+    auto masked = [&](llvm::Value* from, uint64_t mask) {
+      return b_.CreateBitCast(b_.CreateAnd(from, repeated(mask & all, kHalf)), two);
+    };
+    llvm::Value* sign = range_.isOffset ? words : b_.CreateXor(words, repeated(highest, kHalf));
+    llvm::Value* number = b_.CreateFSub(masked(words, ~highest), masked(sign, ~(highest - 1)));
+    return range_.isOffset ? number : b_.CreateFAdd(number, llvm::ConstantFP::get(two, first_));
+  }
+
+  // Takes two bytes of a word or of half of one, both from one bit on, and the first float's upper byte behind each of them.
   llvm::Value* fromOneWord(Part one, Part other) {
-    uint64_t shift = one.first % kByte, last = kWord - range_.bits;
-    bool isByte = one.whole == other.whole && widthOf(one.whole) == kWord && other.first % kByte == shift &&
+    unsigned width = widthOf(one.whole);
+    uint64_t shift = one.first % kByte, last = width - range_.bits;
+    bool isByte = one.whole == other.whole && (width == kWord || width == kHalf) && other.first % kByte == shift &&
                   shift + range_.bits <= kByte && one.first <= last && other.first <= last && !(firstBits() & 0xFF);
     if (!isByte) return nullptr;
-    llvm::Value* word = b_.CreateAnd(b_.CreateLShr(one.whole, shift), repeated(mask(), kByte));
+    llvm::Value* word = b_.CreateZExt(one.whole, b_.getInt32Ty());
+    word = b_.CreateAnd(b_.CreateLShr(word, shift), repeated(mask(), kByte));
     word = b_.CreateXor(word, repeated(offset_, kByte));
     auto* bytes = llvm::FixedVectorType::get(b_.getInt8Ty(), kWord / kByte);
     llvm::Value* upper = llvm::ConstantInt::get(bytes, firstBits() >> kByte);
@@ -113,13 +130,14 @@ class Maker {
     llvm::Value* pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(half, 2));
     for (auto [place, part] : llvm::enumerate(llvm::ArrayRef<Part>{one, other}))
       pair = b_.CreateInsertElement(pair, b_.CreateZExtOrTrunc(b_.CreateLShr(part.whole, part.first), half), place);
-    llvm::Value* last = b_.CreateAnd(b_.CreateBitCast(pair, b_.getInt32Ty()), repeated(mask(), 16));
-    return b_.CreateXor(last, repeated(firstBits() | offset_, 16));
+    llvm::Value* last = b_.CreateAnd(b_.CreateBitCast(pair, b_.getInt32Ty()), repeated(mask(), kHalf));
+    return b_.CreateXor(last, repeated(firstBits() | offset_, kHalf));
   }
 
   llvm::IRBuilder<>& b_;
   llvm::Type* to_;
   Range range_;
+  bool isWide_;  // one bit more than the significand has
   uint64_t offset_;
   llvm::APFloat first_;
 };
@@ -131,7 +149,7 @@ Regs smallToNarrow(KernelContext& cx, Scalars integers, bool isSigned, llvm::Typ
   if (integers.size() % 2 || llvm::isa<llvm::Constant>(integers.front()) || widthOf(integers.front()) < kByte)
     return {};
   Range range = rangeOf(cx, integers, isSigned);
-  if (range.bits > Maker::significand(to)) return {};
+  if (range.bits > Maker::significand(to) + 1) return {};
   Maker maker(cx, to, range);
   Regs out;
   for (size_t i = 0; i < integers.size(); i += 2) {

@@ -5,6 +5,7 @@
 # RUN: tandemc %s:nibbles --emit=ptx --target sm_90a --signature '*i8:16, *bf16:16' | FileCheck %s --check-prefix=BFLOAT
 # RUN: tandemc %s:nibbles_of_words --emit=ptx --target sm_90a --signature '*i32:16, *fp16:16' | FileCheck %s --check-prefix=WORDS
 # RUN: tandemc %s:bytes --emit=ptx --target sm_90a --signature '*i8:16, *bf16:16' | FileCheck %s --check-prefix=LONG
+# RUN: tandemc %s:bytes --emit=ptx --target sm_90a --signature '*u8:16, *bf16:16' | FileCheck %s --check-prefix=UNSIGNED
 # RUN: tandemc %s:bytes --emit=ptx --target sm_90a --signature '*u8:16, *fp32:16' | FileCheck %s --check-prefix=SINGLE
 import triton
 import triton.language as tl
@@ -19,9 +20,20 @@ import triton.language as tl
 # BYTES-NEXT: add.f16x2 %{{r[0-9]+}}, %[[SECOND]],
 # BYTES-NOT: cvt.rn
 # BYTES: ret;
-# A byte has more bits than a bfloat16's significand; float32 holds it, and is made of 32 bits, which is quicker than of fewer.
-# LONG-COUNT-4: cvt.{{r[nz]}}.f32.s32
-# LONG-COUNT-2: cvt.rn.bf16x2.f32
+# A byte has one bit more than a bfloat16's significand: without it, less the float of which it is the sign. A float32 is made of 32 bits, which
+# is quicker than of fewer.
+# LONG: ld.global.b32 %[[WORD:r[0-9]+]],
+# LONG-NOT: cvt
+# LONG: prmt.b32 %[[FIRST:r[0-9]+]], %[[WORD]], 17219, 0x5140U;
+# LONG-NEXT: and.b32 %[[LOW:r[0-9]+]], %[[FIRST]], 1132413823;
+# LONG-NEXT: and.b32 %[[SIGN:r[0-9]+]], %[[FIRST]], 1132479360;
+# LONG-NEXT: sub.bf16x2 %{{r[0-9]+}}, %[[LOW]], %[[SIGN]];
+# LONG-NOT: cvt
+# LONG: ret;
+# UNSIGNED: xor.b32 %[[SIGN:r[0-9]+]], %{{r[0-9]+}}, 8388736;
+# UNSIGNED-NEXT: sub.bf16x2 %[[MOVED:r[0-9]+]], %{{r[0-9]+}}, %[[SIGN]];
+# UNSIGNED-NEXT: mov.b32 %[[MORE:r[0-9]+]], 1124090624;
+# UNSIGNED-NEXT: add.bf16x2 %{{r[0-9]+}}, %[[MOVED]], %[[MORE]];
 # SINGLE-COUNT-4: cvt.{{r[nz]}}.f32.{{[su]}}32
 @triton.jit
 def bytes(x, o):

@@ -18,7 +18,7 @@ constexpr UsualStep kNone{};
 
 class Steps {
  public:
-  explicit Steps(const AxisInfoAnalysis& axes) : axes_(axes) {}
+  Steps(const AxisInfoAnalysis& axes, bool loaded) : axes_(axes), loaded_(loaded) {}
 
   Step of(Value v, unsigned dim) {
     if (!isa<RankedTensorType>(v.getType()) || axes_.of(v).constant) return kNone;
@@ -41,6 +41,7 @@ class Steps {
     return llvm::TypeSwitch<Operation*, Step>(op)
         .Case<tile::MakeRangeOp>([](auto) { return UsualStep{1}; })
         .Case<tile::SplatOp>([](auto) { return kNone; })
+        .Case<tile::LoadOp, tgpu::LocalLoadOp>([&](auto) { return loaded_ ? Step(UsualStep{1, false}) : Step(); })
         .Case<tile::ExpandDimsOp>([&](auto o) {
           unsigned axis = o.getAxis();
           return dim == axis ? Step(kNone) : of(o.getSource(), dim - (dim > axis));
@@ -88,13 +89,14 @@ class Steps {
   }
 
   const AxisInfoAnalysis& axes_;
+  bool loaded_;
   llvm::DenseMap<std::pair<Value, unsigned>, Step> known_;
 };
 
 }  // namespace
 
-std::optional<UsualStep> usualStep(Value tile, unsigned dim, const AxisInfoAnalysis& axes) {
-  return Steps(axes).of(tile, dim);
+std::optional<UsualStep> usualStep(Value tile, unsigned dim, const AxisInfoAnalysis& axes, bool loaded) {
+  return Steps(axes, loaded).of(tile, dim);
 }
 
 }  // namespace tandem::analysis

@@ -16,7 +16,7 @@ struct UsualStep {
 };
 
 // Returns by how much a tile's elements, of pointers counted in elements, usually grow along `dim`; nothing where that is
-// not one number for all of them.
-std::optional<UsualStep> usualStep(mlir::Value tile, unsigned dim, const AxisInfoAnalysis& axes);
+// not one number for all of them. `loaded`: numbers from memory count, too, as some number apart.
+std::optional<UsualStep> usualStep(mlir::Value tile, unsigned dim, const AxisInfoAnalysis& axes, bool loaded = false);
 
 }  // namespace tandem::analysis

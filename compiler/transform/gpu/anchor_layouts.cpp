@@ -43,7 +43,7 @@ int64_t bytesOf(Type element) {
 // it is a multiple of a large number: strides are multiples of those of the dimensions inside.
 int64_t usualDistance(Value pointers, unsigned dim, const analysis::AxisInfoAnalysis& axes) {
   constexpr int64_t kFar = 16, kPerhapsFar = 8;
-  std::optional<analysis::UsualStep> step = analysis::usualStep(pointers, dim, axes);
+  std::optional<analysis::UsualStep> step = analysis::usualStep(pointers, dim, axes, true);
   if (!step || step->size == 0) return kFar;
   return std::min(kFar, step->isExact ? std::abs(step->size) : std::max(kPerhapsFar, step->size));
 }

@@ -7,6 +7,7 @@
 # RUN: tandemc %s:weights --emit=layouts --target sm_80 --signature '*fp32:16, *fp32:16, i32, i32:16' | FileCheck %s --check-prefix NEAR
 # RUN: tandemc %s:weights --emit=layouts --target sm_80 --signature '*fp32:16, *fp32:16, i32:16, i32:16' | FileCheck %s --check-prefix APART
 # RUN: tandemc %s:weights --emit=layouts --target sm_80 --signature '*fp32:16, *fp32:16, i32, i32' | FileCheck %s --check-prefix APART
+# RUN: tandemc %s:gathered --emit=layouts --target sm_80 --signature '*fp32:16, *i32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix GATHERED
 import triton
 import triton.language as tl
 
@@ -26,3 +27,12 @@ def pixels(x, o, width, line, channel, STEP: tl.constexpr):
 def weights(x, o, within, filter):
     c, f = tl.arange(0, 64), tl.arange(0, 16)
     tl.store(o + c, tl.sum(tl.load(x + c[:, None] * within + f[None, :] * filter), 1))
+
+
+# Numbers from memory may name neighbours, a stride of many elements does not.
+# GATHERED: tile.load {{.*}}lanes = [16, 32, 64, 128, 256]{{.*}} : tensor<64x16x!tile.ptr<f32>>
+@triton.jit
+def gathered(x, index, o, line):
+    c, f = tl.arange(0, 64), tl.arange(0, 16)
+    at = tl.load(index + c)
+    tl.store(o + c, tl.sum(tl.load(x + at[:, None] + f[None, :] * line), 1))

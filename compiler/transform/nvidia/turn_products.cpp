@@ -55,8 +55,8 @@ bool comesNarrow(Value operand, Block* body) {
   return true;
 }
 
-// Returns true if elements of what the tile is computed from come apart, as scales and pairs of a byte do: for mma.sync's right operand they
-// would change threads.
+// Returns true if elements of what the tile is computed from come apart, as scales and pairs of a byte do: for mma.sync's right operand
+// they would change threads.
 bool comesApart(Value operand, Block* body) {
   Operation* op = operand.getDefiningOp();
   if (!op || op->getBlock() != body || isa<tile::LoadOp, tile::BlockLoadOp>(op)) return false;

@@ -63,7 +63,9 @@ static std::optional<Reason> whyNotWgmma(tile::DotOp dot, bool turned, int numWa
   // mma.sync, too, spills sums that take all registers; but where there is wgmma it makes 16-bit floats of those of 8 bits for each
   // instruction, which takes several times as long.
   bool isFloat8 = isa<Float8E4M3FNType, Float8E5M2Type>(lhs.getElementType());
-  if (int64_t sums = sumsOfThread(dot, numWarps); sums >= kRegistersOfThread + isFloat8)
+  int64_t most =
+      std::min<int64_t>(kRegistersOfThread, target.registersPerMultiprocessor() / threadsOf(numWarps).count());
+  if (int64_t sums = sumsOfThread(dot, numWarps); sums >= most + (isFloat8 && most == kRegistersOfThread))
     return Reason{llvm::formatv("the sums take {0} registers of a thread", sums), "more warps, or a smaller tile"};
   // Warpgroups beyond the rows share the columns.
   int64_t groups = numWarps / kWgmma.warps, rowGroups = rows / kWgmma.rows;

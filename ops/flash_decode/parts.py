@@ -35,10 +35,10 @@ def keys_in_order(x):
 
 @tandem.jit
 def values_in_order(x):
-    """x[keys, elements] of 8 bits with elements in an order in which a thread's columns of up to four operands stand together: in those of
+    """x[keys, elements] of 8 bits with elements in an order in which a thread's columns of up to 16 operands stand together: in those of
     one all warps have columns."""
     D: tl.constexpr = x.shape[1]
-    TOGETHER: tl.constexpr = max(1, min(4, D // (8 * num_warps())))
+    TOGETHER: tl.constexpr = max(1, min(16, D // (8 * num_warps())))
     return x.reshape(x.shape[0], D // TOGETHER, TOGETHER).permute(0, 2, 1).reshape(x.shape[0], D)
 
 
@@ -46,7 +46,7 @@ def values_in_order(x):
 def elements_in_order(acc):
     """Sums of what `values_in_order` has made, with the elements of a head in their own order."""
     D: tl.constexpr = acc.shape[1]
-    TOGETHER: tl.constexpr = max(1, min(4, D // (8 * num_warps())))
+    TOGETHER: tl.constexpr = max(1, min(16, D // (8 * num_warps())))
     return acc.reshape(acc.shape[0], TOGETHER, D // TOGETHER).permute(0, 2, 1).reshape(acc.shape[0], D)
 
 

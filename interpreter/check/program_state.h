@@ -221,11 +221,15 @@ struct ProgramState {
     c.raise(keyOf(actor, kEveryThread), time);
     return c;
   }
-  // What all threads have done for themselves needs no entry for each transfer.
+  // What all threads have done for themselves needs no entry for each of the program's transfers. Entries of others' transfers stay.
   void meetTransfers() {
+    auto isComplete = [&](const Clock::Entry& e) {
+      uint32_t number = uint32_t(e.key);
+      return isOneTransfer(e.key) && number <= completed &&
+             std::ranges::binary_search(threadPuts, number, {}, &ThreadPut::number);
+    };
     for (ThreadState& t : threads)
-      if (completed)
-        t.extra.prune([&](const Clock::Entry& e) { return isOneTransfer(e.key) && uint32_t(e.key) <= completed; });
+      if (completed) t.extra.prune(isComplete);
     common.raise(keyOf(actor, kAllTransfers), completed);
     orders.all.transfers = std::max(orders.all.transfers, fenced);
     for (auto& [peer, point] : orders.single) point.transfers = std::max(point.transfers, fenced);

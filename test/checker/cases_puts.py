@@ -406,3 +406,23 @@ def fence_then_meet(x_ptr, y_ptr, flag_ptr, WARP: tl.constexpr, TELLER: tl.const
 def fenced_before_the_barrier(team, fixed):
     for warp, teller in ((False, 0), (False, 100), (True, 0), (True, 31)):
         fence_then_meet[(1,)](words(team, count=128), words(team, "y", 256), flag(team), warp, teller, fixed)
+
+
+@tandem.jit
+def quarters(x_ptr, got_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
+    """Each warp puts a quarter with a signal and completes it; one thread waits for those that come."""
+    t = tid(0)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    st(x_ptr + t, dl.rank(), semantic="weak")
+    at = t // 32 * 32
+    shmem.putmem_signal_nbi_warp(got_ptr + at, x_ptr + at, 128, flag_ptr, 1, shmem.NVSHMEM_SIGNAL_ADD, peer)  # <-- quarters_that_come
+    shmem.quiet()
+    if t == 0:
+        shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_GE, 4 if FIXED else 3)
+    __syncthreads()
+    st(y_ptr + t, ld(got_ptr + t, semantic="weak"), semantic="weak")  # <-- quarters_that_come
+
+
+@pair("race", "M15")
+def quarters_that_come(team, fixed):
+    quarters[(1,)](words(team, count=128), words(team, "got", 128), words(team, "y", 128), flag(team), fixed, num_warps=4)

@@ -71,7 +71,10 @@ void Checker::forget(Address address, uint64_t bytes) {
   flush();
   if (!bytes) return;
   history_.forget(address, bytes);
-  sync_.forget(address, bytes, [&](const SyncPlace& place) { remembered_ -= place.remembered(); });
+  sync_.forget(address, bytes, [&](const SyncPlace& place) {
+    remembered_ -= place.remembered();
+    endedKeys_[place.key] = true;
+  });
   signals_.forget(address, bytes);
 }
 

@@ -271,6 +271,10 @@ class Checker : public AccessObserver {
   Serial& serialOf(const Stream& stream);
   Serial& hostOf(int rank) { return hosts_[size_t(rank)]; }
   void prune(Clock& clock) const;
+  uint32_t newKey() {
+    endedKeys_.push_back(false);
+    return uint32_t(endedKeys_.size() - 1);
+  }
   void orderLater(const Run& run, bool transfers, int peer);
   Stamp comesInTurn(const ProgramState& p, const Run& run, const ProgramState::NamedBarrier& barrier, int64_t id);
   Clock callerClock(ProgramState& p, const Run& run);
@@ -295,12 +299,17 @@ class Checker : public AccessObserver {
   std::vector<Site> sites_{1};
   std::unordered_map<size_t, std::vector<uint32_t>> siteIndex_;
   uint32_t lastSite_ = 0;
+  struct TransferOwner {
+    uint32_t actor = 0;
+    bool isBulk = false;
+  };
   uint32_t transfers_ = 0;
-  uint32_t signalKeys_ = 0;
-  mutable std::array<Answer, 16> answers_;  // of knows(), since a grid ended last
-  Stamp lastStrong_;                        // before its release advanced the time
-  bool hasChain_ = false;                   // the current access has acquired all that its place's chain carries
-  std::vector<Clock> proxyFences_{1};       // by number: the clock that each has ordered
+  std::vector<TransferOwner> transferOwners_{1};  // by number
+  std::vector<bool> endedKeys_{true};             // of signals and named barriers: true where they are no more
+  mutable std::array<Answer, 16> answers_;        // of knows(), since a grid ended last
+  Stamp lastStrong_;                              // before its release advanced the time
+  bool hasChain_ = false;                         // the current access has acquired all that its place's chain carries
+  std::vector<Clock> proxyFences_{1};             // by number: the clock that each has ordered
   std::unordered_map<const Program*, bool> copiesInBulk_;
   std::map<std::pair<uint32_t, Part>, std::vector<HeldLock>> held_;  // by actor and thread
   LockOrders lockOrders_;

@@ -86,6 +86,18 @@ void Clock::join(const Clock& other) {
   entries_ = std::move(merged);
 }
 
+Clock Clock::beyond(const Clock& other, uint32_t actor) const {
+  if (!entries_ || !other.entries_) return *this;
+  Clock found;
+  auto at = other.entries_->begin(), end = other.entries_->end();
+  for (const Entry& e : *entries_) {
+    while (at != end && at->key < e.key) ++at;
+    bool isThere = at != end && at->key == e.key && at->time >= e.time;
+    if (!isThere || e.key >> 16 == actor) found.own().push_back(e);
+  }
+  return found;
+}
+
 uint32_t Clock::latestOf(uint32_t actor) const {
   uint32_t latest = 0;
   if (!entries_) return latest;

@@ -27,7 +27,7 @@ constexpr ClockKey keyOfUpdates(uint32_t signal) { return kSignalOrder | signal;
 constexpr ClockKey keyOfWaits(uint32_t actor, Part part) {
   return kSignalOrder | ClockKey(1) << 61 | keyOf(actor, part);
 }
-constexpr bool isOfWaits(ClockKey key) { return key >= (kSignalOrder | ClockKey(1) << 61); }
+constexpr bool isOfUpdates(ClockKey key) { return key >> 61 == 6; }
 // The last proxy fence of a thread, for shared or for global memory: its time is the fence's number.
 constexpr ClockKey kProxyFences = ClockKey(3) << 61;
 constexpr ClockKey keyOfProxyFence(uint32_t actor, Part part, bool global) {
@@ -67,6 +67,8 @@ class Clock {
       if (!drop(e)) kept->push_back(e);
     if (kept->size() < entries_->size()) entries_ = std::move(kept);
   }
+  // The entries that another clock has not, or only with an earlier time, and all of an actor.
+  Clock beyond(const Clock& other, uint32_t actor) const;
   // The greatest time of any part of an actor but its transfers.
   uint32_t latestOf(uint32_t actor) const;
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tandem::interpreter::check {
@@ -146,6 +148,19 @@ struct ProgramState {
   std::vector<EarlyView> early;       // by location of the loads
   bool threadsLooked = false;         // a thread has made a strong read of its own
 
+  // What all threads know already is most of what a release brings, for each thread that acquires it.
+  struct {
+    Clock common;  // as it was
+    std::unordered_map<const void*, std::pair<Clock, Clock>> of;
+  } unknown;
+  const Clock& unknownOf(const Clock& brought) {
+    constexpr size_t kKept = 64;
+    if (!unknown.common.same(common) || unknown.of.size() >= kKept) unknown = {common, {}};
+    auto [found, isNew] = unknown.of.try_emplace(brought.identity());
+    if (isNew) found->second = {brought, brought.beyond(common, actor)};  // whose identity holds as long as it is kept
+    return found->second.second;
+  }
+
   ThreadState& thread(uint32_t lane, uint32_t lanes) {
     if (threads.size() < lanes) threads.resize(lanes);
     return threads[lane];
@@ -209,11 +224,17 @@ struct ProgramState {
     c.raise(keyOf(actor, part), time);
     return c;
   }
+  // Returns what threads have learnt alone, together. It is little beside what all know.
+  Clock allExtra() const {
+    Clock c;
+    if (anyExtra)
+      for (const ThreadState& t : threads) c.join(t.extra);
+    return c;
+  }
   // Returns the knowledge of the program's threads together.
   Clock joined() const {
     Clock c = common;
-    if (anyExtra)
-      for (const ThreadState& t : threads) c.join(t.extra);
+    c.join(allExtra());
     return c;
   }
   Clock wholeClock() const {
@@ -237,12 +258,9 @@ struct ProgramState {
   }
   void barrier() {
     meetTransfers();
-    if (anyExtra)
-      for (ThreadState& t : threads) {
-        common.join(t.extra);
-        t.extra = Clock();
-      }
+    common.join(allExtra());
     for (ThreadState& t : threads) {
+      t.extra = Clock();
       pending.join(t.pending);
       t.pending = Pending();
       if (!threadPuts.empty()) orders.include(t.orders);

@@ -119,7 +119,7 @@ void Checker::learnUpdate(const MemoryAccess& a, SyncPlace& place, uint64_t numb
   View v = viewOf(a);
   Part mine, theirs;
   if (ordered(v, stampOf(a, v), update->by, a.address, a.address + a.bytes, &mine, &theirs)) return;
-  if (!place.key) place.key = ++signalKeys_;
+  if (!place.key) place.key = newKey();
   ClockKey key = keyOfUpdates(place.key);
   uint32_t upTo = uint32_t(number);
   if (!a.run)

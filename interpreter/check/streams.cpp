@@ -16,18 +16,28 @@ Checker::Serial& Checker::serialOf(const Stream& stream) {
 constexpr size_t kEndedKept = 4096;
 
 // An entry goes if Actors::covers gives the same answers without it: programs and their bulk copies are known through
-// their ended grids, and their puts and gets through a barrier of their rank's stream.
+// their ended grids, and their puts and gets through a barrier of their rank's stream. So do those of words and
+// barriers that are no more.
 void Checker::prune(Clock& clock) const {
   if (clock.size() < 32) return;
+  auto isPast = [&](const Actor& a) {
+    const GridLife& grid = actors_.grids[a.grid];
+    return grid.endTime && clock.get(keyOf(grid.stream, kEveryThread)) >= grid.endTime;
+  };
+  auto areComplete = [&](const Actor& a, uint32_t number) {
+    return clock.get(keyOf(actors_.hostOf(a.rank), kAllTransfers)) >= number;
+  };
   clock.prune([&](const Clock::Entry& e) {
-    if (e.key >> 63 && !isOfWaits(e.key)) return false;
+    if (isOneTransfer(e.key)) {
+      const TransferOwner& owner = transferOwners_[uint32_t(e.key)];
+      return owner.isBulk ? isPast(actors_[owner.actor]) : areComplete(actors_[owner.actor], uint32_t(e.key));
+    }
+    if (isOfUpdates(e.key)) return bool(endedKeys_[uint32_t(e.key)]);
     const Actor& a = actors_[actorOf(e.key)];
     if (a.kind != ActorKind::Program) return false;
     Part part = Part(e.key);
-    if ((isTransfer(part) && part != kBulk) || part == kAllTransfers)
-      return clock.get(keyOf(actors_.hostOf(a.rank), kAllTransfers)) >= e.time;
-    const GridLife& grid = actors_.grids[a.grid];
-    return grid.endTime && clock.get(keyOf(grid.stream, kEveryThread)) >= grid.endTime;
+    bool isOfTransfers = (isTransfer(part) && part != kBulk) || part == kAllTransfers;
+    return isOfTransfers ? areComplete(a, e.time) : isPast(a);
   });
 }
 
@@ -82,11 +92,11 @@ void Checker::programEnds(const Run& run) {
   flush();
   ProgramState& p = stateOf(run);
   Serial& s = serialOf(*run.grid->stream);
-  s.gridJoined.join(p.common);
-  if (p.anyExtra)
-    for (const ThreadState& t : p.threads) s.gridJoined.join(t.extra);
+  Clock known = p.joined();
+  s.gridJoined.join(known);
   if (ended_.size() >= kEndedKept) ended_.clear();
-  ended_[p.actor] = {std::move(p.missed), p.joined()};
+  ended_[p.actor] = {std::move(p.missed), std::move(known)};
+  for (const auto& [id, barrier] : p.named) endedKeys_[barrier.key] = true;
   held_.erase(held_.lower_bound({p.actor, 0}), held_.lower_bound({p.actor + 1, 0}));
   programs_[run.observed].reset();
 }
@@ -103,7 +113,9 @@ void Checker::waitedFor(const Stream& stream, EventId event) {
 
 void Checker::hostWaited(int rank, const Stream& stream) {
   flush();
-  hostOf(rank).clock.join(serialOf(stream).publish());
+  Clock& known = hostOf(rank).clock;
+  known.join(serialOf(stream).publish());
+  prune(known);
 }
 
 void Checker::hostArrives(int rank, uint64_t meeting) {
@@ -111,6 +123,10 @@ void Checker::hostArrives(int rank, uint64_t meeting) {
   hostMeetings_[meeting].join(hostOf(rank).publish());
 }
 
-void Checker::hostLeaves(int rank, uint64_t meeting) { hostOf(rank).clock.join(hostMeetings_[meeting]); }
+void Checker::hostLeaves(int rank, uint64_t meeting) {
+  Clock& known = hostOf(rank).clock;
+  known.join(hostMeetings_[meeting]);
+  prune(known);
+}
 
 }  // namespace tandem::interpreter::check

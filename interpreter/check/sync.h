@@ -30,8 +30,10 @@ struct Release {
   // The times that it would carry with nothing left out.
   uint32_t now = 0, transfers = 0;
 
-  void addTo(Clock& c) const {
-    c.join(common);
+  void addTo(Clock& c) const { addTo(c, common); }
+  // `shared`: the part of `common` that the clock's owner does not know.
+  void addTo(Clock& c, const Clock& shared) const {
+    c.join(shared);
     c.join(extra);
     c.raise(keyOf(actor, kEveryThread), everyTime);
     c.raise(keyOf(actor, part), partTime);
@@ -39,13 +41,15 @@ struct Release {
     if (puts) c.raise(keyOf(actor, putPart), puts);
   }
   // Adds the knowledge as if it had come over an edge that only the fence's scope breaks.
-  void addNarrowTo(Clock& c) const {
+  void addNarrowTo(Clock& c) const { addNarrowTo(c, common); }
+  void addNarrowTo(Clock& c, const Clock& shared) const {
     Clock all;
-    addTo(all);
+    addTo(all, shared);
     all.each([&](const Clock::Entry& e) { c.raise(e.key >= kSignalOrder ? e.key : kNarrow | e.key, e.time); });
   }
-  void addAllTo(Clock& c) const {
-    addTo(c);
+  void addAllTo(Clock& c) const { addAllTo(c, common); }
+  void addAllTo(Clock& c, const Clock& shared) const {
+    addTo(c, shared);
     c.raise(keyOf(actor, kEveryThread), now);
     c.raise(keyOf(actor, kAllTransfers), transfers);
   }

@@ -108,7 +108,7 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
     }
     if (orders.time) addFence(own, orders);
   }
-  if (peer >= 0) {  // others may have fenced transfers before a barrier
+  if (peer >= 0 && p.lastPut.contains(peer)) {  // others may have fenced transfers before a barrier
     own.putPart = Part(kFirstPut + peer);
     for (const FencePoint* point : {ordersAll, ordersOwn}) {
       if (!point) continue;
@@ -260,18 +260,19 @@ void Checker::acquireByProgram(ProgramState& p, const MemoryAccess& a, const Rel
   bool isNarrow = !includes(r.fence, r.actor, p.actor);
   if (isAcquire && whole && !isNarrow) learnEarly(p, a, r);
   if (!isNarrow && knowsRelease(p, a, r)) return;
+  const Clock& unknown = p.unknownOf(r.common);
   if (isAcquire && r.everyTime == r.now)
     p.missed.unfenced.raise(keyOf(r.actor, kAllTransfers), r.transfers);  // all else is known from now on
   else
-    r.addAllTo(isAcquire ? p.missed.unfenced : p.missed.loose);
-  if (!isAcquire) r.addTo(p.missed.relaxed);
+    r.addAllTo(isAcquire ? p.missed.unfenced : p.missed.loose, unknown);
+  if (!isAcquire) r.addTo(p.missed.relaxed, unknown);
   Pending* pending = isAcquire ? nullptr : whole ? &p.pending : &p.thread(a.lane, a.run->lanes).pending;
   Clock& known = pending ? pending->all : whole ? p.common : p.extraFor(a.lane, a.run->lanes);
-  if (pending && r.actor == p.actor) r.addTo(pending->own);
+  if (pending && r.actor == p.actor) r.addTo(pending->own, unknown);
   if (isNarrow)
-    r.addNarrowTo(known);
+    r.addNarrowTo(known, unknown);
   else
-    r.addTo(known);
+    r.addTo(known, unknown);
 }
 
 // A fence turns knowledge of relaxed reads into acquired knowledge; at scope `gpu` only that of its own rank, at `cta`

@@ -62,7 +62,7 @@ void Checker::namedBarrierArrives(const Run& run, int64_t id, bool completes) {
   barrier.gathering.join(callerClock(p, run));
   ++p.time;
   if (!completes) return;
-  if (!barrier.key) barrier.key = ++signalKeys_;
+  if (!barrier.key) barrier.key = newKey();
   barrier.gathering.raise(keyOfUpdates(barrier.key), ++barrier.rounds);
   barrier.last = now;
   barrier.done = barrier.gathering;

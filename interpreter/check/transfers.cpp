@@ -13,6 +13,7 @@ void Checker::transferIssued(const Run& run, PendingPut& put) {
   bool whole = lane >= kFirstPut;
   auto t = std::make_shared<Transfer>();
   t->number = ++transfers_;
+  transferOwners_.push_back({p.actor, put.bulk != nullptr});
   t->clock = whole ? p.wholeClock() : p.threadClock(Part(lane));
   ThreadState* thread = whole || p.threads.empty() ? nullptr : &p.threads[lane];
   const FencePoint* own = thread ? &thread->orders.of(put.peer) : nullptr;
@@ -21,6 +22,7 @@ void Checker::transferIssued(const Run& run, PendingPut& put) {
     t->carried = t->clock;
     t->carried.raise(keyOfTransfer(t->number), 1);
     t->carried.raise(keyOfTransfer(++transfers_), 1);
+    transferOwners_.push_back({p.actor, true});
     if (put.bulk->isStore()) p.bulkStores.push_back({put.bulk->lane, put.bulk->group, t->number, whole});
     ++p.time;
     put.observedActor = p.actor;

@@ -53,6 +53,25 @@ TEST(Clock, LatestOfAnActorLeavesTransfersOut) {
   EXPECT_EQ(c.latestOf(4), 0u);
 }
 
+TEST(Clock, BeyondLeavesOutWhatTheOtherHas) {
+  Clock mine, other;
+  mine.raise(keyOf(1, 0), 4);
+  mine.raise(keyOf(2, 0), 4);
+  mine.raise(keyOf(3, 0), 4);
+  mine.raise(keyOf(4, 0), 4);
+  other.raise(keyOf(1, 0), 5);
+  other.raise(keyOf(2, 0), 3);
+  other.raise(keyOf(3, 0), 4);
+  Clock found = mine.beyond(other, 3);  // all of actor 3
+  EXPECT_EQ(found.size(), 3u);
+  EXPECT_EQ(found.get(keyOf(1, 0)), 0u);
+  EXPECT_EQ(found.get(keyOf(2, 0)), 4u);
+  EXPECT_EQ(found.get(keyOf(3, 0)), 4u);
+  EXPECT_EQ(found.get(keyOf(4, 0)), 4u);
+  EXPECT_TRUE(mine.beyond(Clock(), 0).same(mine));
+  EXPECT_TRUE(Clock().beyond(mine, 0).empty());
+}
+
 TEST(Clock, PruneForgetsWhatItIsTold) {
   Clock c;
   for (uint32_t k = 1; k <= 10; ++k) c.raise(keyOf(k, 0), k);

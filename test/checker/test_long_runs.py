@@ -1,0 +1,46 @@
+"""What a run has behind it costs its later launches nothing: the checker forgets programs, bulk copies and words that are no more."""
+
+import time
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+from tandem.dist import tma
+from tandem.simt import __syncthreads, st, tid
+
+PIECES = 32
+
+
+@tandem.jit
+def copy_in(x_ptr, y_ptr, PIECES: tl.constexpr):
+    buffer, barrier = dl.allocate_smem(tl.int32, [PIECES, 32]), dl.smem_get_ptr(dl.allocate_smem(tl.int64, [1]))
+    t = tid(0)
+    if t == 0:
+        tma.mbarrier_init(barrier, 1)
+    __syncthreads()
+    if t == 0:
+        tma.mbarrier_arrive_expect_tx(barrier, PIECES * 128)
+        for k in range(PIECES):
+            tma.cp_async_bulk_global_to_shared(dl.smem_get_ptr(dl.smem_index(buffer, k)), x_ptr + 32 * k, 128, barrier)
+    tma.mbarrier_wait_parity(barrier, 0)
+    st(y_ptr + t, dl.smem_load(dl.smem_index(buffer, 0), [t % 32]), semantic="weak")
+
+
+def seconds(launches):
+    """Of the processor, so that others on the machine do not count."""
+
+    def main(team):
+        x, y = team.zeros(32 * PIECES, "int32"), team.zeros(128, "int32")
+        for _ in range(launches):
+            copy_in[(1,)](x, y, PIECES)
+        team.synchronize()
+
+    begin = time.process_time()
+    assert tandem.launch(main, ranks=1, check=True).reports == []
+    return time.process_time() - begin
+
+
+def test_launches_that_copy_in_bulk():
+    seconds(1)  # compiles
+    few = min(seconds(50) for _ in range(3))
+    assert seconds(400) < 24 * few

@@ -230,6 +230,7 @@ class Checker : public AccessObserver {
 
   // --- flags and counters that are no signals (resets.cpp) ---
   static Counts countsOf(const MemoryAccess& a);
+  static bool isBlind(const MemoryAccess& a, RmwOp op);
   bool comesAfter(const MemoryAccess& a, const SyncPlace& place, uint64_t number);
   void asksForStore(const MemoryAccess& a);
   void findLost(const MemoryAccess& a, SyncPlace& place);
@@ -313,7 +314,7 @@ class Checker : public AccessObserver {
   std::unordered_map<const Program*, bool> copiesInBulk_;
   std::map<std::pair<uint32_t, Part>, std::vector<HeldLock>> held_;  // by actor and thread
   LockOrders lockOrders_;
-  bool knowsStore_ = true;  // the present atomic comes after the last store of its word
+  uint64_t unknownStore_ = 0;  // the last store of its word that the present atomic does not come after
   std::set<std::tuple<ReportKind, size_t, size_t>> told_;
   size_t serious_ = 0, minor_ = 0;  // how many were told
   MemoryAccess pending_;

@@ -18,6 +18,13 @@ Counts Checker::countsOf(const MemoryAccess& a) {
   return a.semantic != Semantic::Relaxed || i.resultUsed ? Counts::Yes : Counts::IfAwaited;
 }
 
+// An atomic whose old value nobody uses may do what a store does: an exchange sets the value, an `and` clears bits.
+bool Checker::isBlind(const MemoryAccess& a, RmwOp op) {
+  if (a.kind != AccessKind::Atomic || a.isSignal || !a.run) return false;
+  const Prepared& i = a.run->prepared->code[a.run->pc];
+  return i.op == Op::AtomicRmw && RmwOp(i.sub) == op && !i.resultUsed;
+}
+
 bool Checker::comesAfter(const MemoryAccess& a, const SyncPlace& place, uint64_t number) {
   View v = viewOf(a);
   Stamp now = stampOf(a, v);
@@ -27,34 +34,45 @@ bool Checker::comesAfter(const MemoryAccess& a, const SyncPlace& place, uint64_t
          knowsUpdate(v, now, &place, {by, 0, number});
 }
 
-// Notes whether an atomic comes after the last store, before it learns anything by its old value: it might have come before
-// the store and found another one.
+// Notes the last store if an atomic does not come after it, before it learns anything by its old value: it might have come
+// before the store and found another one.
 void Checker::asksForStore(const MemoryAccess& a) {
+  unknownStore_ = 0;
   const SyncPlace* place = countsOf(a) != Counts::No ? sync_.find(a.address) : nullptr;
-  knowsStore_ = !place || !place->update(place->lastSet()) || comesAfter(a, *place, place->lastSet());
+  const UpdatePoint* store = place ? place->update(place->lastSet()) : nullptr;
+  bool mayClash = store && !(store->clears && isBlind(a, RmwOp::And));  // bits are cleared in any order
+  if (mayClash && !comesAfter(a, *place, place->lastSet())) unknownStore_ = place->lastSet();
+}
+
+static const char* updateText(const UpdatePoint& u) {
+  return u.sets ? "store of " : u.clears ? "clearing of bits to " : "atomic update to ";
 }
 
 void Checker::tellLost(const MemoryAccess& a, SyncPlace& place, uint64_t other) {
   const UpdatePoint &now = *place.update(place.newest()), &before = *place.update(other);
-  const UpdatePoint &atomic = now.sets ? before : now, &store = now.sets ? now : before;
+  bool isLater = now.sets || (now.clears && !before.sets);
+  const UpdatePoint &atomic = isLater ? before : now, &store = isLater ? now : before;
   auto isExtreme = [](RmwOp op) { return op >= RmwOp::Max; };
   if (const auto& c = atomic.commuting; c && isExtreme(c->op) && c->after(store.value) == store.value) return;
-  if (atomic.counts == Counts::IfAwaited && !place.isAwaited) return place.clashes(other);
-  auto [what, otherWhat] =
-      now.sets ? std::pair("the store of ", "an atomic update to ") : std::pair("the atomic update to ", "a store of ");
+  if (store.clears && !(place.changedBits(other) & place.changedBits(place.newest()))) return;
+  if ((atomic.counts == Counts::IfAwaited || store.clears) && !place.isAwaited) return place.clashes(other);
   misuse(a, before.by,
-         what + valueText(now.value, a.bytes) + " is not ordered after " + otherWhat +
-             valueText(before.value, a.bytes) + ": the store may wipe out the atomic (M15)",
+         std::string("the ") + updateText(now) + valueText(now.value, a.bytes) + " is not ordered after " +
+             (before.sets || before.clears ? "a " : "an ") + updateText(before) + valueText(before.value, a.bytes) +
+             ": the " + (store.clears ? "clearing" : "store") + " may wipe out the atomic (M15)",
          "the other update");
 }
 
 // Judges the newest update of a place against those before it that it does not come after.
 void Checker::findLost(const MemoryAccess& a, SyncPlace& place) {
   const UpdatePoint& now = *place.update(place.newest());
-  if (now.counts != Counts::No && place.update(place.lastSet()) && !knowsStore_) tellLost(a, place, place.lastSet());
-  for (uint64_t n = place.newest() - 1; now.sets && n >= place.oldest() && !comesAfter(a, place, n); --n) {
+  if (unknownStore_) tellLost(a, place, unknownStore_);
+  bool judges = now.sets || now.clears;
+  for (uint64_t n = place.newest() - 1; judges && n >= place.oldest() && !comesAfter(a, place, n); --n) {
     const UpdatePoint& other = *place.update(n);
-    if (other.counts != Counts::No) return tellLost(a, place, n);
+    bool isApart = now.clears && (other.clears || !(place.changedBits(n) & place.changedBits(place.newest())));
+    if (other.counts != Counts::No && !isApart) return tellLost(a, place, n);
+    if (now.clears) continue;
     if (!other.sets) return;
     if (other.value != now.value) return place.clashes(n);
   }
@@ -67,19 +85,20 @@ void Checker::findClash(const MemoryAccess& a, SyncPlace& place, bool waitsHere,
     const UpdatePoint *update = place.update(number), *earlier = update ? place.update(update->clash) : nullptr;
     if (!earlier) return true;
     const UpdatePoint& later = *update;
-    bool areStores = later.sets && earlier->sets;
+    bool areStores = later.sets && earlier->sets, clears = later.clears || earlier->clears;
     if (areStores && !waitsHere) return false;
     if ((areStores && ends(later.value) == ends(earlier->value)) ||
         !isNew(ReportKind::SignalMisuse, later.by, earlier->by))
       return true;
     auto text = [&](const UpdatePoint& u, const std::string& article) {
-      return article + (u.sets ? " store of " : " atomic update to ") + valueText(u.value, a.bytes);
+      return article + " " + updateText(u) + valueText(u.value, a.bytes);
     };
     Report r = begin(later.by, ReportKind::SignalMisuse);
     r.message = addressText(m_, a.address, a.bytes) + ": " + text(later, "the") + " is not ordered after " +
-                text(*earlier, earlier->sets ? "a" : "an") +
-                (areStores ? ": either may come last, and a loop waits for one of them (M15)"
-                           : ": the store may wipe out the atomic, and a loop waits for the word (M15)");
+                text(*earlier, earlier->sets || earlier->clears ? "a" : "an") +
+                (areStores ? std::string(": either may come last, and a loop waits for one of them (M15)")
+                           : std::string(": the ") + (clears ? "clearing" : "store") +
+                                 " may wipe out the atomic, and a loop waits for the word (M15)");
     auto note = [&](const Stamp& at, const std::string& what) {
       Diagnostic d = placeOfStamp(at);
       d.message = what + accessText(sites_[at.site]) + " by " + actorText(at, at.part);

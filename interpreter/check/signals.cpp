@@ -92,8 +92,13 @@ void Checker::noteWait(SignalUses& uses, const View& v, SignalLook look, const M
 void Checker::remember(SyncPlace& place, const MemoryAccess& a, uint64_t old, uint64_t now) {
   remembered_ -= place.remembered();
   std::optional<Commuting> commuting = commutingOf(a, old, now);
-  place.wrote({.by = lastStrong_, .value = now, .commuting = commuting, .sets = a.sets, .counts = countsOf(a)}, old,
-              a.kind == AccessKind::Atomic && !a.isSignal);
+  place.wrote({.by = lastStrong_,
+               .value = now,
+               .commuting = commuting,
+               .sets = a.sets || isBlind(a, RmwOp::Xchg),
+               .clears = isBlind(a, RmwOp::And),
+               .counts = countsOf(a)},
+              old, a.kind == AccessKind::Atomic && !a.isSignal);
   if (commuting && !place.looks.empty()) {
     Clock known;
     place.eachRelease(place.newest(), [&](uint64_t, const Release& r) { r.addTo(known); });

@@ -20,7 +20,7 @@ void SyncPlace::wrote(UpdatePoint update, uint64_t old, bool reads) {
   bool isAlike = previous && previous->commuting && update.commuting && update.commuting->isLike(*previous->commuting);
   updates_.push_back(update);
   if (!isAlike) sameKindSince_ = newest();
-  if (updates_.back().sets) lastSet_ = newest();
+  if (update.sets || update.clears) lastSet_ = newest();
   auto [author, isNew] = authorOf_.try_emplace({by.actor, by.part});
   if (isNew)
     author->second = authors_.insert(authors_.begin(), {by.actor, by.part, {}});

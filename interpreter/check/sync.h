@@ -74,6 +74,7 @@ struct UpdatePoint {
   uint64_t value = 0, chain = 0, end = 0;
   std::optional<Commuting> commuting{};
   bool sets = false;           // the value, whatever it was
+  bool clears = false;         // bits, by an `and` whose old value nobody uses
   Counts counts = Counts::No;  // by an atomic, for others
   uint64_t clash = 0;          // the last update that this one does not come after, of which one may be lost; 0: none
   uint64_t seen = 0;           // of one that commutes: its author knows of a look at this one, so it comes behind it
@@ -199,7 +200,9 @@ class SyncPlace {
     updates_.back().clash = number;
     clashing.push_back(newest());
   }
+  // The last update that sets the value or clears bits of it.
   uint64_t lastSet() const { return lastSet_; }
+  uint64_t changedBits(uint64_t number) const { return valueOf(number) ^ valueOf(number - 1); }
   // The updates from this one on do the same to the value in any order.
   uint64_t sameKindSince() const { return sameKindSince_; }
   size_t authorCount() const { return authors_.size(); }

@@ -214,3 +214,51 @@ def count_at_all(count_ptr, go_ptr, ROUNDS: tl.constexpr, FIXED: tl.constexpr):
 @pair("signal-misuse", "M15", ranks=(2, 4))
 def counters_of_all_put_back_late(team, fixed):
     count_at_all[(1,)](data(team, "count", 1), data(team, "go", team.size), 3, fixed)
+
+
+@tandem.jit
+def deal(ticket_ptr, left_ptr, done_ptr, SEM: tl.constexpr):
+    """Programs take numbers; the last one of the run puts them back by an exchange, which is a store where nobody uses the old value."""
+    ticket, left = dl.symm_at(ticket_ptr, 0), dl.symm_at(left_ptr, 0)
+    number = -1
+    while number < 6:
+        number = tl.atomic_add(ticket, 1, sem="relaxed", scope="sys")  # <-- numbers_put_back_by_an_exchange
+        tl.store(dl.symm_at(done_ptr, 0) + number, 1)
+    if tl.atomic_add(left, 1, sem=SEM, scope="sys") == dl.num_ranks() - 1:
+        tl.atomic_xchg(ticket, 0, sem="relaxed", scope="sys")  # <-- numbers_put_back_by_an_exchange
+
+
+@pair("signal-misuse", "M15")
+def numbers_put_back_by_an_exchange(team, fixed):
+    deal[(1,)](data(team, "ticket", 1), data(team, "left", 1), data(team, "done"), "acq_rel" if fixed else "relaxed")
+
+
+@tandem.jit
+def bits_of_ranks(word_ptr, go_ptr, ROUNDS: tl.constexpr, FIXED: tl.constexpr):
+    """Each rank turns its bit on at rank 0, which clears them by an `and` before it lets all go on, or behind that. In a second word each
+    rank clears its own bit, which has nothing to do with the others."""
+    me, n = dl.rank(), dl.num_ranks()
+    word = dl.symm_at(word_ptr, 0)
+    for r in range(1, ROUNDS + 1):
+        tl.atomic_or(word, 1 << me, sem="release", scope="sys")  # <-- bits_cleared_late
+        tl.atomic_or(word + 1, 1 << me, sem="relaxed", scope="sys")
+        tl.atomic_and(word + 1, ~(1 << me), sem="relaxed", scope="sys")
+        if me == 0:
+            if tid(0) == 0:
+                while ld(word_ptr, scope="sys", semantic="acquire") != (1 << n) - 1:
+                    pass
+                while ld(word_ptr + 1, scope="sys", semantic="acquire") != 0:
+                    pass
+            __syncthreads()
+            if FIXED:
+                tl.atomic_and(word, 0, sem="relaxed", scope="sys")
+            for p in range(n):
+                dl.notify(go_ptr, p, signal=r, sig_op="set", comm_scope="intra_node")
+            if not FIXED:
+                tl.atomic_and(word, 0, sem="relaxed", scope="sys")  # <-- bits_cleared_late
+        dl.wait(go_ptr, 1, "sys", "acquire", waitValue=r)
+
+
+@pair("signal-misuse", "M15")
+def bits_cleared_late(team, fixed):
+    bits_of_ranks[(1,)](data(team, "word", 2), team.zeros(1, "int64", name="go"), 2, fixed)

@@ -255,6 +255,7 @@ class Checker : public AccessObserver {
   Missing missingBetween(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs);
   bool knowsSibling(const Clock& known, uint32_t actor, uint32_t other) const;
   Missing missedBy(uint32_t actor, const Stamp& s, Part theirs, bool stale);
+  Missing missedThrough(uint32_t actor, const Stamp& s, Part theirs);
   std::vector<Diagnostic> endedEarly(uint32_t actor,
                                      const std::function<bool(const SyncPlace&, const SyncPlace::Look&)>& isIt,
                                      const std::function<bool(const Release&)>& brings = {});

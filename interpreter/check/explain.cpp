@@ -366,6 +366,36 @@ Checker::Missing Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, 
   return "";
 }
 
+// Returns the program that knows of an access and has told this one of something, by an update that does not pass that on;
+// empty if there is none.
+Checker::Missing Checker::missedThrough(uint32_t actor, const Stamp& s, Part theirs) {
+  struct Knowledge {
+    const Missed* missed = nullptr;
+    Clock known;
+  };
+  auto of = [&](uint32_t a) -> Knowledge {
+    if (a < programs_.size() && programs_[a]) return {&programs_[a]->missed, programs_[a]->joined()};
+    auto ended = ended_.find(a);
+    return ended == ended_.end() ? Knowledge() : Knowledge{&ended->second.first, ended->second.second};
+  };
+  Knowledge mine = of(actor);
+  Missing found("");
+  auto look = [&](const Clock::Entry& e) {
+    uint32_t teller = actorOf(e.key);
+    bool isUpdate = !(e.key >> 60) && Part(e.key) == kEveryThread && teller != actor && teller != s.actor;
+    if (!found.text.empty() || !isUpdate || mine.known.get(e.key) >= e.time) return;
+    if (!actors_.covers(of(teller).known, s, theirs)) return;
+    const Actor& a = actors_[teller];
+    found = "an update by " + whoText(a.rank, a.id) +
+            ", which knows of that access, was seen, but does not pass that on: a release order, `notify` or a `fence` "
+            "before it is missing (M4, M11)";
+  };
+  if (!mine.missed) return found;
+  mine.missed->unfenced.each(look);
+  mine.missed->loose.each(look);
+  return found;
+}
+
 // The last wait of an actor that `isIt`, and the update that is enough for it, none that `brings` what is missing.
 std::vector<Diagnostic> Checker::endedEarly(uint32_t actor,
                                             const std::function<bool(const SyncPlace&, const SyncPlace::Look&)>& isIt,
@@ -415,6 +445,7 @@ Checker::Missing Checker::missingBetween(const View& v, const Stamp& now, const 
   // The first access may be the one that came too early.
   if (missed.text.empty()) missed = missedBy(s.actor, now, mine, stale);
   if (!missed.text.empty()) return missed;
+  if (Missing relayed = missedThrough(now.actor, s, theirs); !relayed.text.empty()) return relayed;
   if (theirs == kBulk || mine == kBulk)
     return "no `cp_async_bulk_wait_group` lies between the bulk copy and what tells of it (M16)";
   const ProgramState* reader = s.actor < programs_.size() ? programs_[s.actor].get() : nullptr;

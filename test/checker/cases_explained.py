@@ -3,6 +3,7 @@
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+import tandem.shmem as shmem
 from case import pair
 from tandem.simt import __syncthreads, fence, ld, st, tid
 
@@ -91,3 +92,26 @@ def relaxed_wait_for_a_copy(team, fixed):
     copies.copy(x, source)  # <-- relaxed_wait_for_a_copy
     copies.signal_write(flag, 1)
     read_copied[(1,)](x, data(team, "y"), flag, N, "acquire" if fixed else "relaxed")
+
+
+@tandem.jit
+def hand_on(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    """Rank 1 knows of rank 0's store, and tells rank 2 by a signal: that passes on nothing without a fence."""
+    o = tl.arange(0, N)
+    if dl.rank() == 0:
+        tl.store(dl.symm_at(x_ptr, 2) + o, 1)  # <-- handed_on_without_a_fence
+        dl.notify(flag_ptr, 1, signal=1, sig_op="set", comm_scope="intra_node")
+    elif dl.rank() == 1:
+        if tid(0) == 0:
+            shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 1)
+            if FIXED:
+                shmem.fence()
+            shmem.signal_op(flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, 2)
+    elif dl.rank() == 2:
+        dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
+        tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- handed_on_without_a_fence
+
+
+@pair("race", "M11", ranks=(3, 4))
+def handed_on_without_a_fence(team, fixed):
+    hand_on[(1,)](data(team, "x"), data(team, "y"), word(team, "flag"), N, fixed)

@@ -67,56 +67,68 @@ int64_t ScheduleSearch::causeOf(size_t step) const {
   return k - 1;
 }
 
-void ScheduleSearch::reverse(const Event& event, size_t place, const std::vector<bool>& before) {
+// Once a step of a task comes after another step, so do the task's later ones.
+std::vector<size_t> ScheduleSearch::apartFrom(size_t step, size_t end) const {
+  std::vector<size_t> apart;
+  for (const auto& [who, steps] : stepsOf_) {
+    auto first = std::upper_bound(steps.begin(), steps.end(), step), last = std::lower_bound(first, steps.end(), end);
+    apart.insert(apart.end(), first,
+                 std::partition_point(first, last, [&](size_t k) { return !earlier_[k].has(step); }));
+  }
+  std::sort(apart.begin(), apart.end());
+  return apart;
+}
+
+void ScheduleSearch::reverse(const Event& event, size_t place, const StepSet& before) {
   // Steps that the event's own task needs before it; a transfer begins at the step that caused it.
-  std::vector<bool> owed(place, false);
+  StepSet owed(place);
   for (size_t k = place; k-- > 0;) {
     bool issued = event.who.kind == Transition::Kind::Put && place < trace_.size() && causeOf(place) == int64_t(k);
     if (trace_[k].who != event.who && !issued) continue;
-    owed = earlier_[k];
-    owed.resize(place, false);
-    owed[k] = true;
+    owed.add(earlier_[k]);
+    owed.add(k);
     break;
   }
-  for (size_t j = place; j-- > 0;) {
+  owed.eachMissing(place, [&](size_t j) {
     Node& node = trace_[j];
-    if (owed[j] || node.who == event.who || !dependent(node.touched, event.touched)) continue;
+    if (node.who == event.who || !dependent(node.touched, event.touched)) return;
     // Steps that can happen without step j, up to the event; the first ones are those that none of the others precedes.
     std::vector<size_t> free;
     std::optional<Transition> first;
     bool wanted = false;
-    auto consider = [&](const Transition& who, const std::vector<bool>& ordered) {
-      if (std::any_of(free.begin(), free.end(), [&](size_t k) { return k < ordered.size() && ordered[k]; })) return;
+    auto consider = [&](const Transition& who, const StepSet& ordered) {
+      if (std::any_of(free.begin(), free.end(), [&](size_t k) { return ordered.has(k); })) return;
       if (!std::binary_search(node.enabled.begin(), node.enabled.end(), who)) return;
       wanted = wanted || node.wanted.contains(who);
       if (!first) first = who;
     };
-    for (size_t k = j + 1; k < place; ++k) {
-      if (earlier_[k][j]) continue;
+    for (size_t k : apartFrom(j, place)) {
+      if (wanted) return;
       consider(trace_[k].who, earlier_[k]);
       free.push_back(k);
     }
     consider(event.who, before);
-    if (!first) continue;
-    if (!wanted) node.wanted.insert(*first);
-  }
+    if (first && !wanted) node.wanted.insert(*first);
+  });
 }
 
 void ScheduleSearch::findReversals() {
   auto orderOf = [&](const Event& event, size_t place, int64_t cause) {
-    std::vector<bool> before(place, false);
-    for (size_t j = place; j-- > 0;) {
-      if (before[j] ||
-          !(trace_[j].who == event.who || cause == int64_t(j) || dependent(trace_[j].touched, event.touched)))
-        continue;
-      for (size_t k = 0; k < j; ++k) before[k] = before[k] || earlier_[j][k];
-      before[j] = true;
-    }
+    StepSet before(place);
+    before.eachMissing(place, [&](size_t j) {
+      if (!(trace_[j].who == event.who || cause == int64_t(j) || dependent(trace_[j].touched, event.touched))) return;
+      before.add(earlier_[j]);
+      before.add(j);
+    });
     return before;
   };
-  earlier_.clear();
-  for (size_t i = 0; i < trace_.size(); ++i) earlier_.push_back(orderOf(trace_[i], i, causeOf(i)));
-  for (size_t i = 0; i < trace_.size(); ++i) reverse(trace_[i], i, earlier_[i]);
+  // Up to its last given step, this run is the one before.
+  size_t same = std::min(prefix_ ? prefix_ - 1 : 0, earlier_.size());
+  earlier_.erase(earlier_.begin() + int64_t(same), earlier_.end());
+  for (size_t i = same; i < trace_.size(); ++i) earlier_.push_back(orderOf(trace_[i], i, causeOf(i)));
+  stepsOf_.clear();
+  for (size_t i = 0; i < trace_.size(); ++i) stepsOf_[trace_[i].who].push_back(i);
+  for (size_t i = same; i < trace_.size(); ++i) reverse(trace_[i], i, earlier_[i]);
   for (const Event& event : left_) reverse(event, trace_.size(), orderOf(event, trace_.size(), -1));
 }
 

@@ -2,6 +2,7 @@
 // sets over a world's steps. It knows of a step only its task and the memory that it touches.
 #pragma once
 #include "interpreter/schedule/choice.h"
+#include <bit>
 #include <map>
 #include <set>
 
@@ -39,16 +40,44 @@ class ScheduleSearch final : public Chooser {
     std::map<Transition, Footprint> asleep;    // covered by runs that tried them earlier
   };
 
+  // A set of steps before some step.
+  class StepSet {
+   public:
+    explicit StepSet(size_t steps) : words_((steps + 63) / 64) {}
+    bool has(size_t step) const { return step / 64 < words_.size() && (words_[step / 64] >> step % 64 & 1); }
+    void add(size_t step) { words_[step / 64] |= uint64_t(1) << step % 64; }
+    void add(const StepSet& fewer) {
+      for (size_t w = 0; w < fewer.words_.size(); ++w) words_[w] |= fewer.words_[w];
+    }
+    // Calls body(step) for each step that is not there, the last one first. The body may add steps.
+    template <class Body>
+    void eachMissing(size_t steps, Body body) const {
+      for (size_t w = words_.size(); w-- > 0;) {
+        uint64_t open = steps - w * 64 < 64 ? (uint64_t(1) << (steps - w * 64)) - 1 : ~uint64_t(0);
+        while (uint64_t missing = ~words_[w] & open) {
+          size_t at = 63 - size_t(std::countl_zero(missing));
+          open = (uint64_t(1) << at) - 1;
+          body(w * 64 + at);
+        }
+      }
+    }
+
+   private:
+    std::vector<uint64_t> words_;
+  };
+
   static bool dependent(const Footprint& a, const Footprint& b);
   bool covered(const Node& node, const Transition& who) const {
     return node.explored.contains(who) || node.asleep.contains(who);
   }
   // The step that let this one's task go on, or -1.
   int64_t causeOf(size_t step) const;
+  // The steps between a step and a later one that do not come after the first, in their order.
+  std::vector<size_t> apartFrom(size_t step, size_t end) const;
   void findReversals();
   // Makes a run happen in which `event` comes before the last step of another task that it depends on, where that is
   // possible.
-  void reverse(const Event& event, size_t place, const std::vector<bool>& before);
+  void reverse(const Event& event, size_t place, const StepSet& before);
 
   bool reduction_;
   bool redundant_ = false, diverged_ = false;
@@ -56,7 +85,8 @@ class ScheduleSearch final : public Chooser {
   size_t prefix_ = 0;  // steps of it that are given
   std::vector<Node> trace_;
   std::vector<Event> left_;
-  std::vector<std::vector<bool>> earlier_;  // by step: the steps that happen-before it
+  std::vector<StepSet> earlier_;  // by step: the steps that happen-before it
+  std::map<Transition, std::vector<size_t>> stepsOf_;
 };
 
 }  // namespace tandem::interpreter

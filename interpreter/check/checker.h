@@ -311,7 +311,10 @@ class Checker : public AccessObserver {
   mutable std::array<Answer, 16> answers_;        // of knows(), since a grid ended last
   Stamp lastStrong_;                              // before its release advanced the time
   bool hasChain_ = false;                         // the current access has acquired all that its place's chain carries
-  std::vector<Clock> proxyFences_{1};             // by number: the clock that each has ordered
+  struct ProxyFence {
+    Clock common, extra, own;  // what its thread knew, in parts
+  };
+  std::vector<ProxyFence> proxyFences_{1};  // by number
   std::unordered_map<const Program*, bool> copiesInBulk_;
   std::map<std::pair<uint32_t, Part>, std::vector<HeldLock>> held_;  // by actor and thread
   LockOrders lockOrders_;

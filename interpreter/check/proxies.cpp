@@ -12,19 +12,24 @@ void Checker::proxyFence(const Run& run, bool sharedOnly) {
 
 // A fence orders its thread's own accesses and those of others that the thread knows.
 void Checker::addProxyFence(ProgramState& p, const Run& run, bool shared, bool global) {
-  auto add = [&](Clock known, Part part) {
-    Clock fence;
-    proxyFences_.push_back(std::move(known));
+  auto add = [&](const Clock& extra, Part part) {
+    Clock fence, own;
+    own.raise(keyOf(p.actor, kEveryThread), part == kEveryThread ? p.time : p.barrierTime);
+    own.raise(keyOf(p.actor, part), p.time);
+    proxyFences_.push_back({p.common, extra, std::move(own)});
     uint32_t number = uint32_t(proxyFences_.size() - 1);
     if (shared) fence.raise(keyOfProxyFence(p.actor, part, false), number);
     if (global) fence.raise(keyOfProxyFence(p.actor, part, true), number);
     return fence;
   };
   if (run.mask.all) {
-    p.common.join(add(p.wholeClock(), kEveryThread));
+    p.common.join(add(p.allExtra(), kEveryThread));
   } else {
     for (uint32_t lane = 0; lane < run.lanes; ++lane)
-      if (run.laneActive(lane)) p.addExtra(lane, run.lanes, add(p.threadClock(Part(lane)), Part(lane)));
+      if (run.laneActive(lane)) {
+        const Clock* extra = p.extraOf(Part(lane));
+        p.addExtra(lane, run.lanes, add(extra ? *extra : Clock(), Part(lane)));
+      }
   }
   ++p.time;
 }
@@ -50,7 +55,7 @@ bool Checker::proxyFenced(const View& v, const Stamp& now, const Stamp& s, uint6
                           Part* theirs) const {
   const Allocation* buffer = m_.arena.find(begin);
   ClockKey family = keyOfProxyFence(0, 0, !(buffer && buffer->shared));
-  std::vector<const Clock*> fences;
+  std::vector<const ProxyFence*> fences;
   v.clock->each([&](const Clock::Entry& e) {
     if ((e.key & (kProxyFences | ClockKey(1) << 63)) == family) fences.push_back(&proxyFences_[e.time]);
   });
@@ -58,8 +63,10 @@ bool Checker::proxyFenced(const View& v, const Stamp& now, const Stamp& s, uint6
   for (uint64_t at = begin; at < end; at += step) {
     *mine = now.part;
     *theirs = s.threadAt(at);
-    if (std::none_of(fences.begin(), fences.end(),
-                     [&](const Clock* fence) { return actors_.covers(*fence, s, *theirs); }))
+    if (std::none_of(fences.begin(), fences.end(), [&](const ProxyFence* f) {
+          return actors_.covers(f->common, s, *theirs) || actors_.covers(f->extra, s, *theirs) ||
+                 actors_.covers(f->own, s, *theirs);
+        }))
       return false;
   }
   return true;

@@ -7,7 +7,7 @@ import pytest
 
 import tandem
 from tandem.overlapping.order import order_of
-from tandem.overlapping.plan import Call, best, parts_for, programs
+from tandem.overlapping.plan import Call, best, parts_for, programs, ranked
 from tandem.tune.machine_profile import machine
 
 H200 = machine("h200")
@@ -101,6 +101,9 @@ REPLAYED = {
     ("all_gather", 8192, 2048, 8192, "copies", 1): 376,
     ("all_gather", 8192, 2048, 28672, "copies", 1): 1266,
     ("all_gather", 8192, 7168, 8192, "copies", 1): 1289,
+    ("all_gather", 4352, 1152, 20992, "copies", 1): 426,
+    ("all_gather", 2560, 2560, 13568, "copies", 1): 282,
+    ("all_gather", 4096, 5504, 10240, "copies", 1): 659,
     ("all_reduce", 128, 8192, 7168, "loads", 4): 42.8,
     ("all_reduce", 256, 8192, 7168, "loads", 2): 60,
     ("all_reduce", 512, 8192, 7168, "loads", 1): 108,
@@ -140,7 +143,7 @@ def test_programs_share_work_where_multiprocessors_are_idle():
 def test_sums_in_stores_save_a_pass_over_the_own_rows():
     """Where a share has more than one chunk: programs that wait for all of it hold up the others."""
     behind = product("reduce_scatter", 8192, 8192, 4096)
-    in_stores = dataclasses.replace(behind, adds=True)
+    in_stores = dataclasses.replace(behind, adds="summing")
     for bands in (2, 4):
         plans = [best(call, H200, bands=bands, path="copies") for call in (in_stores, behind)]
         assert plans[0].microseconds < plans[1].microseconds
@@ -177,6 +180,26 @@ def test_the_timeline_on_more_ranks():
         plan = best(product("all_gather", 8192, 2048, 8192, ranks=ranks), H200, path="copies")
         assert len([what for what, _, _ in plan.spans if "arrives" in what]) == (ranks - 1) * plan.bands
         assert plan.text().splitlines()[-1] == f"{plan.microseconds:9.1f} in all"
+
+
+def test_one_chunk_where_more_read_a_wide_matrix_again():
+    """1024 rows, and B of 235 MB, which each chunk reads anew: one chunk and a kernel behind that adds (H200s: 364 us, and 405 by two)."""
+    wide = dataclasses.replace(product("reduce_scatter", 1024, 28672, 4096), adds="summing", again=2 * 4096 * 28672)
+    plans = [(plan.bands, plan.adds) for plan in ranked(wide, H200, path="copies")]
+    assert plans[0] == (1, False) and plans.index((2, False)) < plans.index((4, False))
+    assert [plan.adds for plan in ranked(wide, H200, bands=2, adds=True)] == [True]
+
+
+def test_updates_take_no_time_beside_the_stores():
+    call = dataclasses.replace(product("reduce_scatter", 8192, 8192, 4096), adds="updating")
+    updating, summing = (best(of, H200, bands=2, adds=True) for of in (call, dataclasses.replace(call, adds="summing")))
+    assert updating.microseconds < summing.microseconds - 20
+
+
+def test_long_products_are_slower():
+    """Twice the work takes more than twice as long where power is the limit."""
+    time = lambda k: max(programs(Call("all_gather", True, 2, 0, 2, 2 * 8192 * 8192 * k, 0, 2048), H200))
+    assert time(16384) > 2.1 * time(8192) and time(2048) < 2.1 * time(1024)
 
 
 @pytest.mark.parametrize("ranks", [8, 64])

@@ -106,15 +106,16 @@ def test_types(kernel, dtype):
     assert all(np.array_equal(x, y) for x, y in zip(in_stores.values, behind.values))
 
 
+@pytest.mark.parametrize("where, dtype", [("c", "float16"), ("parts", "float64")])
 @pytest.mark.parametrize("kernel", [grouped, described], ids=["grouped", "described"])
-def test_the_wait_for_the_parts_is_needed(kernel):
-    """In the second call the word of a peer's chunk is there before its rows."""
+def test_the_wait_for_the_parts_is_needed(kernel, where, dtype):
+    """In the second call the word of a peer's chunk is there before its rows, which come to where the sum is to be, or to memory apart."""
     m, n, k = 64, 32, 32
 
     def main(team, chunk):
         overlapped = tandem.overlap(collective="reduce_scatter", producer=kernel, over="c_ptr", bands=2, path="copies")
         a, b = team.local_from_array(np.ones((m, k), np.float16)), team.local_from_array(np.ones((k, n), np.float16))
-        c = team.zeros((m, n), "float16", name="c")
+        c = team.zeros((m, n), dtype, name="c")
         arguments, blocks = (a, b, c, m, n, k, k, 1, n, 1, n, 1), dict(BLOCK_M=16, BLOCK_N=16, BLOCK_K=16, GROUP=2)
         grid = (m // 16 * n // 16,)
         exchange, _ = overlapped._exchange(team, *overlapped._call(arguments, blocks, grid))
@@ -128,8 +129,35 @@ def test_the_wait_for_the_parts_is_needed(kernel):
 
     assert tandem.launch(main, ranks=2, check=True, args=(None,)).reports == []
     for chunk in range(4):
-        with pytest.raises(tandem.SimulationError, match="(?s)race: .*`parts`"):
+        with pytest.raises(tandem.SimulationError, match=f"(?s)race: .*`{where}`"):
             tandem.launch(main, ranks=2, check=True, args=(chunk,))
+
+
+@pytest.mark.parametrize("kernel", [grouped, described], ids=["grouped", "described"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_updates_have_the_bits_of_sums(dtype, kernel):
+    """Of two ranks, stores are updates of the peer's part. Sums of negative zeros, to which products of tiny numbers are
+    rounded, are zero."""
+    m, n, k = 64, 32, 32
+    number = tandem.kernel.element_types.as_dtype(dtype)
+    left, right = (np.random.default_rng(seed).standard_normal(shape).astype(np.float32) for seed, shape in ((3, (2, m, k)), (4, (k, n))))
+    left[:, ::3], right[:, ::5] = 0, 0
+    left[:, ::3, 0], right[0, ::5] = -(2.0**-140 if dtype != "float16" else 2.0**-14), 2.0**-14
+
+    def main(team, path):
+        overlapped = tandem.overlap(collective="reduce_scatter", producer=kernel, over="c_ptr", path=path, bands=2)
+        a, b = team.local_from_array(left[team.rank].astype(number)), team.local_from_array(right.astype(number))
+        c = team.zeros((m, n), dtype, name="c")
+        blocks = dict(BLOCK_M=16, BLOCK_N=16, BLOCK_K=16, GROUP=2)
+        for _ in range(3):
+            overlapped[(m // 16 * n // 16,)](a, b, c, m, n, k, k, 1, n, 1, n, 1, **blocks)
+        way = [exchange.launches.adds for exchange, _ in overlapped._exchanges.values() if path == "copies"]
+        return np.array(c)[32 * team.rank : 32 * team.rank + 32].view(f"uint{8 * number.itemsize}"), way
+
+    in_place, behind = (tandem.launch(main, ranks=2, check=True, args=(path,)) for path in ("copies", "loads"))
+    assert in_place.reports == [] and behind.reports == []
+    for (bits, way), (wanted, _) in zip(in_place.values, behind.values):
+        assert way == ["updating"] and np.array_equal(bits, wanted)
 
 
 PRODUCTS = [grouped, described]

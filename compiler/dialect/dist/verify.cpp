@@ -41,7 +41,8 @@ LogicalResult LeavingOp::verify() {
     return fault(*this) << "counts what is stored in " << getParts().getType() << ", not in i32";
   }
   if (!getReady() || !getBands()) return fault(*this) << "has parts, but no words that say when they are there";
-  if (getParts().getType() == getValue().getType()) return success();
+  // These words in the place of parts: of two ranks the other's part comes to the memory itself.
+  if (getParts() == getReady() || getParts().getType() == getValue().getType()) return success();
   return fault(*this) << "adds parts of type " << getParts().getType() << " to " << getValue().getType();
 }
 

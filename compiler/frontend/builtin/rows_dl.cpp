@@ -97,11 +97,13 @@ static Value leavingRow(Context& c, const Arguments& a) {
               chunks = integer(c, a["chunks"], Scalar::Int64, "chunks"), parts, ready, bands;
   bool counted = constexprBool(c, a["counted"], "counted");
   if (!a["parts"].isNone()) parts = pointer(c, a["parts"], "parts").value;
-  if (a["ready"].isNone() != a["bands"].isNone() || a["ready"].isNone() != (a["parts"].isNone() || counted))
-    c.fail("type", "`parts`, `ready` and `bands` go together, and with `counted` there are `parts` alone");
+  bool hasReady = !a["ready"].isNone(), mayLack = counted || a["parts"].isNone();
+  if (hasReady == a["bands"].isNone() || (hasReady ? counted : !mayLack))
+    c.fail("type", "`parts` need `ready` and `bands`, which go together, and with `counted` there are `parts` alone");
   if (!a["ready"].isNone()) {
     ready = writableSignal(c, a["ready"], "ready").value;
     bands = integer(c, a["bands"], Scalar::Int64, "bands");
+    if (!parts) parts = ready;  // none apart
   }
   if (a["value"].isTensor()) pointer(c, a["value"], "value");
   auto leaving = [&](mlir::Value value) -> mlir::Value {
@@ -213,7 +215,8 @@ void addDistributedRows(Rows& rows) {
        {"`value`, a pointer or a descriptor to memory that leaves while the kernel runs, in `chunks` pieces of `chunk` "
         "elements: a program adds 1 to this rank's `words[i]` when it has stored its part of the i-th. With `parts`, "
         "where the ranks' parts of this rank's `bands` pieces lie rank by rank, what it stores to these are the sums over "
-        "the ranks, each added when its word of `ready`, in the same order, is 1. With `counted` it does nothing else, "
+        "the ranks, each added when its word of `ready`, in the same order, is 1. With `ready` and no `parts` the other one's "
+        "part of two ranks is where the sum is to be, and stores add to it. With `counted` it does nothing else, "
         "and adds 1 to the int32 `parts`, if they are there, for each element that it would store.",
         Caller::Block, "M5"},
        leavingRow});

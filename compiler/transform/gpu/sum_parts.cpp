@@ -30,6 +30,17 @@ Value pointerOf(Operation* store) {
   return cast<tile::StoreOp>(store).getPointer();
 }
 
+// Returns true if the other one's part of two ranks comes to where the sum is to be.
+bool isInPlace(dist::LeavingOp memory) { return memory.getParts() == memory.getReady(); }
+
+// Returns true if numbers alone decide which elements the store writes.
+bool writesFixed(Operation* store) {
+  SmallVector<Value> decide;
+  for (Value operand : store->getOperands())
+    if (operand != valueOf(store)) decide.push_back(operand);
+  return areFixed(decide);
+}
+
 // The pointers of a store, computed again from another base.
 class Rebased {
  public:
@@ -81,6 +92,7 @@ class Sum {
     Value begins = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::sge, range.last, first);
     Value ends = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::slt, range.first, end);
     Value isOwn = arith::AndIOp::create(builder, where_, begins, ends);
+    if (isInPlace(memory_)) return addInPlace(builder, isOwn, range);
     isPair_ = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::eq, ranks_, number(builder, 2));
     if (!isa<tile::StoreOp>(store_)) {
       builder.setInsertionPointAfter(store_);
@@ -96,6 +108,26 @@ class Sum {
   }
 
  private:
+  // The other rank's part is there already. A sum from zero on has no negative zero.
+  void addInPlace(OpBuilder& builder, Value isOwn, const ElementRange& range) {
+    auto branch = scf::IfOp::create(builder, where_, isOwn, true);
+    OpBuilder own = branch.getThenBodyBuilder(), others = branch.getElseBodyBuilder();
+    store_->moveBefore(others.getInsertionBlock()->getTerminator());
+    Value memory = memory_.getResult(), value = valueOf(store_);
+    Value there = dist::ConsumeTokenOp::create(own, where_, memory, awaitParts(own, range));
+    Value to = Rebased(own, memory, there).of(pointerOf(store_));
+    Value sum = converted(own, added(own, zeroOf(own, sumType(type_)), value), type_);
+    if (auto plain = dyn_cast<tile::StoreOp>(store_)) {
+      tile::AtomicRmwOp::create(own, where_, type_, tile::Rmw::FAdd, to, sum, plain.getMask(), tile::Semantic::Relaxed,
+                                tile::Scope::Gpu);
+      return;
+    }
+    IRMapping operands;
+    operands.map(value, sum);
+    operands.map(pointerOf(store_), to);
+    cast<tile::BlockStoreOp>(own.clone(*store_, operands)).setReduce(tile::Rmw::FAdd);
+  }
+
   Value wide(OpBuilder& builder, Value number) {
     return arith::ExtSIOp::create(builder, where_, builder.getI64Type(), number);
   }
@@ -275,7 +307,10 @@ LogicalResult checkSums(dist::LeavingOp memory, ArrayRef<TravellingAccess> acces
     if (!isAlone)
       return refuse(op, memory, "only stores that run at most once, and side by side, can add the peers' parts");
     Type element = getElementTypeOrSelf(valueOf(op).getType());
-    if (element.isInteger(1) || !canBeRebased(pointerOf(op), memory.getResult()))
+    bool canAdd = !element.isInteger(1) && canBeRebased(pointerOf(op), memory.getResult());
+    // An element that two stores write would be added twice; stores that are counted write each once.
+    bool canUpdate = (element.isF16() || element.isBF16() || element.isF32()) && writesFixed(op);
+    if (!canAdd || (isInPlace(memory) && !canUpdate))
       return refuse(op, memory, "the peers' parts of what this store writes cannot be added here");
   }
   return success();
@@ -288,10 +323,7 @@ Operation* markWritten(dist::LeavingOp memory, Operation* store) {
   Value value = valueOf(store), from = pointerOf(store);
   auto block = dyn_cast<tile::BlockStoreOp>(store);
   if ((block && block.getReduce()) || !canBeRebased(from, memory.getResult())) return nullptr;
-  SmallVector<Value> decide;
-  for (OpOperand& operand : store->getOpOperands())
-    if (operand.get() != value) decide.push_back(operand.get());
-  if (!areFixed(decide)) return nullptr;
+  if (!writesFixed(store)) return nullptr;
   Type type = withElement(value.getType(), builder.getI32Type());
   Attribute one = builder.getI32IntegerAttr(1);
   if (auto tile = dyn_cast<RankedTensorType>(type)) one = DenseElementsAttr::get(tile, one);

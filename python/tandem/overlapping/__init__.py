@@ -21,7 +21,7 @@ from .gathering import Gathering, Loading
 from .kept import Kept, bounds_of
 from .launching import Replays, main_stream, product_instructions, refuse_capture, waits_for_host
 from .order import Launches, noted_of
-from .plan import PARTS, Call, Plan, best, machine_of, parts_for, ranked
+from .plan import CACHE, PARTS, Call, Plan, best, machine_of, parts_for, ranked
 from .shares import Shares
 from .summing import Adding, Summing, Sums
 
@@ -39,7 +39,7 @@ class _End:
 
     def __init__(self, kernel, over, is_consumer):
         self.kernel, self.over, self.is_consumer = kernel, over, is_consumer
-        functions = ["arriving", "sliced"] if is_consumer else ["leaving", "summing"]
+        functions = ["arriving", "sliced"] if is_consumer else ["leaving", "summing", "updating"]
         self.made = {(name, ordered): derived(kernel, over, name, ordered=ordered) for name in functions for ordered in (False, True)}
         self.derived = self.made[functions[0], False]
         self.counting = derived(kernel, over, "leaving", "counted=True", ordered=True)
@@ -95,19 +95,22 @@ class _End:
         return self.derived.run(grid=grid, warmup=True, **own, **given)
 
     def work(self, team, given, grid):
-        """The operations of the launch's products, the bytes of all its tensors, its programs, and whether most of them access all shares
-        of the matrix."""
-        chunks = max(Shares(self.matrices(given)[0], team.size, 1).chunks, 1)
+        """The operations of the launch's products, the bytes of all its tensors, its programs, whether most of them access all shares
+        of the matrix, and the bytes of large tensors with other rows than the matrix has, which programs of any rows may read."""
+        matrix, *_ = self.matrices(given)
+        chunks = max(Shares(matrix, team.size, 1).chunks, 1)
         words = team.zeros(chunks + 1, "int64", name="work")
         if self.is_consumer:  # what cannot be derived is an error of that kernel
             self.warm(words, given, grid)
         noted = noted_of(team, grid)
         self.counting.run(grid=grid, program_order=noted, **self.own("leaving", words, given, team.size), **given)
         team.stream.signal_wait(words, 0, "ge")
-        moved = sum(value.numel() * value.element_size() for value in given.values() if hasattr(value, "element_size"))
+        tensors = [value for value in given.values() if hasattr(value, "element_size")]
+        size = lambda value: value.numel() * value.element_size()
+        again = sum(size(value) for value in tensors if size(value) > CACHE and tuple(value.shape[:1]) != tuple(matrix.shape[:1]))
         touched = np.array(noted)
         of_all = np.mean((touched >> 16) - (touched & 0xFFFF) >= chunks) > 0.5
-        return [int(words.numpy()[chunks]), moved, noted.numel(), bool(of_all)]
+        return [int(words.numpy()[chunks]), sum(map(size, tensors)), noted.numel(), bool(of_all), again]
 
     def parts(self, team, given, grid):
         """How many programs share the work of one, in this launch of the kernel as it is: one, or more if these multiply by the same
@@ -145,8 +148,8 @@ class _End:
         if own is None:
             parts = self.parts(team, given, grid)
             return self._divided(parts, given, grid, **keywords) if parts > 1 else self.kernel.run(grid=grid, **given, **keywords)
-        kinds = {"arriving_slice": "sliced", "arriving_chunk": "arriving", "leaving_parts": "summing", "leaving_chunk": "leaving"}
-        made = self.made[next(kind for name, kind in kinds.items() if name in own), bool(order)]
+        kinds = {"arriving_slice": "sliced", "arriving_chunk": "arriving", "leaving_parts": "summing", "leaving_ready": "updating"}
+        made = self.made[next((kind for name, kind in kinds.items() if name in own), "leaving"), bool(order)]
         return made.run(grid=grid, **order, **own, **keywords, **(given | dict(zip(self.over, matrices))))
 
 
@@ -210,7 +213,9 @@ class Overlap(KernelInterface):
     def _made(self, team, travelling, plan):
         (matrix, shares), *others = divided = [(of, Shares(of, team.size, plan.bands, plan.slices)) for of in travelling]
         if self.collective not in COLLECTIVES["consumer"]:
-            exchange = (Summing if plan.path == "copies" else Adding)(team, matrix, shares, self.collective == "all_reduce")
+            everywhere = self.collective == "all_reduce"
+            copied = plan.path == "copies"
+            exchange = Summing(team, matrix, shares, everywhere, plan.adds) if copied else Adding(team, matrix, shares, everywhere)
         elif plan.path == "loads":
             exchange = Loading(team, divided)
         else:
@@ -226,26 +231,26 @@ class Overlap(KernelInterface):
         for end, given, _ in ends:
             end.refuse_shared(given)
         mine = [end.work(team, *call) for end, *call in ends]
-        work = map(max, zip(*(of_end for of_rank in team.gather(mine) for of_end in of_rank)))
+        *work, again = map(max, zip(*(of_end for of_rank in team.gather(mine) for of_end in of_rank)))
         call = Call(self.collective, self.consumer is not None, team.size, nbytes, matrix.itemsize, *work, self.producer is not None)
-        call = dataclasses.replace(call, adds=self._adds(team, matrix, produce))
+        call = dataclasses.replace(call, adds=self._adds(team, matrix, produce), again=again)
         call = dataclasses.replace(call, parts=min(end.parts(team, *given) for end, *given in ends))
         possible = lambda bands, slices: Shares(matrix, team.size, bands, slices)
         sliced = self.producer is None and self.collective == "all_gather" and len(travelling) == 1
         plans = ranked(call, machine_of(team), self.bands, self.path, possible, self.slices if sliced else 1)
-        first = team.gather([[plan.bands, plan.path, plan.slices] for plan in plans])[0]
-        return [best(call, machine_of(team), bands, path, possible, slices) for bands, path, slices in first]
+        first = team.gather([[plan.bands, plan.path, plan.slices, plan.adds] for plan in plans])[0]
+        return [best(call, machine_of(team), bands, path, possible, slices, adds) for bands, path, slices, adds in first]
 
     def _adds(self, team, matrix, produce):
-        """Whether a producer of sums adds the peers' parts in its stores, on all ranks [collective]."""
+        """How a producer of sums may add the peers' parts in its stores, the same on all ranks, or nothing [collective]."""
         if self.collective != "reduce_scatter":
-            return False
+            return ""
         shares = Shares(matrix, team.size, 1)
         sums = Sums(team, matrix, shares, MockTensor(matrix.dtype), MockTensor(np.dtype("int64")))
         launches = Launches(team, shares.words)
         leaving = {"leaving_words": launches.words, "leaving_chunk": shares.elements, "leaving_chunks": shares.chunks}
         launches.of(self.producer, leaving, *produce, np.zeros(max(shares.chunks, 1)), last=False, sums=sums)
-        return all(team.gather(launches.adds))
+        return launches.adds
 
     def run(self, *args, grid, warmup=False, **kwargs):
         if not warmup:

@@ -9,6 +9,7 @@ _OWN = {
     "sliced": ["arriving_words", "arriving_chunk", "arriving_chunks", "arriving_epoch", "arriving_row", "arriving_slice"],
     "leaving": ["leaving_words", "leaving_chunk", "leaving_chunks"],
     "summing": ["leaving_words", "leaving_chunk", "leaving_chunks", "leaving_parts", "leaving_ready", "leaving_bands"],
+    "updating": ["leaving_words", "leaving_chunk", "leaving_chunks", "leaving_ready", "leaving_bands"],
     "marking": ["leaving_words", "leaving_chunk", "leaving_chunks", "leaving_parts"],
     "divided": [],
 }
@@ -28,9 +29,11 @@ def derived(kernel, over, function, *more, ordered=False):
         return p.name + (": constexpr" if kernel.is_constexpr(p) else "") + default
 
     names_of = {name: [named(own, nth) for own in _OWN[function]] for nth, name in enumerate(over)}
-    said = {"sliced": "arriving", "summing": "leaving", "marking": "leaving"}.get(function, function)
+    said = {"sliced": "arriving", "summing": "leaving", "updating": "leaving", "marking": "leaving"}.get(function, function)
     pointer = {name: f"dl.ordered({name}, program_order)" if ordered and name == over[0] else name for name in over}
-    passed = [f"dl.{said}({', '.join([pointer[name], *names_of[name], *more])})" if name in over else name for name in kernel.arg_names]
+    keywords = {"leaving_ready": "ready=", "leaving_bands": "bands="}
+    arguments = {name: [pointer[name], *(keywords.get(own, "") + own for own in names_of[name]), *more] for name in over}
+    passed = [f"dl.{said}({', '.join(arguments[name])})" if name in over else name for name in kernel.arg_names]
     own = [*(["program_order"] if ordered else []), *(name for of_one in names_of.values() for name in of_one)]
     parameters = ", ".join([*own, *map(parameter, kernel.parameters)])
     text = f"def {kernel.__name__}({parameters}):\n    kernel({', '.join(passed)})\n"

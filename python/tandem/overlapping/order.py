@@ -37,7 +37,7 @@ class Launches:
     def __init__(self, team, words):
         self.team, self.words = team, team.zeros(words + 1, "int64", name="counted")  # and the products' operations
         self.known = {}
-        self.adds = False  # in its stores: the launch that was last asked for
+        self.adds = ""  # how the launch that was last asked for adds in its stores (Sums)
 
     @staticmethod
     def _key(end, given, grid):
@@ -48,7 +48,7 @@ class Launches:
 
     def of(self, end, own, given, grid, places, last, sums=None):
         """How many signals the launch adds to each word, and the argument that orders its programs, if one is needed. `sums`: the producer
-        may add in its stores to this rank's rows (Sums)."""
+        may add in its stores to this rank's rows (Sums) [then collective, of a launch that is new]."""
         key = self._key(end, given, grid)
         if key not in self.known:
             refuse_capture(self.team, end.kernel)
@@ -57,7 +57,7 @@ class Launches:
             counting(grid=grid, program_order=noted, **own, **given)
             self.team.stream.signal_wait(self.words, 0, "ge")
             counts = [now - then for now, then in zip(self.words.numpy().tolist(), before)][:-1]
-            adds = bool(sums) and sums.possible(end, own, given, grid, np.array(noted))
+            adds = sums.agreed(end, own, given, grid, np.array(noted)) if sums else ""
             order = order_of(np.array(noted), places, last, late=0 if adds else LATE)
             self.known[key] = counts, {} if order is None else {"program_order": self.team.local_from_array(order)}, adds
         *found, self.adds = self.known[key]

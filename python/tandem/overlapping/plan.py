@@ -6,10 +6,15 @@ import heapq
 from ..tune import machine_profile
 
 STREAM_US = 1  # from the end of one stream's work to the begin of another's that waits for it
-# Of a call with copies that a graph replays, beside what it moves and multiplies: what calls on two H200s took longer than that.
-CALL_US = 24
+# Of a call with copies that a graph replays, beside what it moves, multiplies and tells: what calls on two H200s took longer than that,
+# whose rows arrive and whose rows leave.
+CALL_US, LEAVING_US = 24, 12
+# A product's rate, of the profile's: a short one's, in how many microseconds it would lose that, and the least; of 200 to 2800 us, H200s.
+QUICK, POWER_US, SLOW = 1.08, 17000, 0.9
 SLICED = 1.01  # how much quicker a plan with slices must be: its loop asks in each step whether it must wait
 PARTS = 4, 2  # programs that share the work of one, where multiprocessors would be idle otherwise
+CACHE = 40e6  # bytes that programs read again from the second cache
+HELD = 0.3  # how much of the time that memory takes for what is read anew products take longer: two H200s, 2 and 4 chunks of 1024 rows
 MOST_PROGRAMS = 4096  # of a launch that are placed one by one; more are taken as so many larger ones
 
 
@@ -30,7 +35,8 @@ class Call:
     whole: bool = False
     produced: bool = False
     parts: int = 1  # programs that share the work of one where nothing travels while the kernel runs
-    adds: bool = False  # the producer adds the peers' parts in its stores
+    adds: str = ""  # how the producer may add the peers' parts in its stores (Sums)
+    again: int = 0  # bytes of what programs of any rows read, which each chunk of rows reads anew
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +48,7 @@ class Plan:
     spans: tuple
     slices: int = 1
     parts: int = 1
+    adds: bool = False
 
     @property
     def microseconds(self):
@@ -63,7 +70,12 @@ def machine_of(team):
 
 
 def rate(call, machine):
-    return machine.gemm_fp8_tflops if call.itemsize == 1 else machine.gemm_bf16_tflops if call.itemsize == 2 else machine.gemm_fp32_tflops
+    """Of the call's products: short ones are quicker than long ones, which meet the power's limit. Those between which a program of all
+    rows does something else are neither."""
+    usual = machine.gemm_fp8_tflops if call.itemsize == 1 else machine.gemm_bf16_tflops if call.itemsize == 2 else machine.gemm_fp32_tflops
+    count, places = max(call.programs, 1), int(machine.multiprocessors)
+    length = call.operations / count * places * -(-count // places) / (usual * 1e6)
+    return usual if call.whole else usual * max(QUICK - length / POWER_US, SLOW)
 
 
 def parts_for(programs, machine):
@@ -71,23 +83,25 @@ def parts_for(programs, machine):
     return [parts for parts in PARTS if programs * parts <= machine.multiprocessors]
 
 
-def programs(call, machine, begin=0.0, ready=lambda share: [0.0], sums=lambda share: (0.0, 0.0)):
+def programs(call, machine, begin=0.0, ready=lambda share: [0.0], sums=lambda share: (0.0, 0.0), tells=0.0):
     """When the kernel's programs end, one after the other: each begins when a multiprocessor is free, and goes through slices of what it
     reads when each is there: at `ready` of the share of the launch that is before it. In a round of few programs each is faster. `sums`:
-    from when on a program adds, and how long."""
+    from when on a program adds, and how long; `tells`: what it takes to tell of what it has stored."""
     count = max(min(call.programs, MOST_PROGRAMS), 1)
     places = int(machine.multiprocessors)
     operations, moved = call.operations / count / (rate(call, machine) * 1e6), call.moved / count * 1e-3
-    between = machine.gemm_tile_us if call.operations else 0
+    anew = call.again / count * 1e-3
+    between = tells + (machine.gemm_tile_us if call.operations else 0)
     first = begin + (machine.gemm_fill_us if call.operations else 0)
     free, ends = [first] * min(places, count), []
     for i in range(count):
         active = min(places, count - i // places * places)
         multiplies = operations * max(active, places / machine.gemm_alone_ratio)
         loads = moved * max(active / machine.memory_gbps, 1 / machine.program_gbps)
+        held = HELD * anew * active / machine.memory_gbps
         slices, now = ready(i / count), heapq.heappop(free)
         for there in slices:
-            now = max(now, there) + max(multiplies, loads) / len(slices)
+            now = max(now, there) + (max(multiplies, loads) + held) / len(slices)
         there, adding = sums(i / count)
         ends.append(max(now + between, there) + adding)
         heapq.heappush(free, ends[-1])
@@ -96,7 +110,7 @@ def programs(call, machine, begin=0.0, ready=lambda share: [0.0], sums=lambda sh
 
 def alone(call, machine, begin):
     """When the kernel ends that nothing travels beside."""
-    return max(programs(dataclasses.replace(call, programs=call.programs * call.parts), machine, begin))
+    return max(programs(dataclasses.replace(call, programs=call.programs * call.parts, again=0), machine, begin))
 
 
 def _copies(call, machine, bands, begin, written, slices=1, rate=1.0):
@@ -114,6 +128,7 @@ def _copies(call, machine, bands, begin, written, slices=1, rate=1.0):
 
 def ahead(call, machine, bands, slices=1, width=0):
     """Rows arrive while a kernel reads them, which begins with its own. `width`: the bytes of a row of a slice."""
+    call = dataclasses.replace(call, again=call.again * (call.ranks * bands - 1))
     begin = machine.launch_us + STREAM_US
     rate = min(max(0.5 + width / 10e3, 0.6), 0.97) if slices > 1 else 1
     of_chunks = _copies(call, machine, bands, STREAM_US + machine.signal_write_us + machine.signal_round_trip_us, lambda _: 0, slices, rate)
@@ -144,23 +159,24 @@ def loads_ahead(call, machine):
 
 
 def sum_time(call, machine):
-    """The owner's sum of all parts of its rows, which it loads, and its store."""
-    return machine.launch_us + call.bytes / call.ranks * (call.ranks + 1) / (machine.memory_gbps * 1e3)
+    """The owner's sum of all parts of its rows, which it loads, and its store, in a kernel that has begun."""
+    return call.bytes / call.ranks * (call.ranks + 1) / (machine.memory_gbps * 1e3)
 
 
-def behind(call, machine, bands):
-    """Rows leave while a kernel writes them, which ends with its own; then they are added."""
+def behind(call, machine, bands, adds=False):
+    """Rows leave while a kernel writes them, which ends with its own; then they are added, or as it ends, if it `adds` itself."""
     begin, chunks = machine.launch_us, call.ranks * bands
-    ends = programs(call, machine, begin)
+    call = dataclasses.replace(call, again=call.again * (chunks - 1))
+    ends = programs(call, machine, begin, tells=machine.tile_fence_us)
     written = [max(ends[: -(-len(ends) * (i + 1) // chunks)]) + machine.copy_turn_us for i in range(chunks)]
     there = [time for (time,) in _copies(call, machine, bands, begin, written.__getitem__)]
-    if call.adds:
+    if adds:
         # The parts of a chunk of own rows are there when the last peer's is; as long as the way takes here, it takes there.
         of_own = there[-bands:]
-        adding = call.bytes / max(call.programs, 1) * (call.ranks - 1) / (machine.part_add_gbps * 1e3)
+        adding = call.bytes / max(call.programs, 1) * (call.ranks - 1) / (machine.part_add_gbps * 1e3) if call.adds == "summing" else 0
         own = lambda share: share * call.ranks - (call.ranks - 1)
         sums = lambda share: (of_own[int(own(share) * bands)], adding) if own(share) >= 0 else (0.0, 0.0)
-        ends = programs(call, machine, begin, sums=sums)
+        ends = programs(call, machine, begin, sums=sums, tells=machine.tile_fence_us)
     last = max(ends)
     spans = [("the kernel", begin, last)]
     for i, time in enumerate(there):
@@ -170,11 +186,11 @@ def behind(call, machine, bands):
         end = done + machine.signal_write_us + CALL_US + call.bytes / (machine.local_copy_gbps * 1e3)
         return Plan(bands, "copies", (*spans, ("what came is put in its place", done, end)))
     # The last chunk is added when it is there, the others before.
-    end = done if call.adds else max(done + sum_time(call, machine) / bands, last + sum_time(call, machine))
-    end += CALL_US
+    end = done if adds else max(done + sum_time(call, machine) / bands, last + sum_time(call, machine)) + machine.launch_us
+    end += LEAVING_US
     if call.collective == "all_reduce":
         end += call.bytes / call.ranks * (call.ranks - 1) / _store(machine) + machine.signal_round_trip_us
-    return Plan(bands, "copies", (*spans, ("sums", last, end)))
+    return Plan(bands, "copies", (*spans, ("sums", last, end)), adds=adds)
 
 
 def _store(machine):
@@ -203,9 +219,9 @@ def loads(call, machine):
     return Plan(1, "loads", (("the kernel", begin, last), ("peers' parts are loaded and added", last, end)), parts=call.parts)
 
 
-def ranked(call, machine, bands=None, path=None, possible=None, slices=1):
-    """The plans with the given number of chunks, path and slices, the quickest by the model first. None: it may be any. `possible`: how a
-    matrix is really divided in so many chunks and slices."""
+def ranked(call, machine, bands=None, path=None, possible=None, slices=1, adds=None):
+    """The plans with the given number of chunks, path, slices, and who adds, the quickest by the model first. None: it may be any.
+    `possible`: how a matrix is really divided in so many chunks and slices."""
     possible = possible or Division
     make = ahead if call.collective in ("all_gather", "all_to_all") and call.consumed else behind
     ways = {(count, 1) for count in ([bands] if bands else [1, 2, 4, 8])} if slices in (None, 1) else set()
@@ -214,11 +230,14 @@ def ranked(call, machine, bands=None, path=None, possible=None, slices=1):
     divided = {(of.bands, of.slices): of for of in (possible(*way) for way in sorted(ways))} if path != "loads" else {}
     more = lambda of: (of.slices, of.columns * call.itemsize) if of.slices > 1 else ()
     plans = [make(call, machine, of.bands, *more(of)) for of in divided.values()]
+    if call.adds:
+        plans += [behind(call, machine, of.bands, adds=True) for of in divided.values()]
     if path == "loads" or not (path or bands or slices not in (None, 1)):
         if call.collective in ("reduce_scatter", "all_reduce"):
             plans.append(loads(call, machine))
         elif call.collective == "all_gather" and not call.produced:
             plans.append(loads_ahead(call, machine))
+    plans = [plan for plan in plans if adds in (None, plan.adds)]
     return sorted(plans, key=lambda plan: plan.microseconds * (SLICED if plan.slices > 1 else 1))
 
 

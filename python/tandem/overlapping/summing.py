@@ -1,5 +1,7 @@
 """Rows of which the ranks have parts to add: reduce_scatter and all_reduce behind a producer."""
 
+import contextlib
+
 import numpy as np
 
 from ..errors import CompileError
@@ -12,11 +14,14 @@ OF_ALL_REDUCE = ("float16", "bfloat16", "float32")
 
 
 class Sums:
-    """What a producer needs to add the peers' parts in its stores to this rank's rows."""
+    """What a producer needs to add the peers' parts in its stores to this rank's rows. Of two ranks the part may come to these rows
+    themselves, and stores are updates of it; else it is loaded from where parts lie."""
 
     def __init__(self, team, matrix, shares, parts, ready):
         self.team, self.matrix, self.shares, self.own = team, matrix, shares, shares.chunks_of(team.rank)
-        self.arguments = {"leaving_parts": parts, "leaving_ready": ready, "leaving_bands": shares.bands}
+        updating = {"leaving_ready": ready, "leaving_bands": shares.bands}
+        self.arguments = {"updating": updating} if team.size == 2 else {}
+        self.arguments["summing"] = {"leaving_parts": parts, **updating}
 
     def marking(self, producer):
         """A function that counts a launch, and how often it stores each element."""
@@ -24,20 +29,26 @@ class Sums:
         self.team.stream.memset(self.marks)
         return lambda **given: producer.marking.run(leaving_parts=self.marks, **given)
 
-    def possible(self, producer, own, given, grid, noted):
-        """Whether each of this rank's elements is stored once, by programs that store to no other rank's rows: these would wait for parts
-        that come behind what they have not sent. What kernels cannot add is an error of its compilation."""
+    def agreed(self, *launch):
+        """The first of the ways by which all ranks can add, or nothing [collective]: who sends must know where to."""
+        first, *others = self.team.gather(self._possible(*launch))
+        return first if all(other == first for other in others) else ""
+
+    def _possible(self, producer, own, given, grid, noted):
+        """The first way that is possible: each of this rank's elements must be stored once, by programs that store to no other rank's
+        rows: these would wait for parts that come behind what they have not sent. What kernels cannot add is an error of their
+        compilation."""
         first, end = noted & 0xFFFF, noted >> 16
         outside = (first < self.own.start) | (end > self.own.stop)
         once = self._once()
         self.marks.free()
         if not once or (outside & (end > self.own.start) & (first < self.own.stop)).any():
-            return False
-        try:
-            producer.made["summing", False].run(grid=grid, warmup=True, **own, **self.arguments, **given)
-        except CompileError:
-            return False
-        return True
+            return ""
+        for way, arguments in self.arguments.items():
+            with contextlib.suppress(CompileError):
+                producer.made[way, False].run(grid=grid, warmup=True, **own, **arguments, **given)
+                return way
+        return ""
 
     def _once(self):
         elements = range(self.own.start * self.shares.elements, min(self.own.stop * self.shares.elements, self.matrix.numel()))
@@ -51,16 +62,16 @@ class Sums:
 
 class Summing(Telling):
     """By copy engines: a chunk leaves when all programs that write there have told, and its owner adds it when it is there: in the stores
-    of the kernel itself, which come last, or where that is not possible in a kernel of its own."""
+    of the kernel itself, which come last, if it `adds` and that is possible, or in a kernel of its own."""
 
-    def __init__(self, team, matrix, shares, everywhere):
+    def __init__(self, team, matrix, shares, everywhere, adds):
         super().__init__(team, matrix, shares)
         ranks, rank = team.size, team.rank
         self.everywhere, self.own = everywhere, shares.chunks_of(rank)
         self.parts = team.empty((ranks * shares.share, *matrix.shape[1:]), matrix.dtype, name="parts")
         self.ready, summed = (team.zeros(shares.words, "int64", name=name) for name in ("ready", "summed"))
         self.summed = summed[: shares.chunks]
-        self.sums = None if everywhere or not self.own else Sums(team, matrix, shares, self.parts, self.ready)
+        self.sums = Sums(team, matrix, shares, self.parts, self.ready) if adds else None
         self.programs, self.block = blocks(shares.elements)
         peers = [(rank + distance) % ranks for distance in range(1, ranks)]
         self.beginning = self.handshake(peers)
@@ -68,14 +79,14 @@ class Summing(Telling):
         told = len(shares.telling_of(rank))
         mine = [self.ready[peer * shares.bands : peer * shares.bands + told] for peer in peers]
         self.ending += [(words, 1, "eq") for words in mine if not self.own] + [(words, 0) for words in mine]
-        self.sends = []  # peers, chunks, their rows there and here, if any, and the words that tell of them
+        self.sends = []  # peers, chunks, their rows among parts, here, and of the peer's own, if any, and the words that tell of them
         for peer in peers:
             parts, ready = self.parts.peer(peer), self.ready.peer(peer)
             for nth, chunk in enumerate(shares.telling_of(peer)):
                 there, rows = rank * shares.bands + nth, None
                 if shares.chunks_of(peer):
                     source = shares.part(matrix, chunk)
-                    rows = parts[there * shares.rows : there * shares.rows + source.shape[0]], source
+                    rows = parts[there * shares.rows : there * shares.rows + source.shape[0]], source, shares.part(matrix.peer(peer), chunk)
                 self.sends.append((peer, chunk, rows, ready[there : there + 1]))
 
     @property
@@ -94,8 +105,8 @@ class Summing(Telling):
         beside = self.team.stream_beside(main)
         beside.wait_event(main.record_event())
         adds = self.launches.adds
-        compiled = produce(self.leaving(self.told) | (self.sums.arguments if adds else {}), [self.matrix])
-        self._send(beside, counts)
+        compiled = produce(self.leaving(self.told) | (self.sums.arguments[adds] if adds else {}), [self.matrix])
+        self._send(beside, counts, adds == "updating")
         if not adds:
             self._add(main)
         if consume and self.everywhere:
@@ -106,12 +117,13 @@ class Summing(Telling):
             compiled = consume(None, None)
         return compiled
 
-    def _send(self, beside, counts):
+    def _send(self, beside, counts, updating):
         steps = self.beginning
         for _, chunk, rows, word in self.sends:
             if rows:
                 beside.signals(steps + self.all_told([chunk], counts))
-                beside.copy(*rows)
+                part, source, own = rows
+                beside.copy(own if updating else part, source)
                 steps = []
             steps = [*steps, (word, 1)]
         beside.signals(steps)

@@ -385,6 +385,61 @@ func.func @summed(%x: !tile.ptr<f16>, %words: !tile.ptr<i64>, %parts: !tile.ptr<
 
 // -----
 
+// With words in the place of parts the other rank's part is where the sum is to be: what this rank's share gets is added to zero, and then to it.
+// CHECK-LABEL: func.func @updated
+// CHECK-SAME:    %[[X:arg0]]: !tile.ptr<f16>
+// CHECK:         %[[VALUES:.*]] = tile.splat %{{.*}} : f16
+// CHECK:         scf.if
+// CHECK:           dist.wait
+// CHECK:           %[[THERE:.*]] = dist.consume_token %[[X]]
+// CHECK:           %[[BASE:.*]] = tile.splat %[[THERE]]
+// CHECK:           %[[TO:.*]] = tile.addptr %[[BASE]]
+// CHECK:           arith.addf
+// CHECK:           %[[SUM:.*]] = tile.fp_to_fp
+// CHECK:           tile.atomic_rmw fadd relaxed gpu %[[TO]], %[[SUM]]
+// CHECK:         } else {
+// CHECK-NEXT:      tile.store %{{.*}}, %[[VALUES]]
+// CHECK-NEXT:    }
+// CHECK:         dist.notify
+func.func @updated(%x: !tile.ptr<f16>, %words: !tile.ptr<i64>, %ready: !tile.ptr<i64>, %n: i64, %v: f16) {
+  %a = dist.leaving %x by %words[%n x %n] plus %ready when %ready[%n] : !tile.ptr<f16>, !tile.ptr<i64>, !tile.ptr<i64>, !tile.ptr<i64>
+  %size = arith.constant 16 : i32
+  %id = tile.program_id 0
+  %start = arith.muli %id, %size : i32
+  %range = tile.make_range 0 to 16 : tensor<16xi32>
+  %starts = tile.splat %start : i32 -> tensor<16xi32>
+  %places = arith.addi %starts, %range : tensor<16xi32>
+  %base = tile.splat %a : !tile.ptr<f16> -> tensor<16x!tile.ptr<f16>>
+  %p = tile.addptr %base, %places : tensor<16x!tile.ptr<f16>>, tensor<16xi32>
+  %values = tile.splat %v : f16 -> tensor<16xf16>
+  tile.store %p, %values : tensor<16x!tile.ptr<f16>>, tensor<16xf16>
+  return
+}
+
+// -----
+
+// Integers, and what a loaded number lets be stored, perhaps a second time, are not updated.
+func.func @integers_updated(%x: !tile.ptr<i32>, %words: !tile.ptr<i64>, %ready: !tile.ptr<i64>, %n: i64, %v: i32) {
+  // expected-note @+1 {{it is this memory}}
+  %a = dist.leaving %x by %words[%n x %n] plus %ready when %ready[%n] : !tile.ptr<i32>, !tile.ptr<i64>, !tile.ptr<i64>, !tile.ptr<i64>
+  // expected-error @+1 {{the peers' parts of what this store writes cannot be added here}}
+  tile.store %a, %v : !tile.ptr<i32>, i32
+  return
+}
+
+// -----
+
+func.func @updated_where_told(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %ready: !tile.ptr<i64>, %n: i64, %y: !tile.ptr<i1>, %v: f32) {
+  // expected-note @+1 {{it is this memory}}
+  %a = dist.leaving %x by %words[%n x %n] plus %ready when %ready[%n] : !tile.ptr<f32>, !tile.ptr<i64>, !tile.ptr<i64>, !tile.ptr<i64>
+  %mask = tile.load %y : !tile.ptr<i1> -> i1
+  // expected-error @+1 {{the peers' parts of what this store writes cannot be added here}}
+  tile.store %a, %v mask %mask : i1 : !tile.ptr<f32>, f32
+  return
+}
+
+// -----
+
 // A kernel that only counts does so for each element that would be stored, too.
 // CHECK-LABEL: func.func @stores_counted
 // CHECK-DAG:     %[[ONE:.*]] = arith.constant 1 : i32

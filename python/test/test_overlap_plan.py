@@ -7,7 +7,7 @@ import pytest
 
 import tandem
 from tandem.overlapping.order import order_of
-from tandem.overlapping.plan import Call, best, parts_for, programs, ranked
+from tandem.overlapping.plan import CACHE, Call, best, parts_for, programs, ranked
 from tandem.tune.machine_profile import machine
 
 H200 = machine("h200")
@@ -116,6 +116,31 @@ def test_predictions_of_replayed_calls():
         call = dataclasses.replace(product(collective, m, n, k), parts=parts)
         errors.append(abs(best(call, H200, path=path).microseconds / measured - 1))
     assert sorted(errors)[len(errors) // 2] < 0.07 and max(errors) < 0.1, errors
+
+
+# The same of sums whose stores are updates: M, N, K, chunks.
+UPDATED = {
+    (1024, 28672, 4096, 2): 396,
+    (1536, 12288, 1216, 4): 133,
+    (3328, 5120, 5504, 1): 262,
+    (3584, 2560, 2240, 2): 91,
+    (3584, 18432, 1920, 2): 476,
+    (4096, 28672, 4096, 2): 1418,
+    (8192, 3584, 7168, 2): 561,
+    (8192, 4096, 6144, 2): 554,
+    (8192, 8192, 2048, 2): 436,
+    (8192, 8192, 4096, 2): 773,
+    (8192, 28672, 4096, 2): 2983,
+}
+
+
+def test_predictions_of_updates():
+    errors = []
+    for (m, n, k, bands), measured in UPDATED.items():
+        again = 2 * k * n if 2 * k * n > CACHE else 0
+        call = dataclasses.replace(product("reduce_scatter", m, n, k), adds="updating", again=again)
+        errors.append(abs(best(call, H200, bands=bands, adds=True).microseconds / measured - 1))
+    assert sorted(errors)[len(errors) // 2] < 0.05 and max(errors) < 0.15, errors
 
 
 def test_programs_that_go_through_all_rows():

@@ -55,12 +55,19 @@ bool comesNarrow(Value operand, Block* body) {
   return true;
 }
 
+bool isLoadedOnce(Value repeated) {
+  Operation* op = repeated.getDefiningOp();
+  while (isa_and_nonnull<tile::BroadcastOp, tile::ExpandDimsOp>(op)) op = op->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<tile::LoadOp, tile::BlockLoadOp>(op);
+}
+
 // Returns true if elements of what the tile is computed from come apart, as scales and pairs of a byte do: for mma.sync's right operand
-// they would change threads.
+// they would change threads. What is loaded once for a run of elements is read by each thread of the run.
 bool comesApart(Value operand, Block* body) {
   Operation* op = operand.getDefiningOp();
   if (!op || op->getBlock() != body || isa<tile::LoadOp, tile::BlockLoadOp>(op)) return false;
-  return isa<tile::ReshapeOp>(op) || llvm::any_of(op->getOperands(), [&](Value v) { return comesApart(v, body); });
+  return (isa<tile::ReshapeOp>(op) && !isLoadedOnce(op->getOperand(0))) ||
+         llvm::any_of(op->getOperands(), [&](Value v) { return comesApart(v, body); });
 }
 
 bool gainsByTurning(tile::DotOp dot, scf::ForOp loop, int numWarps, const target::TargetInfo& target) {

@@ -69,10 +69,31 @@ func.func @few_rows(%x: tensor<16x64xf16>, %w: !tile.ptr<f16>, %m: i64, %n: i32)
   %zero = arith.constant dense<0.0> : tensor<16x64xf32>
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x64xf32>) : i32 {
     %s = tile.block_load %w shape(%m, %m) strides(%m, %one) at(%i, %c0) check [0, 1] : !tile.ptr<f16> -> tensor<2x64xf16>
-    %e = tile.expand_dims %s at 1 : tensor<2x64xf16> -> tensor<2x1x64xf16>
+    %decoded = arith.negf %s : tensor<2x64xf16>
+    %e = tile.expand_dims %decoded at 1 : tensor<2x64xf16> -> tensor<2x1x64xf16>
     %b = tile.broadcast %e : tensor<2x1x64xf16> -> tensor<2x32x64xf16>
     %f = tile.reshape %b : tensor<2x32x64xf16> -> tensor<64x64xf16>
     %sum = tile.dot %x, %f, %acc : tensor<16x64xf16>, tensor<64x64xf16> -> tensor<16x64xf32>
+    scf.yield %sum : tensor<16x64xf32>
+  }
+  return %r : tensor<16x64xf32>
+}
+
+// A number that is loaded once for a run of elements is read where each of them is wanted.
+// CHECK-LABEL: func.func @few_loaded_once
+// CHECK: tile.dot {{.*}} : tensor<16x64xf16>, tensor<64x64xf16> -> tensor<16x64xf32>
+func.func @few_loaded_once(%x: tensor<16x64xf16>, %w: !tile.ptr<i16>, %m: i64, %n: i32) -> tensor<16x64xf32> attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %one = arith.constant 1 : i64
+  %zero = arith.constant dense<0.0> : tensor<16x64xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x64xf32>) : i32 {
+    %s = tile.block_load %w shape(%m, %m) strides(%m, %one) at(%i, %c0) check [0, 1] : !tile.ptr<i16> -> tensor<2x64xi16>
+    %e = tile.expand_dims %s at 1 : tensor<2x64xi16> -> tensor<2x1x64xi16>
+    %b = tile.broadcast %e : tensor<2x1x64xi16> -> tensor<2x32x64xi16>
+    %f = tile.reshape %b : tensor<2x32x64xi16> -> tensor<64x64xi16>
+    %v = arith.sitofp %f : tensor<64x64xi16> to tensor<64x64xf16>
+    %sum = tile.dot %x, %v, %acc : tensor<16x64xf16>, tensor<64x64xf16> -> tensor<16x64xf32>
     scf.yield %sum : tensor<16x64xf32>
   }
   return %r : tensor<16x64xf32>

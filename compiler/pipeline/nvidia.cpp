@@ -27,6 +27,7 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   passes.addPass(createShareCounters());         // Before what is loaded is compared with what is stored.
   // Before products are selected: TMA loads blocks.
   passes.addPass(createRecogniseBlocks({target, options.producer}));
+  passes.addPass(createWidenSteps({target}));
   passes.addPass(createCarryOffsets());  // For addresses that have not become blocks.
   passes.addPass(
       createLoadOnce());  // When what a loop moves addresses on by stands apart; before loads are copied ahead.

@@ -22,9 +22,9 @@ def WidenSteps : KernelPass<"widen-steps"> {
   let summary = "let products that TMA loads for take two steps along K at once, where a row of one is half a line of the cache";
   let description = [{
     A loop from zero to the end of K whose steps are rows of 64 bytes becomes one of half as many iterations over rows of 128: as many
-    bytes come by half the copies. Rows of 32 bytes take four steps at once. Where K ends within an iteration, both operands have zeros there.
-    All loops of products of the kernel are such, their tiles have 8192 sums or more, there are three slots then, and two blocks of the
-    kernel keep their room on a multiprocessor.
+    bytes come by half the copies. Rows of 32 bytes take four steps at once. Where K ends within an iteration, both operands have zeros
+    there. All loops of products of the kernel are such, their tiles have 8192 sums or more, there are three slots then (two of four
+    steps), and two blocks of the kernel keep their room on a multiprocessor.
   }];
   let options = [Target];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

@@ -20,8 +20,8 @@ import triton.language as tl
 # BYTES-NEXT: add.f16x2 %{{r[0-9]+}}, %[[SECOND]],
 # BYTES-NOT: cvt.rn
 # BYTES: ret;
-# A byte has one bit more than a bfloat16's significand: without it, less the float of which it is the sign. A float32 is made of 32 bits, which
-# is quicker than of fewer.
+# A byte has one bit more than a bfloat16's significand: without it, less the float of which it is the sign. A float32 is made of 32 bits,
+# which is quicker than of fewer.
 # LONG: ld.global.b32 %[[WORD:r[0-9]+]],
 # LONG-NOT: cvt
 # LONG: prmt.b32 %[[FIRST:r[0-9]+]], %[[WORD]], 17219, 0x5140U;

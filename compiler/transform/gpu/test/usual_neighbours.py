@@ -7,7 +7,8 @@
 # RUN: tandemc %s:weights --emit=layouts --target sm_80 --signature '*fp32:16, *fp32:16, i32, i32:16' | FileCheck %s --check-prefix NEAR
 # RUN: tandemc %s:weights --emit=layouts --target sm_80 --signature '*fp32:16, *fp32:16, i32:16, i32:16' | FileCheck %s --check-prefix APART
 # RUN: tandemc %s:weights --emit=layouts --target sm_80 --signature '*fp32:16, *fp32:16, i32, i32' | FileCheck %s --check-prefix APART
-# RUN: tandemc %s:gathered --emit=layouts --target sm_80 --signature '*fp32:16, *i32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix GATHERED
+# RUN: tandemc %s:gathered --emit=layouts --target sm_80 --signature '*fp32:16, *i32:16, *fp32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix GATHERED
 import triton
 import triton.language as tl
 

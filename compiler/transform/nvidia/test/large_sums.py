@@ -1,6 +1,6 @@
 # Sums that take all registers of a thread are spilled by whatever multiplies. Floats of 8 bits go to wgmma all the same, as mma.sync would
-# convert them for each instruction; of 16 bits, mma.sync spills less. A thread of sixteen warps has half as many registers, all of which one
-# instruction of wgmma would take.
+# convert them for each instruction; of 16 bits, mma.sync spills less. A thread of sixteen warps has half as many registers, all of which
+# one instruction of wgmma would take.
 # RUN: tandemc %s:product --emit=gpu --num-warps 8 --signature '*fp8e4nv:16, *fp8e4nv:16, *fp32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=BYTES
 # RUN: tandemc %s:product --emit=gpu --num-warps 8 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' \

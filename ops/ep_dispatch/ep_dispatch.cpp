@@ -11,11 +11,18 @@ namespace tandem::ops {
 namespace {
 
 // Programs that store this rank's own rows while the others send. Where rows are quantised on the way all do both, as each
-// would quantise them.
-constexpr int kMostOwners = 16;
+// would quantise them, and where programs are few, as fewer of them cannot send as much.
+constexpr int kMostOwners = 16, kSome = 16;
 
-int owners(int programs, int ranks, bool quantises) {
-  return quantises || ranks == 1 ? 0 : std::min(programs / ranks, kMostOwners);
+int owners(const Team& team, int programs, bool quantises) {
+  bool areFew = team.target() != "sim" && programs < kSome;
+  return quantises || areFew || team.size() == 1 ? 0 : std::min(programs / team.size(), kMostOwners);
+}
+
+// Programs for a user's `given`: up to twice kSome send no more than so many do (docs/performance/ep.md).
+int programsFor(const Team& team, int given, bool quantises) {
+  bool sendsApart = team.target() != "sim" && !quantises && team.size() > 1;
+  return sendsApart && given > kSome && given <= 2 * kSome ? kSome : given;
 }
 
 }  // namespace
@@ -97,6 +104,7 @@ EpDispatch::EpDispatch(Team& team, int64_t maxM, int64_t columns, int64_t expert
   if (config.symmetricOut) chosen.mode = ExchangeMode::Throughput;
   DType travelling = isQuantised_ ? DType::Float8E4NV : dtype;
   isDirect_ = config.symmetricOut || (config.byExpert && isThroughput(chosen, maxM));
+  if (isDirect_) chosen.programs = programsFor(team, chosen.programs, isQuantised_ && !isFp8(dtype));
   checkExperts(table_, experts, topK, team.size());
   int64_t tokens = team.size() * maxM;
   dealer_ = std::make_unique<Dealer>(team, memory_, tokens, cdiv(experts, team.size()), topK, 0,
@@ -145,8 +153,7 @@ void EpDispatch::queue(const Call& call) {
   if (!spreads) constants["PLACES"] = places_;
   constants["DIRECT"] = isDirect_;
   constants["COPIED"] = isCopied_;
-  if (isDirect_)
-    constants["OWNERS"] = int64_t(owners(exchange_->programs(), team_.size(), isQuantised_ && !isFp8(dtype_)));
+  if (isDirect_) constants["OWNERS"] = int64_t(owners(team_, exchange_->programs(), isQuantised_ && !isFp8(dtype_)));
   const Tensor &x = t[0], &ids = t[1], &weights = t[2], &route = t[5], &rows = spreads ? landed_ : t[8];
   const Tensor &placement = hasPlacement_ ? t[3] : ids, &xScales = isFp8(dtype_) ? t[4] : weights;
   const Tensor& scales = !isQuantised_ ? weights_ : spreads ? landedScales_ : t[6];

@@ -9,8 +9,10 @@
 # RUN: tandemc %s:largest --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=LARGEST
 # RUN: tandemc %s:swap --emit=ptx --target sm_90a --signature '*i64, *i64' | FileCheck %s --check-prefix=CAS
 # RUN: tandemc %s:lock --emit=ptx --target sm_90a --signature '*i32, *fp32' | FileCheck %s --check-prefix=LOCK
-# RUN: tandemc %s:lock_of --emit=ptx --target sm_90a --signature '*i32, *fp32' --constexpr 'ORDER="relaxed"' | FileCheck %s --check-prefix=WEAK
-# RUN: tandemc %s:lock_of --emit=ptx --target sm_90a --signature '*i32, *fp32' --constexpr 'ORDER="release"' | FileCheck %s --check-prefix=WEAK
+# RUN: tandemc %s:lock_of --emit=ptx --target sm_90a --signature '*i32, *fp32' --constexpr 'ORDER="relaxed"' \
+# RUN:   | FileCheck %s --check-prefix=WEAK
+# RUN: tandemc %s:lock_of --emit=ptx --target sm_90a --signature '*i32, *fp32' --constexpr 'ORDER="release"' \
+# RUN:   | FileCheck %s --check-prefix=WEAK
 # RUN: tandemc %s:ticket --emit=ptx --target sm_90a --signature '*i32, *i32' | FileCheck %s --check-prefix=TICKET
 # RUN: tandemc %s:neighbours --emit=ptx --target sm_90a --signature '*bf16:16, *bf16:16, i32:16' | FileCheck %s --check-prefix=EIGHT
 # RUN: tandemc %s:neighbours --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=FOUR

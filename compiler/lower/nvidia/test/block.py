@@ -5,7 +5,8 @@
 # RUN: tandemc %s:pointer --emit=ptx --target sm_80 --signature '*fp16, *fp16, i32:16, i32:16' | FileCheck %s --check-prefix=ONE
 # RUN: tandemc %s:column --emit=ptx --target sm_80 --signature '*fp16:16, *fp16:16, i32:16' | FileCheck %s --check-prefix=ONE
 # RUN: tandemc %s:descriptor --emit=ptx --target sm_89 --signature '*fp16:16, *fp16:16, i32:16, i32:16' | FileCheck %s --check-prefix=WIDE
-# RUN: tandemc %s:endless_rows --emit=ptx --target sm_90a --num-warps 8 --num-stages 1 --signature '*fp32:16, *fp32:16, *fp32:16, i32, i32' \
+# RUN: tandemc %s:endless_rows --emit=ptx --target sm_90a --num-warps 8 --num-stages 1 \
+# RUN:   --signature '*fp32:16, *fp32:16, *fp32:16, i32, i32' \
 # RUN:   | FileCheck %s --check-prefix=ENDLESS
 import triton
 import triton.language as tl

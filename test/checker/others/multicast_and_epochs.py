@@ -125,7 +125,7 @@ def persistent_k(next_ptr, left_ptr, done_ptr, y_ptr, out_ptr, TILES: tl.constex
 LOST = "race|signal-misuse"
 
 
-@protocol({1: "scope", 2: "race", 3: "race|signal-misuse|deadlock", 4: LOST, 5: LOST}, ranks=(2, 4), sometimes=(4, 5))
+@protocol({1: "scope", 2: "race", 3: "race|signal-misuse|deadlock", 4: LOST, 5: LOST}, ranks=(2, 4), sometimes=(2, 4, 5))
 def persistent_queue(team, f):
     n = team.size
     words = z(team, "next", 1), z(team, "left", 1), z(team, "done", 1, "int64")

@@ -259,6 +259,25 @@ def test_functions_under_constexpr():
 
 
 @triton.jit
+def upper_bits(N: tl.constexpr):
+    bits = tl.full((1,), 0xFFFF0000, dtype=tl.uint32)
+    bits = tl.constexpr(bits)
+    return bits
+
+
+@triton.jit
+def masked(x, o, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(o + i, tl.load(x + i) & upper_bits(N))
+
+
+def test_constexpr_around_a_tensor():
+    x, o = np.random.default_rng(1).integers(0, 1 << 32, 16, np.uint32), np.zeros(16, np.uint32)
+    masked[(1,)](x, o, 16)
+    assert (o == (x & 0xFFFF0000)).all()
+
+
+@triton.jit
 def skipping(x, o, n, N: tl.constexpr):
     i = tl.arange(0, N)
     acc = tl.zeros([N], tl.float32)

@@ -81,12 +81,7 @@ Value Emitter::callPython(const std::string& fullName, const Positional& positio
     Int n = semantic::constexprInt(cx, positional[0], "x");
     return n < 0 ? -n : n;
   }
-  if (name == "constexpr") {
-    if (containsTensor(positional[0]))
-      cx.failConstexpr(cx.place.range, "`tl.constexpr` needs a constant, but got " + describe(positional[0]),
-                       positional[0]);
-    return positional[0];
-  }
+  if (name == "constexpr") return positional[0];  // around a tensor it changes nothing, as in Triton
   if (name == "str") {
     if (positional[0].is<std::string>()) return positional[0];
     if (containsTensor(positional[0]))

@@ -59,6 +59,8 @@ LoadsTogether::LoadsTogether(func::FuncOp kernel, const analysis::AxisInfoAnalys
   for (Operation* load : loads) {
     Coalescing own = coalescedLoad(load, 1);
     Key key = keyOf(load->getResult(0), own.axis);
+    constexpr int64_t kMany = 64;  // elements of a thread: one by one they are loaded sooner than they change threads
+    if (own.layout.numRegisters() >= kMany && staysInLanes(load, own)) inLanes_.try_emplace(key, own.layout);
     int64_t& most = most_[key];
     most = std::max(most, own.neighbours);
     if (isa<tile::LoadOp>(load) && isDivided(load->getOperand(0))) dividing.insert(key);
@@ -100,10 +102,22 @@ static bool isMultiplied(Value tile) {
          });
 }
 
+// Returns true if neighbours that cannot move at once are best left in neighbouring lanes.
+bool LoadsTogether::staysInLanes(Operation* op, const Coalescing& own) const {
+  auto load = dyn_cast<tile::LoadOp>(op);
+  return load && own.neighbours == 1 && axes_.of(load.getPointer()).contiguity(own.axis) > 1 &&
+         !hasScatteredRows(load.getPointer(), own.axis, axes_);
+}
+
 Coalescing LoadsTogether::of(Operation* op) const {
   constexpr int64_t kWordBits = 32;
   Coalescing own = coalescedLoad(op, 1);
-  int64_t most = most_.lookup(keyOf(op->getResult(0), own.axis));
+  Key key = keyOf(op->getResult(0), own.axis);
+  int64_t most = most_.lookup(key);
+  if (auto lanes = inLanes_.find(key); lanes != inLanes_.end() && lanes->second.shape() == own.layout.shape()) {
+    own.layout = lanes->second;
+    return own;
+  }
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
     bool isUnaligned = own.neighbours == 1 && axes_.of(load.getPointer()).contiguity(own.axis) > 1;
     Type element = getElementTypeOrSelf(load.getType());
@@ -112,7 +126,7 @@ Coalescing LoadsTogether::of(Operation* op) const {
       own.layout = coalescedLoad(op, inWord).layout;
       return own;
     }
-    if (isUnaligned && !hasScatteredRows(load.getPointer(), own.axis, axes_)) return own;
+    if (staysInLanes(op, own)) return own;
   }
   own.layout = coalescedLoad(op, most).layout;
   return own;

@@ -12,9 +12,9 @@ namespace tandem::transform::gpu {
 // Each load by itself would give a thread as many neighbours as one access moves: eight of 16 bits, four of 32. Tiles that
 // meet would then have to change threads. All loads of one shape that meet give a thread the most that one of them wants,
 // and the others take several accesses, whose sectors of memory the nearest cache keeps. Neighbours that a mask or their
-// place keeps from moving at once stay in neighbouring lanes, unless each row lies anywhere. Where places are divided out,
-// stores want as many, too. Of tiles that go to shared memory for products a thread has the neighbours of a word, which it stores at
-// once.
+// place keeps from moving at once stay in neighbouring lanes, unless each row lies anywhere, and large tiles that meet them do, too.
+// Where places are divided out, stores want as many, too. Of tiles that go to shared memory for products a thread has the neighbours of
+// a word, which it stores at once.
 class LoadsTogether {
  public:
   // It refers to `axes`.
@@ -28,11 +28,13 @@ class LoadsTogether {
   using Key = std::pair<const void*, unsigned>;
   Coalescing coalescedLoad(mlir::Operation* load, int64_t together) const;
   Key keyOf(mlir::Value tile, unsigned axis) const;
+  bool staysInLanes(mlir::Operation* load, const Coalescing& own) const;
 
   const analysis::AxisInfoAnalysis& axes_;
   layout::ThreadCounts threads_;
   llvm::EquivalenceClasses<const void*> groups_;
   llvm::DenseMap<Key, int64_t> most_;
+  llvm::DenseMap<Key, layout::LinearLayout> inLanes_;  // of large tiles, one of which stays in lanes
 };
 
 }  // namespace tandem::transform::gpu

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 namespace tandem::ops {
 namespace {
@@ -19,8 +20,8 @@ constexpr int64_t kCopied = 16;  // bytes, of which rows of the cache are multip
 constexpr int64_t kLeastDim = 32, kMostDim = 256;
 constexpr int64_t kMostRows = 64, kLeastRows = 16, kFewRows = 16;
 constexpr int64_t kLeastShared = 1, kMostShared = 8;  // rows that one who has a part puts together at once
-// Bytes: of a part, and of all parts of an item, from which on they are put together by all who have one.
-constexpr int64_t kLargePart = 32 << 10, kLargeParts = 64 << 10;
+// Bytes: of a part, and of all parts of an item for each warp that put them together alone, from which on all who have one do it.
+constexpr int64_t kLargePart = 32 << 10, kLargeParts = 16 << 10;
 constexpr int64_t kSlice = 32;            // elements of a row that one of them puts together
 constexpr int64_t kMostAtOnce = 1024;     // sequences whose lengths are looked at together
 constexpr uint64_t kBlockAlignment = 16;  // bytes, of what is copied as blocks
@@ -28,16 +29,34 @@ constexpr int64_t kLeastPlaces = 2, kCost = 2;
 constexpr int kSimulatedPrograms = 6;
 constexpr Tile kSimulated = {16, 1, 2, 1};
 
+// So many keys that a slot of theirs and of their values has these bytes. `ofElements`: bytes of a key's elements, in its tiles.
+int keysOf(int64_t slot, int64_t ofElements) {
+  constexpr int64_t kLeast = 16, kMost = 64;
+  return int(std::clamp(int64_t(std::bit_floor(uint64_t(slot / (2 * ofElements)))), kLeast, kMost));
+}
+
 // By the elements of a key: what keeps the memory busy with two programs on a multiprocessor, or one of latent keys. Where keys have few
-// bytes, what a block takes beside its bytes takes longest, and three programs of few rows of queries are at more blocks at once.
-Tile tileFor(int64_t dim, bool isFp8, int64_t rows) {
-  bool hasFewRows = rows == kLeastRows;
+// bytes, what a block takes beside its bytes takes longest, and three programs of few rows of queries are at more blocks at once. Two warps
+// with 16 rows each exchange nothing, so four programs have room. `wide`: elements of a key's tiles.
+Tile tileFor(const DecodeSizes& sizes, int64_t wide, bool isFp8, int64_t rows) {
+  constexpr int64_t kSlot = 16 << 10, kManyBytes = 128;
+  int64_t dim = sizes.dim, bytes = wide * (isFp8 ? 1 : 2);
   if (dim > 256) return {64, 8, 2, 1};
+  if (rows == 2 * kLeastRows && bytes >= kManyBytes && !sizes.turned) return {keysOf(kSlot, bytes), 2, 2, 4};
   if (dim > 128) return {32, 4, 3, 2};
-  if (dim > 64 && isFp8) return hasFewRows ? Tile{64, 4, 3, 3} : Tile{128, 4, 2, 2};
+  if (dim > 64 && isFp8) return rows == kLeastRows ? Tile{64, 4, 3, 3} : Tile{128, 4, 2, 2};
   if (dim > 64) return {64, 4, 2, 2};
   if (isFp8) return {128, 4, 3, 2};
   return {64, 4, 4, 3};
+}
+
+// A warp of its own for an item of few rows, which waits for no other. It is the quicker one where keys have few bytes, and leaves four
+// times as many parts.
+std::optional<Tile> tileAlone(const DecodeSizes& sizes, int64_t wide, bool isFp8, int64_t rows) {
+  constexpr int64_t kMostBytes = 128, kMostOfFp8 = 96, kSlot = 8 << 10;
+  int64_t bytes = wide * (isFp8 ? 1 : 2);
+  if (sizes.turned || rows != kLeastRows || bytes > (isFp8 ? kMostOfFp8 : kMostBytes)) return std::nullopt;
+  return Tile{keysOf(kSlot, bytes), 1, 2, 8};
 }
 
 // True if keys can come as blocks by TMA, of which wgmma reads them: wide latent keys, whatever their queries are. Of few queries wgmma
@@ -64,7 +83,7 @@ int64_t roomFor(const Tile& tile, const DecodeSizes& sizes, int64_t wide, bool i
   // Warps with rows of their own keep all sums of these; full tiles are wgmma's.
   bool haveOwnRows = rows < kMostRows && tile.warps * kLeastRows == rows;
   if (sizes.turned) {  // with queries and weights for wgmma, which a larger tile leaves no room for twice
-    Tile usual = tileFor(sizes.dim, isFp8, rows);
+    Tile usual = tileFor(sizes, wide, isFp8, rows);
     bool isLarger = tile.keys > usual.keys || tile.warps > usual.warps || tile.stages > usual.stages;
     return isLarger || (rows == kMostRows && sizes.turned > 64) ? 1 : std::min(usual.resident, 2);
   }
@@ -142,7 +161,8 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
   int64_t queries = sizes.qLen * (sizes.heads / sizes.kvHeads);
   rows_ = std::clamp(padded(queries), kLeastRows, kMostRows);
   Parts tiles = tilesOf(sizes, dtype, false);
-  Tile tile = simulated ? kSimulated : tileFor(sizes.dim, config.fp8Cache, rows_);
+  Tile tile = simulated ? kSimulated : tileFor(sizes, tiles.both(), config.fp8Cache, rows_);
+  bool isOwn = config.blockN || config.numWarps || config.numStages || config.programs;  // the caller's choice
   fill(config_.blockN, tile.keys);
   bool hasWgmma = simulated || team.target().starts_with("sm_90");
   if (hasWgmma && sizes.dim > kMostDim && readsBlocks(sizes, cache, config_, config_.blockN)) rows_ = kMostRows;
@@ -158,7 +178,14 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
   config_.overRanks &= team.size() > 1;
 
   memory.share(config.shared);
-  int64_t programs = config_.programs, results = config_.overRanks ? programs * 2 * rows_ * (sizes.dim + 2) : 1;
+  usual_ = {config_.blockN, config_.numWarps, config_.numStages, config_.programs};
+  std::optional<Tile> alone = tileAlone(sizes, tiles.both(), config.fp8Cache, rows_);
+  if (alone && !isOwn && !simulated && !config_.overRanks) {
+    int64_t together = std::min<int64_t>(roomFor(*alone, sizes, tiles.both(), config.fp8Cache, rows_), alone->resident);
+    alone_ = {alone->keys, alone->warps, alone->stages, int(team.residentPrograms() * together)};
+  }
+  int64_t programs = std::max(usual_.programs, alone_.programs),
+          results = config_.overRanks ? programs * 2 * rows_ * (sizes.dim + 2) : 1;
   parts_ = memory.localScratch({programs * 2 * rows_ * tiles.both()}, dtype, "parts");
   stats_ = memory.localScratch({programs * 4 * rows_}, DType::Float32, "sums of parts");
   results_ = memory.localScratch({results}, DType::Float32, "results");
@@ -171,26 +198,34 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
   }
 }
 
+// Warps alone have calls of many items, each of which then has few parts.
+const Decoder::Form& Decoder::formOf(int64_t m) const {
+  constexpr int64_t kMostParts = 16;
+  int64_t items = m * sizes_.kvHeads * cdiv(sizes_.qLen * (sizes_.heads / sizes_.kvHeads), rows_);
+  return alone_.programs && items * kMostParts >= alone_.programs ? alone_ : usual_;
+}
+
 void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int stream) const {
   int64_t queries = sizes_.qLen * (sizes_.heads / sizes_.kvHeads), ranks = config_.overRanks ? team_.size() : 1;
+  const Form& form = formOf(m);
   int64_t together = std::min(padded(m), kMostAtOnce);
   // Rows of an item that are put together at once: with parts of many, so few that each who has one gets some.
-  int64_t items = m * sizes_.kvHeads * cdiv(queries, rows_), parts = cdiv(config_.programs, items);
+  int64_t items = m * sizes_.kvHeads * cdiv(queries, rows_), parts = cdiv(form.programs, items);
   int64_t ofRow = tilesOf(sizes_, parts_.dtype, false).both() * byteSize(parts_.dtype);
-  bool isTogether = rows_ * ofRow >= kLargePart || parts * std::min(rows_, queries) * ofRow >= kLargeParts;
+  bool isTogether = rows_ * ofRow >= kLargePart || parts * std::min(rows_, queries) * ofRow >= kLargeParts * form.warps;
   int64_t few =
       isTogether ? std::clamp(padded(cdiv(rows_, parts)), kLeastShared, kMostShared) : std::min(rows_, kFewRows);
-  bool copies = readsBlocks(sizes_, cache_, config_, config_.blockN);
+  bool copies = readsBlocks(sizes_, cache_, config_, form.keys);
   for (const Tensor* t : {&given.q, &given.qTurned, &given.keys}) copies &= t->address % kBlockAlignment == 0;
   Parts tiles = tilesOf(sizes_, parts_.dtype, copies);
   bool hasSlices = isTogether && ranks == 1 && tiles.first == sizes_.dim;
   const Tensor& none = given.lengths;
   auto orNone = [&](const Tensor& t) { return t.address ? t : none; };
   team_.launch(kernelOf("ops/flash_decode/flash_decode.py", "flash_decode"),
-               {.grid = {config_.programs, 1, 1},
-                .numWarps = config_.numWarps,
+               {.grid = {form.programs, 1, 1},
+                .numWarps = form.warps,
                 .stream = stream,
-                .numStages = config_.numStages,
+                .numStages = form.stages,
                 .cooperative = isTogether || ranks > 1,
                 .dependent = true},
                {given.q,
@@ -228,8 +263,8 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
                 {"ROWS", rows_},
                 {"FEW_ROWS", std::min(padded(queries), few)},
                 {"SLICE", hasSlices ? kSlice : tiles.first},
-                {"BLOCK", int64_t(config_.blockN)},
-                {"PROGRAMS", int64_t(config_.programs)},
+                {"BLOCK", int64_t(form.keys)},
+                {"PROGRAMS", int64_t(form.programs)},
                 {"SEQS", together},
                 {"MANY", m > together},
                 {"LEAST", kLeastPlaces},

@@ -26,7 +26,14 @@ class Decoder {
   DecodeSizes sizes_;
   CachePages cache_;
   DecodeConfig config_;
+  // How a call is done: keys of a block, warps, slots, and programs, none if no call is.
+  struct Form {
+    int keys, warps, stages, programs;
+  };
+  const Form& formOf(int64_t m) const;
+
   int64_t rows_;  // queries of an item, padded
+  Form usual_, alone_ = {};
   Tensor parts_, stats_, counts_, results_, slots_, epochs_;
 };
 

@@ -14,12 +14,14 @@ AttentionGrid gridOf(int64_t blocks, int64_t heads, int64_t batch, int64_t along
   return attentionGrid(config, form, kMultiprocessors, {blocks, heads, batch, along, along, keyBytes});
 }
 
-// The form that ends first, of those of bf16.
-AttentionTile chosenTile(int64_t d, int64_t rows, int64_t heads, int64_t kvHeads, int64_t batch, bool causal) {
-  std::vector<AttentionForm> forms = attentionForms("sm_90a", headsOf(d, d, DType::BFloat16), DType::BFloat16);
+// The form that ends first, of those of bf16. `dv`: elements of values, else d.
+AttentionTile chosenTile(int64_t d, int64_t rows, int64_t heads, int64_t kvHeads, int64_t batch, bool causal,
+                         int64_t dv = 0) {
+  if (!dv) dv = d;
+  std::vector<AttentionForm> forms = attentionForms("sm_90a", headsOf(d, dv, DType::BFloat16), DType::BFloat16);
   auto time = [&](const AttentionForm& form) {
     int64_t blocks = (rows + form.tile.m - 1) / form.tile.m;
-    return gridOf(blocks, heads, batch, rows, causal, batch * rows * kvHeads * d * 4, form).time;
+    return gridOf(blocks, heads, batch, rows, causal, batch * rows * kvHeads * (d + dv) * 2, form).time;
   };
   AttentionForm best = forms.front();
   for (const AttentionForm& form : forms)
@@ -28,6 +30,15 @@ AttentionTile chosenTile(int64_t d, int64_t rows, int64_t heads, int64_t kvHeads
 }
 
 using Grid = std::array<int, 3>;
+
+TEST(AttentionForms, ShortRowsOfWideKeysHaveSmallBlocks) {
+  for (bool causal : {false, true}) {
+    EXPECT_EQ(chosenTile(192, 256, 16, 16, 16, causal, 128).n, 64);
+    EXPECT_EQ(chosenTile(192, 277, 16, 16, 46, causal, 128).n, 64);
+    EXPECT_EQ(chosenTile(192, 900, 16, 4, 8, causal, 128).n, 128);
+    EXPECT_EQ(chosenTile(192, 4096, 16, 16, 2, causal, 128).n, 128);
+  }
+}
 
 TEST(AttentionGrid, ProgramsShareBlocks) {
   AttentionGrid grid = gridOf(8, 16, 16, 1024);

@@ -24,7 +24,7 @@ def WidenSteps : KernelPass<"widen-steps"> {
     A loop from zero to the end of K whose steps are rows of 64 bytes becomes one of half as many iterations over rows of 128: as many
     bytes come by half the copies. Rows of 32 bytes take four steps at once. Where K ends within an iteration, both operands have zeros
     there. All loops of products of the kernel are such, their tiles have 8192 sums or more, there are three slots then (two of four
-    steps), and two blocks of the kernel keep their room on a multiprocessor.
+    steps), and these have room, beside another block's where two have it before.
   }];
   let options = [Target];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

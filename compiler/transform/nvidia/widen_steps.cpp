@@ -63,12 +63,12 @@ class Widening {
   // As many bytes under way as `asked` slots have, and a slot that is being read. With two of two steps each the next tiles came too late.
   int64_t slots(int64_t asked) const { return std::max<int64_t>(asked / times_ + 1, times_ == 2 ? 3 : 2); }
 
-  // Returns true if two blocks have room on a multiprocessor before and not behind.
-  bool losesBlock(int64_t asked, int64_t slots, const target::TargetInfo& target) const {
+  // Returns true if the slots have room, and that of one of two blocks on a multiprocessor where two have it before.
+  bool fits(int64_t asked, int64_t slots, const target::TargetInfo& target) const {
     constexpr int64_t kBesideRing = 16 << 10;
-    int64_t step = 0, half = target.maxSharedBytes() / 2 - kBesideRing;
+    int64_t step = 0, one = target.maxSharedBytes() - kBesideRing, ofTwo = target.maxSharedBytes() / 2 - kBesideRing;
     for (tile::BlockLoadOp load : loads_) step += bytesOf(typeOf(load));
-    return asked * step <= half && slots * times_ * step > half;
+    return slots * times_ * step <= (asked * step <= ofTwo ? ofTwo : one);
   }
 
   void apply() {
@@ -172,7 +172,7 @@ struct WidenSteps : impl::WidenStepsBase<WidenSteps> {
     int64_t asked = tile::numStages(kernel).value_or(kDefaultStages), slots = 0;
     if (all.empty() || haveOthers || asked < 2) return markAllAnalysesPreserved();
     for (const Widening& widening : all) slots = std::max(slots, widening.slots(asked));
-    if (llvm::any_of(all, [&](const Widening& widening) { return widening.losesBlock(asked, slots, *gpu); }))
+    if (!llvm::all_of(all, [&](const Widening& widening) { return widening.fits(asked, slots, *gpu); }))
       return markAllAnalysesPreserved();
     for (Widening& widening : all) widening.apply();
     tile::setNumStages(kernel, slots);

@@ -205,7 +205,19 @@ def while_loop(a_ptr, out_ptr):
     while left > 0:
         tl.store(out_ptr + tl.arange(0, 16), tl.load(at))
         at += 16
+        left = left >> 1  # no count
+
+
+@tandem.jit
+def counted_while(a_ptr, out_ptr):
+    total = tl.zeros((16,), tl.float32)
+    at = a_ptr + tl.arange(0, 16)
+    left = 2
+    while left > 0:
+        total = 2 * total + tl.load(at)
+        at += 16
         left -= 1
+    tl.store(out_ptr + tl.arange(0, 16), total)
 
 
 @tandem.jit
@@ -248,6 +260,18 @@ def test_pointers_of_a_while_loop_are_refused():
 
     with pytest.raises(tandem.CompileError, match="which loads read arriving memory cannot be told"):
         tandem.launch(main, ranks=2)
+
+
+def test_a_while_loop_that_counts_is_a_for_loop():
+    derived = tandem.overlap(collective="all_gather", consumer=counted_while, over="a_ptr")
+
+    def main(team):
+        a, out = team.zeros(32, "float32"), team.local_empty(16, "float32")
+        a[16 * team.rank : 16 * (team.rank + 1)] = np.arange(16, dtype=np.float32) + 100 * team.rank
+        derived[(1,)](a, out)
+        assert np.array_equal(out, 3 * np.arange(16, dtype=np.float32) + 100)
+
+    tandem.launch(main, ranks=2, check=True)
 
 
 def test_the_same_memory_by_another_name_is_refused():

@@ -151,6 +151,17 @@ def spin_lock(lock, total, count):
 
 
 @triton.jit
+def lock_of(lock, totals, N: tl.constexpr, ORDER: tl.constexpr):
+    """What the last holder of a lock stored is there, whatever the order of the update that takes it."""
+    at = totals + tl.arange(0, N)
+    while tl.atomic_cas(lock, 0, 1, sem=ORDER) == 1:
+        pass
+    tl.store(at, tl.load(at) + 1)
+    tl.debug_barrier()
+    tl.atomic_xchg(lock, 0)
+
+
+@triton.jit
 def last_block(x, partial, counter, o, N: tl.constexpr, P: tl.constexpr):
     """The program that comes last adds up the values of all."""
     p = tl.program_id(0)
@@ -180,6 +191,16 @@ check(
     lambda l, t, c: np.array([sum(range(100))], np.int32),
     grid=(100,),
 )
+for order in ("relaxed", "acquire", "release", "acq_rel"):
+    check(
+        lock_of,
+        lambda rng: [np.zeros(1, np.int32), inout(np.zeros(128, np.float32))],
+        lambda lock, totals: np.full(128, 300.0),
+        order,
+        (300,),
+        N=128,
+        ORDER=order,
+    )
 for warps in (1, 4, 16):
     check(
         last_block,

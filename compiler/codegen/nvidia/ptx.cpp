@@ -103,6 +103,26 @@ std::string print(llvm::Module& module, llvm::TargetMachine& machine) {
   return std::string(text);
 }
 
+// ptxas 13.0 multiplies by the 64-bit number -2**31 for some 64-bit shifts by 31, whose sum with an address is then 2**32 x too large.
+// Such a shift becomes one of halves.
+std::string withoutShiftsBy31(llvm::StringRef ptx) {
+  std::string out;
+  while (!ptx.empty()) {
+    auto [line, rest] = ptx.split('\n');
+    llvm::StringRef shift = line.trim();
+    if (shift.consume_front("shl.b64") && shift.consume_back(", 31;")) {
+      auto [to, from] = shift.trim().split(", ");
+      out += ("\t{ .reg .b32 low, high; mov.b64 {low, high}, " + from + "; shf.l.wrap.b32 high, low, high, 31; " +
+              "shl.b32 low, low, 31; mov.b64 " + to + ", {low, high}; }\n")
+                 .str();
+    } else {
+      out += (line + "\n").str();
+    }
+    ptx = rest;
+  }
+  return out;
+}
+
 std::string kernelNames(const llvm::Module& module) {
   std::string names;
   for (const llvm::Function& f : module)
@@ -133,7 +153,7 @@ std::string toPtx(llvm::Module& module, const target::TargetInfo& target, const 
       endLoopsByRepeating(module);
     }
     if (target.hasSlowShuffleAssembly()) divideShuffles(module);
-    ptx = print(module, *machine);
+    ptx = withoutShiftsBy31(print(module, *machine));
     delete machine;
   });
   return ptx;

@@ -57,6 +57,17 @@ TEST(Codegen, EveryTargetAssembles) {
   }
 }
 
+// ptxas takes some 64-bit shifts by 31 for products with -2**31.
+TEST(Codegen, No64BitShiftBy31) {
+  TestKernel k("sm_90a");
+  auto* stride = k.b.CreateLoad(k.b.getInt64Ty(), k.in());
+  k.b.CreateStore(k.b.CreateShl(stride, 31), k.out());
+  std::string ptx = k.ptx();
+  expectText(ptx, {"shf.l.wrap.b32 high, low, high, 31; shl.b32 low, low, 31;"});
+  EXPECT_EQ(ptx.find("shl.b64"), ptx.npos) << ptx;
+  assemble(ptx, k.target());
+}
+
 TEST(Codegen, FusedMultiplyAddOnlyWhereAllowed) {
   for (bool fuse : {false, true}) {
     TestKernel k("sm_80");

@@ -11,9 +11,9 @@ namespace tandem::ops {
 namespace {
 
 // Programs that sum and send. A turn of their loops takes `rows` tokens in so many columns, while those of the next `stages` - 1
-// are copied; an item has so many turns, or more. The columns are divided into so many parts, which travel one by one.
+// are copied. The columns are divided into so many parts, which travel one by one.
 struct Sums {
-  int rows, turns, columns, warps, stages, registers, programs;
+  int rows, columns, warps, stages, registers, programs;
   int64_t ring = 0;  // rows that a warp has room for in shared memory, instead of stages
 };
 
@@ -34,26 +34,34 @@ int64_t ringRows(const Team& team, int64_t topK, DType dtype) {
 // Parts of the columns. What hides is a share of the product's time, which grows with the bytes of a row that is multiplied, while
 // that of the sums does not: short products are left sooner than their first part is summed (docs/performance/moe.md).
 int64_t partsOf(int64_t rowBytes, int64_t topK, bool hasRing) {
-  constexpr int64_t kShort = 1408, kLong = 6144;
-  if (hasRing && rowBytes >= kLong) return 4;
-  return topK <= kFewSlots || (hasRing && rowBytes >= kShort) ? 2 : 1;
+  constexpr int64_t kShort = 1408, kLong = 6144, kLongOfFew = 2048;
+  if (topK <= kFewSlots) return rowBytes >= kLongOfFew ? 4 : 2;
+  return !hasRing || rowBytes < kShort ? 1 : rowBytes < kLong ? 2 : 4;
 }
 
 // Beside the product a thread has few registers, so rows come into shared memory. A program has room beside one of the product, and
 // eight where that has ended.
 Sums sums(const Team& team, int64_t topK, int64_t ring) {
   int columns = columnsOfItem(team);
-  if (team.target() == "sim") return {kSimulatedRows, 1, columns, 2, 3, 0, 4, ring};
+  if (team.target() == "sim") return {kSimulatedRows, columns, 2, 3, 0, 4, ring};
   int resident = team.residentPrograms();
-  if (ring) return {kRows, 4, columns, 4, 2, kRegistersBeside, 8 * resident, ring};
-  if (topK <= 2) return {kRows, 4, columns, 4, 2, kRegistersBeside, 8 * resident};
-  if (topK <= 4) return {4, 4, columns, 4, 3, 0, 5 * resident};
-  return {2, 4, columns, 4, 2, 64, 8 * resident};
+  if (ring) return {kRows, columns, 4, 2, kRegistersBeside, 8 * resident, ring};
+  if (topK <= kFewSlots) return {kRows, columns, 4, 2, kRegistersBeside, 8 * resident};
+  if (topK <= 4) return {4, columns, 4, 3, 0, 5 * resident};
+  return {2, columns, 4, 2, 64, 8 * resident};
 }
 
-constexpr int kMostRows = 64;  // of an item
+constexpr int64_t kMostRows = 64;  // of an item
 // Of the last part, items for each program: the own ones among them begin when others have been sent.
 constexpr int64_t kItemsEach = 8;
+constexpr int64_t kSlotsOfItem = 128;  // beside the product: what has begun when that ends is not to be waited for long
+
+// Rows of an item beside the product, where the last part's have so many.
+int64_t rowsBeside(const Team& team, int64_t topK, int64_t last) {
+  if (team.target() == "sim") return std::min(2 * last, kMostRows);
+  return std::clamp(int64_t(std::bit_floor(uint64_t(kSlotsOfItem / topK))), last, kMostRows);
+}
+
 constexpr int kRowsOfParts = 128;
 constexpr int64_t kSlotBytes = 1 << 30;  // at most, where kSlotColumns fit
 
@@ -110,14 +118,14 @@ void SummedProduct::launch(const Tensor& h, const Tensor& w, const Tensor& route
   // The product of few rows ends before its first part is summed.
   bool simulated = team_.target() == "sim", isLong = simulated || product_.tileRows(m) >= kRowsOfParts;
   if (!parts) parts = !isLong ? 1 : simulated ? kSimulatedParts : partsOf(rowBytes_, topK_, ring > 0);
-  // Of two parts a few rows of a token come into registers as soon.
-  bool brings = parts > 1 && (simulated || topK_ > kFewSlots || parts > 2);
+  // A few rows of a token come into registers as soon.
+  bool brings = parts > 1 && (simulated || topK_ > kFewSlots);
   Sums s = sums(team_, topK_, brings ? ring : 0);
   int64_t unit = std::max<int64_t>(tile, s.columns);  // both are powers of two
   for (int64_t first = 0; first < n_; first += columns_) {
     int64_t count = std::min(columns_, n_ - first), part = cdiv(cdiv(count, unit), parts) * unit;
     int64_t each = std::max<int64_t>(m * cdiv(part, s.columns) / (kItemsEach * s.programs), 1);
-    int64_t rows = std::clamp<int64_t>(int64_t(std::bit_ceil(uint64_t(each))), s.turns * s.rows, kMostRows);
+    int64_t rows = std::clamp<int64_t>(int64_t(std::bit_ceil(uint64_t(each))), kRows, kMostRows);
     GroupedProduct::Counted counted{brought_, part};
     product_.launch(h, w, rows_, route, m, stream, more, nullptr, {first, count}, &counted);
     team_.launch(kernelOf("ops/moe_rs/moe_rs.py", "combine"),
@@ -128,7 +136,7 @@ void SummedProduct::launch(const Tensor& h, const Tensor& w, const Tensor& route
                   .dependent = true},
                  {rows_, route, Tensor{out.address + uint64_t(first * byteSize(out.dtype)), out.shape, out.dtype},
                   parts_, brought_, ready_, begun_, taken_, done_, epoch_, findings_, m, out.shape[0], count, n_,
-                  shardRows(m, team_.size()), part, std::min<int64_t>(2 * rows, kMostRows), rows},
+                  shardRows(m, team_.size()), part, rowsBeside(team_, topK_, rows), rows},
                  {{"E", experts_},
                   {"TOP_K", topK_},
                   {"RANKS", int64_t(team_.size())},

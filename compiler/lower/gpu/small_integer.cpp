@@ -128,7 +128,8 @@ class Maker {
   llvm::Value* fromHalves(Part one, Part other) {
     llvm::Type* half = b_.getInt16Ty();
     llvm::Value* pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(half, 2));
-    for (auto [place, part] : llvm::enumerate(llvm::ArrayRef<Part>{one, other}))
+    const Part parts[] = {one, other};
+    for (auto [place, part] : llvm::enumerate(parts))
       pair = b_.CreateInsertElement(pair, b_.CreateZExtOrTrunc(b_.CreateLShr(part.whole, part.first), half), place);
     llvm::Value* last = b_.CreateAnd(b_.CreateBitCast(pair, b_.getInt32Ty()), repeated(mask(), kHalf));
     return b_.CreateXor(last, repeated(firstBits() | offset_, kHalf));

@@ -148,7 +148,7 @@ struct ProgramState {
   std::vector<EarlyView> early;       // by location of the loads
   bool threadsLooked = false;         // a thread has made a strong read of its own
 
-  // What all threads know already is most of what a release brings, for each thread that acquires it.
+  // Threads that acquire a release mostly know already what it brings. Here is what is left of each release without what all threads know.
   struct {
     Clock common;  // as it was
     std::unordered_map<const void*, std::pair<Clock, Clock>> of;
@@ -242,7 +242,7 @@ struct ProgramState {
     c.raise(keyOf(actor, kEveryThread), time);
     return c;
   }
-  // What all threads have done for themselves needs no entry for each of the program's transfers. Entries of others' transfers stay.
+  // Drops the entries of the program's own transfers that all threads have waited for. Entries of others' transfers stay.
   void meetTransfers() {
     auto isComplete = [&](const Clock::Entry& e) {
       uint32_t number = uint32_t(e.key);

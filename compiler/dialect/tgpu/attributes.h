@@ -18,7 +18,8 @@ struct Neighbours {
 std::optional<Neighbours> neighboursOf(mlir::Operation* access);
 void setNeighbours(mlir::Operation* access, Neighbours neighbours);
 
-// Of the tile that a copy brings only so many first rows come: what the slot has had stays behind them. Nothing: all do.
+// A copy with such a number brings so many first rows of its tile, and what the slot has had before stays in its other rows. Nothing: it
+// brings all rows.
 std::optional<int64_t> rowsCopied(TmaLoadOp copy);
 void setRowsCopied(TmaLoadOp copy, int64_t rows);
 

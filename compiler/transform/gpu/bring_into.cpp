@@ -137,7 +137,8 @@ Value LayoutChange::known(Value tile, const LinearLayout& layout, Operation* pla
   return nullptr;
 }
 
-// What brings a tile into a layout serves all ops of one kind that use it, as the parts of a packed word: each has its share.
+// A change of a tile's layout serves all ops of one kind that use the result, as those that take the parts of a packed word do. So each of
+// them pays its share of the cost.
 int64_t LayoutChange::share(const Plan& plan) const {
   constexpr int64_t kMostUses = 4;
   if (plan.again && !isa<tile::LoadOp>(plan.tile.getDefiningOp())) return plan.cost;

@@ -13,8 +13,8 @@ namespace tandem::transform::gpu {
 // meet would then have to change threads. All loads of one shape that meet give a thread the most that one of them wants,
 // and the others take several accesses, whose sectors of memory the nearest cache keeps. Neighbours that a mask or their
 // place keeps from moving at once stay in neighbouring lanes, unless each row lies anywhere, and large tiles that meet them do, too.
-// Where places are divided out, stores want as many, too. Of tiles that go to shared memory for products a thread has the neighbours of
-// a word, which it stores at once.
+// Stores want as many, too, where their places are divided out. A thread has a word's neighbours of a tile that goes to shared memory for
+// products, and stores them at once.
 class LoadsTogether {
  public:
   // It refers to `axes`.

@@ -202,7 +202,7 @@ class Nesting {
 
   static ValueRange resultsOf(Block* block) { return block ? block->getTerminator()->getOperands() : ValueRange(); }
 
-  // What an iteration passes on where the count does not end.
+  // Returns what an iteration passes on where the count does not end.
   Value innerYield(unsigned i) {
     Value value = yielded(i);
     if (!tail_ || value.getDefiningOp() != tail_) return value;

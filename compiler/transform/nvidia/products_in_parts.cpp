@@ -1,4 +1,4 @@
-// What the two rests give is less than a float32 sum keeps, so three products are enough.
+// Three products are enough: the fourth, of the two operands' rests, is smaller than what a float32 sum keeps.
 #include "compiler/transform/nvidia/products_in_parts.h"
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/target/nvidia_units.h"

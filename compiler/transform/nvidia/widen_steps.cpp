@@ -19,7 +19,7 @@ namespace {
 
 // Copies bring whole lines of the cache; a part of one costs as much.
 constexpr int64_t kLineBytes = 128;
-// Of smaller tiles many blocks share a multiprocessor, and their copies hide each other.
+// Tiles with fewer sums stay as they are: many of their blocks share a multiprocessor, and hide one another's copies.
 constexpr int64_t kLeastSums = 128 * 64, kDefaultStages = 3;
 
 RankedTensorType typeOf(Value tile) { return cast<RankedTensorType>(tile.getType()); }
@@ -60,7 +60,8 @@ class Widening {
            llvm::all_of(loads_, [&](tile::BlockLoadOp load) { return depthOf_.contains(load); }) && times_ > 1;
   }
 
-  // As many bytes under way as `asked` slots have, and a slot that is being read. With two of two steps each the next tiles came too late.
+  // Returns how many wider slots have as many bytes under way as `asked` narrow ones, and one more, which is being read. Two slots of two
+  // steps were too few: the next tiles came too late.
   int64_t slots(int64_t asked) const { return std::max<int64_t>(asked / times_ + 1, times_ == 2 ? 3 : 2); }
 
   // Returns true if the slots have room, and that of one of two blocks on a multiprocessor where two have it before.

@@ -59,7 +59,7 @@ func.func @watched(%x: tensor<128x64xf16>, %w: !tile.ptr<i8>, %m: i64, %n: i32) 
 }
 
 // mma.sync fills up rows, not columns: a product of four columns becomes the transpose of one of four rows.
-// Of few rows, too, where elements come apart, as those that share a scale.
+// Products of few rows are turned, too, where weights come apart, as those that share a scale do.
 // CHECK-LABEL: func.func @few_rows
 // CHECK: tile.dot {{.*}} : tensor<64x64xf16>, tensor<64x16xf16> -> tensor<64x16xf32>
 func.func @few_rows(%x: tensor<16x64xf16>, %w: !tile.ptr<f16>, %m: i64, %n: i32) -> tensor<16x64xf32> attributes {tile.num_warps = 4 : i32} {

@@ -1,5 +1,5 @@
 // RUN: tandem-opt --widen-steps %s | FileCheck %s
-// Where a step's rows are half a line of the cache, two steps are taken at once.
+// Two steps are taken at once where the rows of one are half a line of the cache.
 
 // CHECK-LABEL: func.func @masked
 // CHECK-SAME: tile.num_stages = 3
@@ -95,7 +95,7 @@ func.func @large(%a: !tile.ptr<bf16>, %b: !tile.ptr<bf16>, %m: i64, %k: i32, %at
   return %r : tensor<256x64xf32>
 }
 
-// What depends on the number of iterations would change.
+// This loop stays as it is, for its second result counts the iterations.
 // CHECK-LABEL: func.func @counts
 // CHECK: tensor<128x32xbf16>, tensor<32x128xbf16>
 func.func @counts(%a: !tile.ptr<bf16>, %b: !tile.ptr<bf16>, %m: i64, %k: i32, %at: i32) -> (tensor<128x128xf32>, i32)

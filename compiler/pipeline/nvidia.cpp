@@ -47,7 +47,8 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   passes.addPass(createLoadBeforeBranch());         // Of the loads that are not copied ahead of loops.
   passes.addPass(createLongestFirst());             // No later pass makes a `tile.program_id`.
   if (!options.layouts) return;
-  passes.addPass(createOrderOffsets());  // Of the addresses that are left.
+  passes.addPass(createJoinNeighbours());  // Of the loads that no pass copies ahead.
+  passes.addPass(createOrderOffsets());    // Of the addresses that are left.
   passes.addPass(createAssignLayouts({target}));
   passes.addPass(createDeferReductions());  // By layout: what a thread has of a tile it folds alone.
   passes.addPass(createLayOutScans());      // By layout, too: what its neighbours are.

@@ -74,6 +74,18 @@ def ShareCounters : KernelPass<"share-counters"> {
   }];
 }
 
+def JoinNeighbours : KernelPass<"join-neighbours"> {
+  let summary = "load and store together what lies side by side in memory and is named apart";
+  let description = [{
+    The real and the imaginary part of a complex number, the two columns that a rotation turns, the colours of a pixel: `x + 2 * i` and
+    `x + 2 * i + 1` are two tiles of addresses, of which none has neighbours of its own. Loads of one mask become one load of a tile with
+    one dimension more, which is split; stores that follow each other one store of joined tiles. A thread then moves up to 16
+    bytes at once, and what were two stores of different threads need no barrier between them. It is done where the joined access is
+    aligned as a whole and every thread has one at least; loads are moved up past no write, stores down past none.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def OrderOffsets : KernelPass<"order-offsets"> {
   let summary = "add to a tile of addresses first what most of its elements have in common";
   let description = [{

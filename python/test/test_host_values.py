@@ -1,6 +1,7 @@
 """The values of the host that a kernel uses: a value that changes between two launches counts in the second."""
 
 import enum
+import importlib
 import sys
 import types
 
@@ -217,3 +218,42 @@ def test_members_of_the_languages_enumerations():
             assert np.isnan(x[0]) == (propagates == tl.PropagateNan.ALL)
 
     tandem.launch(main, ranks=1)
+
+
+SCALED = """
+import tandem
+import tandem.language as tl
+
+FACTOR = {}
+
+
+@tandem.aggregate
+class Scaled:
+    x: tl.tensor
+
+    @tandem.jit
+    def value(self):
+        return self.x * FACTOR
+
+
+@tandem.jit
+def store(o):
+    tl.store(o, Scaled(tl.program_id(0) + 1).value())
+"""
+
+
+def test_classes_of_modules_of_one_name(tmp_path, monkeypatch):
+    """A class has the names of its own module, though another one has taken that module's name."""
+    modules = []
+    for factor in (2, 3):
+        folder = tmp_path / str(factor)
+        folder.mkdir()
+        (folder / "scaled.py").write_text(SCALED.format(factor))
+        monkeypatch.syspath_prepend(folder)
+        monkeypatch.delitem(sys.modules, "scaled", raising=False)
+        modules.append(importlib.import_module("scaled"))
+        assert "FACTOR" in modules[-1].Scaled.source
+    for factor, one in zip((2, 3), modules):
+        o = np.zeros(1, np.int32)
+        one.store[(1,)](o)
+        assert o[0] == factor

@@ -141,6 +141,11 @@ class Source:
         """The Python functions that the text defines."""
         return [self.target]
 
+    @property
+    def namespace(self):
+        """The names of the module that the text stands in."""
+        return self.target.__globals__
+
     @functools.cached_property
     def uses(self):
         """The names from outside that the text reads, each with the attributes it reads of it: {"tl": {"load": {}}}."""
@@ -167,7 +172,7 @@ class Source:
         for function in self.functions():
             if name in function.__code__.co_freevars:
                 return function.__closure__[function.__code__.co_freevars.index(name)], "cell_contents"
-        return getattr(self.target, "__globals__", None) or vars(sys.modules[self.target.__module__]), name
+        return self.namespace, name
 
 
 class ConstantFunction(Source):
@@ -185,6 +190,11 @@ class Aggregate(Source):
     """A class whose instances kernels carry as a bundle of their fields (Triton's `@aggregate`)."""
 
     kind = "aggregate"
+    namespace = None
+
+    def __init__(self, target):
+        super().__init__(target)
+        self.namespace = vars(sys.modules[target.__module__])  # another module may have the name later
 
     def functions(self):
         """The methods of the class."""

@@ -11,19 +11,11 @@
 #include "ops/product/library_way.h"
 #include "ops/gemm_chooser.h"
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <nlohmann/json.hpp>
 
 namespace tandem::ops {
 namespace {
-
-// The width of a tile as a sum, the largest first.
-std::array<int64_t, kWidthParts> powersOfTwo(int width) {
-  std::array<int64_t, kWidthParts> out = {};
-  for (int64_t& part : out) width -= int(part = width ? int64_t(std::bit_floor(unsigned(width))) : 0);
-  return out;
-}
 
 void checkWidth(const GemmConfig& config) {
   std::string seen = "`ag_gemm`: `block_n` is " + std::to_string(config.blockN);
@@ -118,15 +110,12 @@ void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b,
   const GemmConfig& config = plan.config;
   LaunchConfig launch{
       .grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream, .numStages = config.numStages};
-  std::array<int64_t, kWidthParts> widths = powersOfTwo(config.blockN);
   team_.launch(kernelOf("ops/ag_gemm/ag_gemm.py", "ag_gemm"), launch,
                {plan.ownRows ? a : gathered_, gathered_, b, out, channel_->ready(), pieces_, brought_, plan.m, n_, k_,
                 std::max<int64_t>(plan.ownRows, 1), plan.shard, pitch_, team_.size() * pitch_, plan.slices.bands,
                 plan.slices.bandRows},
                {{"BLOCK_M", int64_t(config.blockM)},
-                {"BLOCK_N", widths[0]},
-                {"BLOCK_N1", widths[1]},
-                {"BLOCK_N2", widths[2]},
+                {"BLOCK_N", int64_t(config.blockN)},
                 {"BLOCK_K", int64_t(config.blockK)},
                 {"SLICE_STEPS", plan.slices.columns / config.blockK},
                 {"GROUP", int64_t(config.group)},

@@ -10,7 +10,7 @@ import tandem.dist as dl
 import tandem.language as tl
 import tandem.tilelink as link
 from ops.device.calls import is_last
-from ops.device.product import add_product, columns_of, packed, product_by_pointers, store_tile
+from ops.device.product import Product, Result, packed
 from ops.device.tiles import place_in_shard
 
 
@@ -58,16 +58,13 @@ def gemm_rs(
     channel = link.PartsChannel(ready_ptr, brought_ptr, begun_ptr, call, shard_tiles, turn, COPIED)
     if (tl.program_id(0) == 0) & (ranks > 1):
         link.parts_begin(channel)
-    in_block = tl.arange(0, BLOCK_M)
-    if BLOCKS:
-        a = tl.make_tensor_descriptor(a_ptr, shape=[m, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
-        b = columns_of(b_ptr, n, k, BLOCK_N, BLOCK_K, B_TRANSPOSED)
+    product = Product(b_ptr, n, k, BLOCK_M, BLOCK_N, BLOCK_K, BLOCKS, B_TRANSPOSED)
+    a = product.rows_of(a_ptr, m)
+    result = Result(product, out_ptr, own_rows, OUT_BLOCKS)
     peers = tl.make_tensor_descriptor(
         first_parts_ptr, shape=[rank_count, parts_rows, BLOCK_N], strides=[rank_stride, BLOCK_N, 1], block_shape=[1, BLOCK_M, BLOCK_N]
     )
-    out = None
-    if OUT_BLOCKS:
-        out = tl.make_tensor_descriptor(out_ptr, shape=[own_rows, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
+    in_part = tl.arange(0, BLOCK_M)[:, None] * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]
     turns = 0  # that have arrived from all peers, as far as this program knows
     there = 0
     for tile in tl.range(tl.program_id(0), ranks * shard_tiles, PROGRAMS, flatten=True):
@@ -75,18 +72,10 @@ def gemm_rs(
         block, tile_n = place_in_shard(local, shard_blocks, columns, GROUP)
         first = owner * shard_rows + block * BLOCK_M
         rows = tl.minimum(m - owner * shard_rows, shard_rows) - block * BLOCK_M
-        column = tile_n * BLOCK_N
-        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-        if BLOCKS:
-            for step in range(steps):
-                acc = add_product(a.load([first, step * BLOCK_K]), b, column, step * BLOCK_K, acc, B_TRANSPOSED)
-        else:
-            b_pitch = k if B_TRANSPOSED else n
-            acc = product_by_pointers(acc, a_ptr, first, rows, k, b_ptr, column, n, b_pitch, k, 0, steps, BLOCK_K, B_TRANSPOSED)
+        (acc,) = product.tile(a, first, rows, tile_n * BLOCK_N, 0, steps)
 
         if (tile < PROGRAMS) & (ranks > 1):  # this program's first tile
             local = dl.consume_token(local, link.ranks_wait(channel))
-        in_part = in_block[:, None] * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]
         if owner != rank:
             part = packed(acc.to(parts_ptr.dtype.element_ty), BLOCK_M, BLOCK_N)[None, :, :]
             peers.store([0 if COPIED else owner, link.part_place(channel, owner, local) * BLOCK_M, 0], part)
@@ -98,7 +87,7 @@ def gemm_rs(
                 for slot in range(ranks - 1):
                     part = tl.load(arrived + slot.to(tl.int64) * shard_tiles * (BLOCK_M * BLOCK_N) + in_part)
                     acc += packed(part, BLOCK_M, BLOCK_N).to(tl.float32)
-            store_tile(out, out_ptr, acc, block * BLOCK_M, column, rows, n, OUT_BLOCKS)
+            result.store((acc,), block * BLOCK_M, tile_n * BLOCK_N, rows)
 
     # All programs have read the epoch when the last one is done.
     if is_last(done_ptr, PROGRAMS):

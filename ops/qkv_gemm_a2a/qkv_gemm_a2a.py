@@ -15,7 +15,7 @@ import tandem.dist as dl
 import tandem.language as tl
 from ops.device.calls import is_last
 from ops.device.heads import heads_of_rank, part_of
-from ops.device.product import add_product, columns_of, product_by_pointers
+from ops.device.product import Product
 from ops.device.tiles import place_in_shard
 from tandem.tilelink import scattered_tile
 
@@ -90,11 +90,8 @@ def qkv_gemm_a2a(
     shard_blocks = tl.cdiv(shard_rows, BLOCK_M)
     shard_tiles = shard_blocks * COLUMNS
     steps = tl.cdiv(k, BLOCK_K)
-    x = None
-    w = None
-    if BLOCKS:
-        x = tl.make_tensor_descriptor(x_ptr, shape=[own_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
-        w = columns_of(w_ptr, N, k, BLOCK_N, BLOCK_K, True)
+    product = Product(w_ptr, N, k, BLOCK_M, BLOCK_N, BLOCK_K, BLOCKS, True)
+    x = product.rows_of(x_ptr, own_rows)
     size_q = shard_rows.to(tl.int64) * Q_WIDTH
     size_kv = shard_rows.to(tl.int64) * KV_WIDTH
     size_own = m.to(tl.int64) * own_kv
@@ -119,13 +116,7 @@ def qkv_gemm_a2a(
         rows = own_rows - block * BLOCK_M
         row = tl.maximum(block, 0) * BLOCK_M
         is_needed = is_turn & (at < width) & (rows > 0)
-        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-        if BLOCKS:
-            for step in range(tl.where(is_needed, steps, 0)):
-                acc = add_product(x.load([row, step * BLOCK_K]), w, of_w, step * BLOCK_K, acc, True)
-        else:
-            end = tl.where(is_needed, steps, 0)
-            acc = product_by_pointers(acc, x_ptr, row, rows, k, w_ptr, of_w, N, k, k, 0, end, BLOCK_K, True)
+        (acc,) = product.tile(x, row, rows, of_w, 0, tl.where(is_needed, steps, 0))
 
         if (tile < PROGRAMS) & (ranks > 1):  # this program's first tile
             token = dl.wait(begun_ptr, ranks, "sys", "acquire", waitValue=call, compare="ge")

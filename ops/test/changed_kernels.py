@@ -4,6 +4,8 @@ import importlib
 import pathlib
 import sys
 
+from tandem.kernel.source import Aggregate
+
 OPS = pathlib.Path(__file__).parents[1]
 LINK = "tilelink.py"  # the channels of tandem.tilelink, which are copied with the kernels
 
@@ -20,14 +22,15 @@ def imported(folder, files, names, *changes):
         path = folder / "ops" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    sys.modules.pop("ops.tilelink", None)
     kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name == "ops" or name.startswith("ops.")}
     sys.path.insert(0, str(folder))
     try:
         return [importlib.import_module(f"ops.{name}") for name in names]
     finally:
         sys.path.remove(str(folder))
-        # A class, as channels are, is read when a kernel with it is compiled, and by its module.
-        for name in [name for name in sys.modules if (name == "ops" or name.startswith("ops.")) and name != "ops.tilelink"]:
+        for name in [name for name in sys.modules if name == "ops" or name.startswith("ops.")]:
+            for each in vars(sys.modules[name]).values():
+                if isinstance(each, Aggregate) and each.__module__ == name:
+                    assert each.source  # which Python finds by the module's name
             del sys.modules[name]
         sys.modules.update(kept)

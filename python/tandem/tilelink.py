@@ -112,12 +112,6 @@ class TableChannel:
     needs: tl.tensor
 
     @tandem.jit
-    def __init__(self, base, begins, needs):
-        self.base = base
-        self.begins = begins
-        self.needs = needs
-
-    @tandem.jit
     def await_tile(self, tile):
         """Waits for all channels that the table has for a consumer tile."""
         token = 0
@@ -143,18 +137,37 @@ class StreamChannel:
     bands: tl.tensor
     band_rows: tl.tensor
 
-    @tandem.jit
-    def __init__(self, words, bands, band_rows):
-        self.words = words
-        self.bands = bands
-        self.band_rows = band_rows
-
 
 @tandem.jit
 def slices_wait(channel, shard, row, slices):
     """Waits until so many slices of the shard's band of this row are there."""
     word = channel.words + shard * channel.bands + row // channel.band_rows
     return dl.wait(word, 1, "sys", "acquire", waitValue=slices, compare="ge")
+
+
+@tandem.aggregate
+class ShardRows:
+    """Rows of a shard that come by a StreamChannel, from `row` of the shard on, all in one band, as a loop over steps reads them:
+    `slice_steps` steps of columns are a slice. This rank's own shard is there."""
+
+    channel: StreamChannel
+    shard: tl.tensor
+    row: tl.tensor
+    slice_steps: tl.constexpr
+
+    @tandem.jit
+    def await_step(self, place, step, begin):
+        """`place`, which leads to the rows, once what this step reads is there, in a loop that begins with the step `begin`."""
+        if (self.shard != dl.rank()) & ((step == begin) | (step % self.slice_steps == 0)):
+            place = dl.consume_token(place, slices_wait(self.channel, self.shard, self.row, step // self.slice_steps + 1))
+        return place
+
+    @tandem.jit
+    def await_steps(self, place, end):
+        """`place` once what all steps up to `end` read is there."""
+        if self.shard != dl.rank():
+            place = dl.consume_token(place, slices_wait(self.channel, self.shard, self.row, tl.cdiv(end, self.slice_steps)))
+        return place
 
 
 @tandem.jit
@@ -224,16 +237,6 @@ class PartsChannel:
     turn: tl.tensor
     copied: tl.constexpr
 
-    @tandem.jit
-    def __init__(self, ready, brought, begun, call, tiles, turn, copied):
-        self.ready = ready
-        self.brought = brought
-        self.begun = begun
-        self.call = call
-        self.tiles = tiles
-        self.turn = turn
-        self.copied = copied
-
 
 @tandem.jit
 def parts_begin(channel):
@@ -295,6 +298,89 @@ def parts_wait(channel, local, turns, token):
         turns = local // channel.turn + 1
         token = dl.wait(channel.ready, peers, "sys", "acquire", waitValue=turns, compare="ge")
     return turns, token
+
+
+@tandem.aggregate
+class SumsChannel:
+    """A channel of sums that every rank gets: each of the `ranks` makes a part of every tile. With `one_shot` all parts go to all ranks,
+    which add them up for themselves; else to the tile's owner, which sends the sum to all: two flights, of fewer bytes. Parts are added in
+    rank order in fp32, so every rank has the same bits.
+
+    A tile is [rows, columns]; masks say which elements there are. Parts lie as [rank, tile], sums as [tile]. `ready`, a word for each rank
+    of each tile, holds the last call of which its part is there, `done`, a word for each tile, that of its sum. All are in symmetric
+    memory, the words zeros before the first call. Two sets of parts are used in turn: who has a sum of this call has heard of all ranks in
+    it, and thus that they have ended the call before."""
+
+    parts: tl.tensor
+    sums: tl.tensor
+    ready: tl.tensor
+    done: tl.tensor
+    call: tl.tensor
+    tiles: tl.tensor
+    ranks: tl.constexpr
+    rows: tl.constexpr
+    columns: tl.constexpr
+    one_shot: tl.constexpr
+
+    @tandem.jit
+    def owner(self, tile):
+        """Who adds the tile in two flights: of the tiles of one program all ranks have as many."""
+        return (tile + tile // tl.num_programs(0)) % self.ranks
+
+    @tandem.jit
+    def at(self, ptr, place):
+        return ptr + place.to(tl.int64) * (self.rows * self.columns)
+
+    @tandem.jit
+    def elements(self):
+        """Where a tile's elements are, from its place on."""
+        return tl.arange(0, self.rows)[:, None] * self.columns + tl.arange(0, self.columns)[None, :]
+
+    @tandem.jit
+    def to_all(self, ptr, place, value, mask, signal):
+        """Stores a tile at its place at all ranks, and tells them."""
+        to = self.at(ptr, place)
+        for step in tl.static_range(1, self.ranks + 1):
+            tl.store(dl.symm_at(to, (dl.rank() + step) % self.ranks) + self.elements(), value, mask=mask)
+        for step in tl.static_range(1, self.ranks + 1):
+            dl.notify(signal, (dl.rank() + step) % self.ranks, signal=self.call, sig_op="set", comm_scope="intra_node")
+
+    @tandem.jit
+    def push(self, tile, part, mask):
+        """This rank's part of the tile to who adds it."""
+        place = dl.rank().to(tl.int64) * self.tiles + tile
+        value = part.to(self.parts.dtype.element_ty)
+        signal = self.ready + tile * self.ranks + dl.rank()
+        if self.one_shot:
+            self.to_all(self.parts, place, value, mask, signal)
+        else:
+            owner = self.owner(tile)
+            tl.store(dl.symm_at(self.at(self.parts, place), owner) + self.elements(), value, mask=mask)
+            dl.notify(signal, owner, signal=self.call, sig_op="set", comm_scope="intra_node")
+
+    @tandem.jit
+    def added(self, tile, mask):
+        """All ranks' parts of the tile, once they are there."""
+        token = dl.wait(self.ready + tile * self.ranks, self.ranks, "sys", "acquire", waitValue=self.call, compare="ge")
+        source = self.at(dl.consume_token(self.parts, token), tile) + self.elements()
+        total = tl.zeros((self.rows, self.columns), dtype=tl.float32)
+        for rank in tl.static_range(self.ranks):
+            place = self.tiles.to(tl.int64) * (rank * self.rows * self.columns)
+            total += tl.load(source + place, mask=mask, other=0.0).to(tl.float32)
+        return total
+
+    @tandem.jit
+    def send(self, tile, mask):
+        """The sum of a tile that this rank owns to all ranks, in two flights."""
+        self.to_all(self.sums, tile, self.added(tile, mask).to(self.sums.dtype.element_ty), mask, self.done + tile)
+
+    @tandem.jit
+    def take(self, tile, mask):
+        """The sum of a tile: of all parts, or as its owner sent it."""
+        if self.one_shot:
+            return self.added(tile, mask)
+        token = dl.wait(self.done + tile, 1, "sys", "acquire", waitValue=self.call, compare="ge")
+        return tl.load(self.at(dl.consume_token(self.sums, token), tile) + self.elements(), mask=mask, other=0.0)
 
 
 @tandem.jit

@@ -15,13 +15,13 @@ from changed_kernels import LINK, imported
 import tandem
 from tandem.ops import rows_of_rank, shard_rows
 
-KERNEL, CHANNEL = "ag_gemm/ag_gemm.py", LINK
-FILES = [KERNEL, CHANNEL, "device/calls.py", "device/product.py", "device/tiles.py"]
+KERNEL, PRODUCT, CHANNEL = "ag_gemm/ag_gemm.py", "device/product.py", LINK
+FILES = [KERNEL, PRODUCT, CHANNEL, "device/calls.py", "device/tiles.py"]
 BLOCK, N, K, SLICE = 16, 32, 64, 32  # a slice is two steps of K
 
-AWAIT = "link.slices_wait(channel, shard, block * BLOCK_M, step // SLICE_STEPS + 1)"
+AWAIT = "slices_wait(self.channel, self.shard, self.row, step // self.slice_steps + 1)"
 WAIT = 'dl.wait(word, 1, "sys", "acquire", waitValue=slices, compare="ge")'
-WHEN = "(step == begin) | (step % SLICE_STEPS == 0)"
+WHEN = "(step == begin) | (step % self.slice_steps == 0)"
 BAND = "channel.words + shard * channel.bands + row // channel.band_rows"
 BACK = "shmem.signal_op(channel.words + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)"
 ALL_HERE = "shmem.signal_wait_until(channel.words + band, shmem.NVSHMEM_CMP_EQ, slices)"
@@ -29,7 +29,7 @@ DONE = "shmem.signal_op(done + rank, call, shmem.NVSHMEM_SIGNAL_SET, peer)"
 MEET = "shmem.signal_wait_until(done + peer, shmem.NVSHMEM_CMP_GE, call)"
 EPOCH = "    tl.store(channel.words - 2, call)"
 LAST, LAST_PIECE = "link.call_ends(channel, PROGRAMS)", "is_last(brought_ptr + (tile - whole), PIECES)"
-ENDED, PIECE = "tl.store(channel.words - 1, 0)", "tl.store(parts + piece * stride, acc)"
+ENDED, PIECE = "tl.store(channel.words - 1, 0)", "tl.store(parts + piece * stride, sums[0])"
 COUNTED = "tl.store(brought_ptr + (tile - whole), 0)"
 LOAD, COPY, TOLD, WAITING = "x = a.load([row", "stream.copy(there", "stream.signal_write(", "dl.wait(word"
 ADDED = "total += tl.load(parts"
@@ -37,13 +37,13 @@ ADDED = "total += tl.load(parts"
 # The name; the file, its text and what stands in its place; words of the kinds of reports; parts of lines that the report names.
 # Without kinds only a result is wrong.
 PLANTED = {
-    "no wait for rows": ((KERNEL, f"dl.consume_token(row, {AWAIT})", "row"), "race", [LOAD, COPY]),
-    "a slice too few": ((KERNEL, AWAIT, AWAIT.replace(" + 1)", ")")), "race", [LOAD, COPY]),
+    "no wait for rows": ((CHANNEL, f"dl.consume_token(place, {AWAIT})", "place"), "race", [LOAD, COPY]),
+    "a slice too few": ((CHANNEL, AWAIT, AWAIT.replace(" + 1)", ")")), "race", [LOAD, COPY]),
     "rows awaited on the GPU alone": ((CHANNEL, WAIT, WAIT.replace('"sys"', '"gpu"')), "scope|race", [WAITING, TOLD]),
     "a wait that acquires nothing": ((CHANNEL, WAIT, WAIT.replace("acquire", "relaxed")), "race", [LOAD, COPY]),
-    "a wait for the first slice alone": ((KERNEL, WHEN, "(step == begin)"), "race", [LOAD, COPY]),
+    "a wait for the first slice alone": ((CHANNEL, WHEN, "(step == begin)"), "race", [LOAD, COPY]),
     "another band's signal": ((CHANNEL, BAND, "channel.words + shard * channel.bands"), "race", [LOAD, COPY]),
-    "another shard's signal": ((KERNEL, AWAIT, AWAIT.replace("shard,", "(shard + 1) % shards,")), "race|deadlock", []),
+    "another shard's signal": ((CHANNEL, AWAIT, AWAIT.replace("self.shard,", "(self.shard + 1) % dl.num_ranks(),")), "race|deadlock", []),
     "signals that are not put back": ((CHANNEL, BACK, "pass"), "race|signal-misuse|deadlock", []),
     "an end before all is there": ((CHANNEL, ALL_HERE, "pass"), "signal-misuse|race", ["shmem.signal_op(channel.words"]),
     "ranks that do not meet": ((CHANNEL, MEET, "pass"), "race|signal-misuse", []),
@@ -52,7 +52,7 @@ PLANTED = {
     "an end by the last program but one": ((KERNEL, LAST, LAST.replace("PROGRAMS", "PROGRAMS - 1")), "race|signal-misuse|deadlock", []),
     "programs that are not counted anew": ((CHANNEL, ENDED, "pass"), "race|signal-misuse|deadlock", []),
     "a tile without its last piece": ((KERNEL, LAST_PIECE, LAST_PIECE.replace("PIECES", "PIECES - 1")), "race", ["tl.store(parts", ADDED]),
-    "pieces at one place": ((KERNEL, PIECE, "tl.store(parts, acc)"), "race", ["tl.store(parts, acc)"]),
+    "pieces at one place": ((KERNEL, PIECE, "tl.store(parts, sums[0])"), "race", ["tl.store(parts, sums[0])"]),
     "pieces that are not counted anew": ((KERNEL, COUNTED, "pass"), "", []),
 }
 HOST = {
@@ -95,7 +95,7 @@ def calls(team, kernel, cases, host=None, programs=5, pieces=2):
             beside.wait_event(team.stream.record_event())
         kernel[(programs,)](
             moving, gathered, of_b, out, ready, of_pieces, brought, m, N, K, max(own, 1), shard, pitch,
-            ranks * pitch, bands, BLOCK, BLOCK_M=BLOCK, BLOCK_N=BLOCK, BLOCK_N1=0, BLOCK_N2=0, BLOCK_K=BLOCK, SLICE_STEPS=SLICE // BLOCK,
+            ranks * pitch, bands, BLOCK, BLOCK_M=BLOCK, BLOCK_N=BLOCK, BLOCK_K=BLOCK, SLICE_STEPS=SLICE // BLOCK,
             GROUP=1, PIECES=pieces, PROGRAMS=programs, BLOCKS=True, OUT_BLOCKS=shard % BLOCK == 0, B_TRANSPOSED=False,
             stream=team.stream, num_warps=4,
         )  # fmt: skip

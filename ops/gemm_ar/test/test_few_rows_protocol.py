@@ -10,74 +10,74 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
 
-from changed_kernels import imported
+from changed_kernels import LINK, imported
 
 import tandem
 from tandem.ops import rows_of_rank, shard_rows
 
-KERNEL = "gemm_ar/gemm_ar.py"
-FILES = [KERNEL, "device/calls.py", "device/signals.py", "device/marks.py", "device/packets.py"]
+KERNEL, CHANNELS = "gemm_ar/gemm_ar.py", "device/few_rows.py"
+FILES = [KERNEL, CHANNELS, LINK, *(f"device/{name}.py" for name in ("calls", "signals", "marks", "packets", "product", "tiles"))]
 BM, BN, BK, CHUNK, PROGRAMS, N, K = 16, 16, 16, 64, 3, 32, 80
 KINDS = {"gather": ("gather", "packets"), "scatter": ("scatter", "packets")}
 STORED = ("one shot", "two shots")
 KINDS |= {way: ("reduce", way) for way in ("packets", *STORED)}
 
-BEGUN = 'token = dl.wait(begun_ptr, RANKS, "sys", "acquire", waitValue=epoch'
+BEGUN = 'token = dl.wait(self.begun, self.ranks, "sys", "acquire", waitValue=self.call'
 TOLD = "tell_all(begun_ptr + rank, epoch, RANKS)"
-ROWS = "tl.store(dl.symm_at(dest_ptr, (rank + step) % RANKS) + at, values, mask=at < count)"
+ROWS = "tl.store(dl.symm_at(dest_ptr, (rank + step) % self.ranks) + at, values, mask=at < count)"
 BROUGHT = "brought = (chunks - pid + programs - 1) // programs"
 COUNTED = 'signal=brought, sig_op="add", comm_scope="intra_node"'
-GATHERED = 'dl.wait(ready_ptr, 1, "sys", "acquire", waitValue=gathered'
+GATHERED = 'dl.wait(self.ready, 1, "sys", "acquire", waitValue=self.chunks'
 RESET = 'dl.notify(ready_ptr, rank, signal=0, sig_op="set", comm_scope="intra_node")'
 PART_TOLD = 'dl.notify(counted_ptr + pid, rank, signal=epoch, sig_op="set", comm_scope="gpu")'
-PARTS_THERE = 'token = dl.wait(counted_ptr + pid + 1, end - pid - 1, "gpu", "acquire", waitValue=epoch'
+PARTS_THERE = 'token = dl.wait(counted_ptr + pid + 1, until - pid - 1, "gpu", "acquire", waitValue=epoch'
 PART = "tl.store(at + pid.to(tl.int64) * (BM * BN), acc)"
 ENDS = "if is_last_of(ended_ptr, programs):"
-OWNER = "slot = ((rank - owner) * shard_rows + row).to(tl.int64)"
+OWNER = "slot = ((rank - owner) * self.shard_rows + row).to(tl.int64)"
 ENDED = "epoch = dl.consume_token(epoch, dl.wait(begun_ptr, RANKS"
 SET = "packets_ptr += (epoch % 2) * set_packets"
 PARTS_SET = "parts_ptr += (epoch % 2) * RANKS * set_elements"
-READY = 'dl.wait(ready_ptr + tile * RANKS, RANKS, "sys", "acquire", waitValue=epoch'
-DONE = 'dl.wait(done_ptr + tile, 1, "sys", "acquire", waitValue=epoch'
-BEHIND = "summed = pid + (nth - FLIGHTS) * programs"
+READY = 'dl.wait(self.ready + tile * self.ranks, self.ranks, "sys", "acquire", waitValue=self.call'
+DONE = 'dl.wait(self.done + tile, 1, "sys", "acquire", waitValue=self.call'
+BEHIND = "store_sum(sums, grid, c_ptr, pid + (nth - FLIGHTS) * programs)"
 SENT = "sent = pid + (nth - 1) * programs"
 REST = "for tile in range(pid + behind(jobs, rounds, FLIGHTS, BEHIND) * programs"
-TO_OWNER = 'dl.notify(ready_ptr + tile * RANKS + rank, owner, signal=epoch, sig_op="set", comm_scope="intra_node"'
+TO_OWNER = 'dl.notify(signal, owner, signal=self.call, sig_op="set", comm_scope="intra_node"'
 
 
 def earlier(text):
-    return text.replace("waitValue=epoch", "waitValue=epoch - 1").replace("waitValue=gathered", "waitValue=gathered - 1")
+    return re.sub(r"(waitValue=[\w.]+)", r"\1 - 1", text)
 
 
 UNREADY = "race|wrong|uninitialised-read"
 # The name; the kind; the change; the kinds of reports, or of results.
 PLANTED = {
-    "rows before all have begun": ("gather", (KERNEL, BEGUN, earlier(BEGUN)), "race"),
+    "rows before all have begun": ("gather", (CHANNELS, BEGUN, earlier(BEGUN)), "race"),
     "begin not told to one": ("gather", (KERNEL, TOLD, TOLD.replace("RANKS", "RANKS - 1")), "deadlock"),
-    "rows not stored at one": ("gather", (KERNEL, ROWS, ROWS.replace("RANKS)", "(RANKS - 1))")), "race|wrong|out-of-bounds"),
-    "more counted than brought": ("gather", (KERNEL, BROUGHT, BROUGHT + " + 1"), "race|wrong|deadlock"),
-    "less counted than brought": ("gather", (KERNEL, BROUGHT, BROUGHT + " - 1"), "deadlock"),
-    "narrow count": ("gather", (KERNEL, COUNTED, COUNTED.replace("intra_node", "gpu")), "scope|race"),
-    "product before the last rows": ("gather", (KERNEL, GATHERED, earlier(GATHERED)), "race"),
+    "rows not stored at one": ("gather", (CHANNELS, ROWS, ROWS.replace("self.ranks)", "(self.ranks - 1))")), "race|wrong|out-of-bounds"),
+    "more counted than brought": ("gather", (CHANNELS, BROUGHT, BROUGHT + " + 1"), "race|wrong|deadlock"),
+    "less counted than brought": ("gather", (CHANNELS, BROUGHT, BROUGHT + " - 1"), "deadlock"),
+    "narrow count": ("gather", (CHANNELS, COUNTED, COUNTED.replace("intra_node", "gpu")), "scope|race"),
+    "product before the last rows": ("gather", (CHANNELS, GATHERED, earlier(GATHERED)), "race"),
     "count not put back": ("gather", (KERNEL, RESET, "pass"), "race|wrong"),
     "parts added before they are there": ("gather", (KERNEL, PARTS_THERE, earlier(PARTS_THERE)), UNREADY),
-    "parts added before the last": ("gather", (KERNEL, PARTS_THERE, PARTS_THERE.replace("end - pid - 1", "end - pid - 2")), UNREADY),
+    "parts added before the last": ("gather", (KERNEL, PARTS_THERE, PARTS_THERE.replace("pid - 1", "pid - 2")), UNREADY),
     "parts not told": ("gather", (KERNEL, PART_TOLD, "pass"), "deadlock"),
     "parts in one slot": ("gather", (KERNEL, PART, PART.replace("pid.to", "(pid * 0).to")), UNREADY),
     "end before the last program's": ("gather", (KERNEL, ENDS, "if pid == 0:"), "race|deadlock|wrong|signal-misuse"),
-    "sums to the wrong slot": ("scatter", (KERNEL, OWNER, OWNER.replace("rank - owner", "-owner")), "wrong|deadlock"),
+    "sums to the wrong slot": ("scatter", (CHANNELS, OWNER, OWNER.replace("rank - owner", "-owner")), "wrong|deadlock"),
     "end before all have begun": ("scatter", (KERNEL, ENDED, ENDED.replace("begun_ptr, RANKS", "begun_ptr + rank, 1")), "wrong|deadlock"),
     "one set of packets": ("scatter", (KERNEL, SET, "pass"), "wrong|deadlock"),
     "one set of packets, all sums": ("packets", (KERNEL, SET, "pass"), "wrong|deadlock"),
     "one set of parts": ("one shot", (KERNEL, PARTS_SET, "pass"), "race"),
-    "sum before the last part": ("one shot", (KERNEL, READY, earlier(READY)), "race"),
-    "sum before the last part, two shots": ("two shots", (KERNEL, READY, earlier(READY)), "race"),
-    "sums before they are there": ("two shots", (KERNEL, DONE, earlier(DONE)), "race"),
+    "sum before the last part": ("one shot", (LINK, READY, earlier(READY)), "race"),
+    "sum before the last part, two shots": ("two shots", (LINK, READY, earlier(READY)), "race"),
+    "sums before they are there": ("two shots", (LINK, DONE, earlier(DONE)), "race"),
     "a round not stored": ("one shot", (KERNEL, BEHIND, BEHIND.replace("nth", "tl.minimum(nth, 2)")), "wrong|uninitialised-read"),
     "a round stored too soon": ("two shots", (KERNEL, BEHIND, BEHIND.replace("- FLIGHTS", "- 1")), "deadlock|wrong"),
     "a sum sent too soon": ("two shots", (KERNEL, SENT, SENT.replace("- 1", "")), "deadlock|wrong|race|uninitialised-read"),
     "the rest begun too late": ("two shots", (KERNEL, REST, REST.replace("pid +", "pid + programs +")), "wrong|uninitialised-read"),
-    "narrow signal to the owner": ("two shots", (KERNEL, TO_OWNER, TO_OWNER.replace("intra_node", "gpu")), "scope|race"),
+    "narrow signal to the owner": ("two shots", (LINK, TO_OWNER, TO_OWNER.replace("intra_node", "gpu")), "scope|race"),
 }  # fmt: skip
 
 

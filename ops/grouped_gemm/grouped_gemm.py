@@ -42,17 +42,9 @@ def silu(x):
 
 
 @tandem.jit
-def add_block(x, b, row, inner, acc, FEW: tl.constexpr):
-    """acc and the product of the block x with b's block there. FEW: of that one with x, so acc is the transpose."""
-    if FEW:
-        return tl.dot(b.load([row, inner]), x.T, acc, input_precision="ieee")
-    return add_product(x, b, row, inner, acc, True)
-
-
-@tandem.jit
 def add_scaled(x, b, row, inner, a_scale, b_scale, acc, FEW: tl.constexpr):
-    """The same, x's rows by these scales."""
-    product = add_block(x, b, row, inner, tl.zeros(acc.shape, dtype=tl.float32), FEW)
+    """acc and the product of the block x with b's block there, x's rows by these scales. FEW: acc is the transpose."""
+    product = add_product(x, b, row, inner, tl.zeros(acc.shape, dtype=tl.float32), True, FEW)
     return acc + product * tl.expand_dims(a_scale * b_scale, 0 if FEW else 1)
 
 
@@ -375,9 +367,9 @@ def grouped_gemm(
                             up = add_scaled_by_pointers(x, second_ptrs, inside_second & in_k, a_scale, up_scale, up)
                         b_ptrs += BLOCK_K
                 elif BLOCKS_OF_B:
-                    acc = add_block(x, b, of_expert, step * BLOCK_K, acc, FEW)
+                    acc = add_product(x, b, of_expert, step * BLOCK_K, acc, True, FEW)
                     if GATED:
-                        up = add_block(x, b, of_expert + n, step * BLOCK_K, up, FEW)
+                        up = add_product(x, b, of_expert + n, step * BLOCK_K, up, True, FEW)
                 else:
                     mask = inside & (in_step[:, None] < k - step * BLOCK_K)
                     acc = tl.dot(x, tl.load(b_ptrs, mask=mask, other=0.0), acc, input_precision="ieee")

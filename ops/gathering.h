@@ -7,6 +7,7 @@
 // changes from call to call, the number by which they meet, lives on the device: a captured call replays as it is. A
 // write of a signal by a stream takes it about two microseconds: one follows each copy, and there are no others.
 #pragma once
+#include "ops/gemm_choice.h"
 #include "ops/peer_copies.h"
 
 namespace tandem::ops {
@@ -17,6 +18,8 @@ class Gathering : public CopyStream {
   Gathering(Team& team, Memory& memory, int64_t bands = 1);
   // Returns the words that the kernel is given.
   const Tensor& ready() const { return ready_; }
+  // This rank's rows `from` to the place that `to` has here, to all peers, in the slices of a product; tells of each copy.
+  void send(const Tensor& to, const Tensor& from, const Slices& slices);
   // So many slices of this rank's band, of `bands`, are there for the peer.
   void tell(int peer, int64_t slices, int64_t band = 0, int64_t bands = 1);
 

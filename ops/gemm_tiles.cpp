@@ -60,6 +60,14 @@ double rateOf(const GemmConfig& config, DType dtype, const GemmPlace& place) {
   return std::min(1.0, intensity(config.blockM, config.blockN) / intensity(kByBlocks[0].m, kByBlocks[0].n));
 }
 
+LaunchConfig launchOf(const GemmConfig& config, int stream, bool waits) {
+  return {.grid = {config.programs, 1, 1},
+          .numWarps = config.numWarps,
+          .stream = stream,
+          .numStages = config.numStages,
+          .cooperative = waits};
+}
+
 TileBounds tileBounds(const GemmConfig& given, const std::string& target) {
   TileBounds bounds = {kSimulated.m, kSimulated.n, kSimulated.m, kSimulated.n};
   if (target != "sim") {

@@ -1,6 +1,7 @@
 // The tiles among which operators that multiply choose, and how quickly each multiplies.
 #pragma once
 #include "ops/gemm_choice.h"
+#include "tandem/team.h"
 
 namespace tandem::ops {
 
@@ -18,6 +19,9 @@ GemmConfig filled(const GemmConfig& given, const Tile& tile, const GemmPlace& pl
 // Returns the rate relative to the largest tile's: a measured one, else one by the operations for each element that is
 // read.
 double rateOf(const GemmConfig& config, DType dtype, const GemmPlace& place);
+
+// How a kernel of these tiles is launched; `waits`: its programs wait for one another, so all run at once.
+LaunchConfig launchOf(const GemmConfig& config, int stream, bool waits);
 
 // The smallest and the largest tile of all choices for any sizes.
 struct TileBounds {

@@ -1,5 +1,6 @@
 #include "ops/gemm_ar/few_rows.h"
 #include "ops/gemm_ar/model.h"
+#include "ops/gemm_tiles.h"
 #include "ops/kernel_text.h"
 #include "ops/packets/packets.h"
 #include <algorithm>
@@ -12,8 +13,8 @@ constexpr int64_t kGroup = 8;  // row blocks of a group, where they are more tha
 // Elements of rows that a program sends at once, and in how many chunks they are dealt where they are few.
 constexpr int64_t kLeastChunk = 1024, kMostChunk = 8192, kChunks = 128;
 
-const char* nameOf(FewRows::Kind kind) {
-  return kind == FewRows::Kind::Reduce ? "reduce" : kind == FewRows::Kind::Scatter ? "scatter" : "gather";
+const char* nameOf(GemmKind kind) {
+  return kind == GemmKind::Reduce ? "reduce" : kind == GemmKind::Scatter ? "scatter" : "gather";
 }
 
 }  // namespace
@@ -42,16 +43,17 @@ FewRows::FewRows(Team& team, Memory& memory, Kind kind, const GemmChooser& choos
   setPackets_ = std::max<int64_t>(1, ranks * packetRows * cdiv(n, elementsOfPacket(part)) * 2);
   bool gathers = ranks > 1 && kind == Kind::Gather;
   rows_ = memory.symmetricZeros({gathers ? ranks * shardRows(maxM, team.size()) : 1, k}, dtype, "rows");
-  parts_ = memory.symmetricEmpty({2, ranks, setElements_}, part, "few parts");
-  sums_ = memory.symmetricEmpty({setElements_}, part, "sums");
-  packets_ = markedSlots(team, memory, {2, setPackets_}, "packets");
-  splits_ = memory.localZeros({splits}, DType::Float32, "splits");
-  counted_ = memory.symmetricZeros({programs}, DType::Int64, "counted");
-  ended_ = memory.localZeros({1}, DType::Int32, "few ended");
-  ready_ = memory.symmetricZeros({tiles * ranks}, DType::Int64, "few ready");
-  done_ = memory.symmetricZeros({tiles}, DType::Int64, "few done");
-  begun_ = memory.symmetricZeros({ranks}, DType::Int64, "few begun");
-  epochs_ = memory.localZeros({programs}, DType::Int64, "calls");
+  auto words = [&](int64_t count, const char* name) { return memory.symmetricZeros({count}, DType::Int64, name); };
+  memory_ = {memory.symmetricEmpty({2, ranks, setElements_}, part, "few parts"),
+             memory.symmetricEmpty({setElements_}, part, "sums"),
+             markedSlots(team, memory, {2, setPackets_}, "packets"),
+             memory.localZeros({splits}, DType::Float32, "splits"),
+             words(programs, "counted"),
+             memory.localZeros({1}, DType::Int32, "few ended"),
+             words(tiles * ranks, "few ready"),
+             words(tiles, "few done"),
+             words(ranks, "few begun"),
+             memory.localZeros({programs}, DType::Int64, "calls")};
 }
 
 // The same on all ranks.
@@ -74,35 +76,11 @@ void FewRows::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m
   bool sums = kind_ == Kind::Reduce && team_.size() > 1;
   int64_t tiles = cdiv(m, c.blockM) * cdiv(n_, c.blockN);
   Cut cut = cutOf(c, tiles, cdiv(k_, c.blockK));
-  LaunchConfig launch{.grid = {c.programs, 1, 1},
-                      .numWarps = c.numWarps,
-                      .stream = stream,
-                      .numStages = c.numStages,
-                      .cooperative = team_.size() > 1};
-  team_.launch(kernelOf("ops/gemm_ar/gemm_ar.py", "gemm_ar"), launch,
-               {rows,
-                b,
-                out,
-                a,
-                rows,
-                parts_,
-                sums_,
-                packets_,
-                splits_,
-                counted_,
-                ended_,
-                ready_,
-                done_,
-                begun_,
-                epochs_,
-                m,
-                n_,
-                k_,
-                shardRows(m, team_.size()),
-                cut.share,
-                cut.tileSteps,
-                setElements_,
-                setPackets_},
+  std::vector<Argument> arguments{rows, b, out, a, rows};
+  arguments.insert(arguments.end(), memory_.begin(), memory_.end());
+  arguments.insert(arguments.end(),
+                   {m, n_, k_, shardRows(m, team_.size()), cut.share, cut.tileSteps, setElements_, setPackets_});
+  team_.launch(kernelOf("ops/gemm_ar/gemm_ar.py", "gemm_ar"), launchOf(c, stream, team_.size() > 1), arguments,
                {{"RANKS", int64_t(team_.size())},
                 {"KIND", std::string(nameOf(kind_))},
                 {"BM", int64_t(c.blockM)},

@@ -2,13 +2,13 @@
 // AllGather + GEMM and GEMM + ReduceScatter take it for calls of few rows.
 #pragma once
 #include "ops/gemm_chooser.h"
-#include "tandem/operator.h"
+#include "tandem/gemm_operator.h"
 
 namespace tandem::ops {
 
 class FewRows {
  public:
-  enum class Kind { Reduce, Scatter, Gather };
+  using Kind = GemmKind;
   // [collective, blocks] For every choice of few rows that `chooser` may make for up to `maxM` rows.
   FewRows(Team& team, Memory& memory, Kind kind, const GemmChooser& chooser, int64_t maxM, int64_t n, int64_t k,
           DType dtype, const GemmConfig& given);
@@ -25,7 +25,8 @@ class FewRows {
   DType dtype_;
   int64_t oneShotBytes_, packetsBytes_;
   int64_t setElements_ = 1, setPackets_ = 1;
-  Tensor rows_, parts_, sums_, packets_, splits_, counted_, ended_, ready_, done_, begun_, epochs_;
+  Tensor rows_;
+  std::vector<Argument> memory_;  // as the kernel takes it
 };
 
 }  // namespace tandem::ops

@@ -1,13 +1,11 @@
 // GEMM + AllReduce: a product of few rows whose sums all ranks have.
 #include "ops/gemm_ar/gemm_ar.h"
+#include "ops/all_gather/all_gather.h"
 #include "ops/gemm_ar/few_rows.h"
 #include "ops/gemm_ar/model.h"
-#include "ops/gemm_ar/scattered.h"
-#include "ops/gemm_chooser.h"
 #include "ops/gemm_options.h"
+#include "ops/gemm_rs/gemm_rs.h"
 #include "ops/product/library_time.h"
-#include "ops/product/library_way.h"
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace tandem::ops {
@@ -33,42 +31,30 @@ const Table& gemm_ar() {
 
 GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype,
                              const GemmAllReduceConfig& config)
-    : Operator(tables::gemm_ar(), team, {maxM, n, k}, dtype, &config), bTransposed_(config.bTransposed),
-      chooser_(std::make_unique<GemmChooser>(team, table_, reduceModel(), n, k, dtype, config)),
-      product_(std::make_unique<FewRows>(team, memory_, FewRows::Kind::Reduce, *chooser_, maxM, n, k, dtype, config)) {
-  GemmSizes most{maxM, n, k, team.size(), dtype};
-  LibraryWay::Rows those = LibraryWay::rowsFor(config, LibraryWay::Kind::Reduce, most, chooser_->hasProducts());
-  if (those.most || those.mostWhole)
-    library_ = std::make_unique<LibraryWay>(team, memory_, LibraryWay::Kind::Reduce, those, most, bTransposed_);
-  if (team.size() > 1 && maxM >= leastScattered(config, team.target()))
-    scattered_ = std::make_unique<Scattered>(team, memory_, maxM, n, k, dtype, bTransposed_);
+    : GemmOperator(tables::gemm_ar(), reduceModel(), GemmKind::Reduce, team, maxM, n, k, dtype, config) {
+  if (team.size() == 1 || maxM < leastScattered(config, team.target())) return;
+  DType part = partType(dtype);
+  scatter_ = std::make_unique<GemmReduceScatter>(team, maxM, n, k, dtype, configOfScatter(config.bTransposed));
+  AllGatherConfig gathering;
+  gathering.packetsBytes = kMostGatheredPackets;
+  gather_ = std::make_unique<AllGather>(team, maxM, n, part, gathering);
+  own_ = memory_.localZeros({shardRows(maxM, team.size()), n}, part, "own sums");
 }
 
 GemmAllReduce::~GemmAllReduce() = default;
 
-void GemmAllReduce::queue(const Call& call) {
-  const Tensor &a = call.tensors[0], &b = call.tensors[1];
-  bool fits = copiesBlocks({anywhere(a), anywhere(b)}, dtype_, bTransposed_, team_.target());
-  const Tensor& out = call.tensors[2];
-  int64_t m = call.numbers[0];
-  const GemmConfig& config = chooser_->choose(m, fits, out.dtype).config;
-  if (config.library > 0) return library_->run(a, b, out, m, config.chunks, call.stream);
-  if (scattered_ && config.scattered > 0) return scattered_->run(a, b, out, m, call.stream);
-  product_->run(a, b, out, m, config, call.stream);
+void GemmAllReduce::multiply(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, const GemmChoice& choice,
+                             int stream) {
+  if (!scatter_ || choice.config.scattered <= 0) return few_->run(a, b, out, m, choice.config, stream);
+  Tensor own{own_.address, {rowsOfRank(m, team_.size(), team_.rank()), n_}, out.dtype};
+  scatter_->run(a, b, own, m, stream);
+  gather_->run(own, out, m, stream);
 }
 
 std::vector<Operator*> GemmAllReduce::parts() const {
-  std::vector<Operator*> all = scattered_ ? scattered_->parts() : std::vector<Operator*>();
-  if (library_ && library_->part()) all.push_back(library_->part());
+  std::vector<Operator*> all = GemmOperator::parts();
+  if (scatter_) all.insert(all.end(), {scatter_.get(), gather_.get()});
   return all;
-}
-
-TunedGemm GemmAllReduce::tune(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {
-  return chooser_->tune(m, stream, [&] { run(a, b, out, m, stream); });
-}
-
-std::string GemmAllReduce::tune(const Call& call) {
-  return textOf(table_, tune(call.tensors[0], call.tensors[1], call.tensors[2], call.numbers[0], call.stream));
 }
 
 }  // namespace tandem::ops

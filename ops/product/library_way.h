@@ -6,7 +6,7 @@
 // they are summed, under the products of other parts.
 #pragma once
 #include "ops/product/library_time.h"
-#include "tandem/operator.h"
+#include "tandem/gemm_operator.h"
 
 namespace tandem::ops {
 
@@ -14,7 +14,7 @@ class PeerCopies;
 
 class LibraryWay {
  public:
-  enum class Kind : uint8_t { Gather, Scatter, Reduce };
+  using Kind = GemmKind;
   struct Rows {
     int64_t most = 0, mostWhole = 0;  // of calls in parts, and of those in one piece
   };

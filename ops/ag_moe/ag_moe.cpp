@@ -10,27 +10,11 @@ namespace tables {
 
 const Table& ag_moe() {
   static const Table table = [] {
-    Table t{
-        .name = "ag_moe",
-        .className = "AgMoe",
-        .what = "out = the rows of each expert of gather(x) times that expert's matrix w[e]^T; x is sharded by rows.",
-        .sizes = groupedSizes(),
-        .types = groupedTypes(),
-        .typeWords = kGroupedTypes,
-        .tensors = {{.name = "x", .shape = {"own(m)", "k"}},
-                    {.name = "w", .shape = {"experts", "n + gated*n", "k"}},
-                    {.name = "route", .shape = {kRouteWords}, .always = DType::Int32},
-                    biasOperand("bias", "n", true),
-                    scalesOperand("x_scales", {"own(m)", "scales(k)"}),
-                    scalesOperand("w_scales", {"experts", "scales(n) + gated*scales(n)", "scales(k)"}),
-                    outScalesOperand("n"),
-                    {.name = "out",
-                     .shape = {"m*top_k", "n"},
-                     .isOutput = true,
-                     .ofFp8 = DType::BFloat16,
-                     .quantisedBy = "quantised"}},
-        .numbers = {{"m", Number::Kind::Rows, "tokens of all ranks"}},
-        .options = groupedOptions<AgMoeConfig>()};
+    Table t = firstGroupedTable(
+        "ag_moe", "AgMoe",
+        "out = the rows of each expert of gather(x) times that expert's matrix w[e]^T; x is sharded by rows.", "own(m)",
+        "tokens of all ranks");
+    t.options = groupedOptions<AgMoeConfig>();
     t.sizes[1].isOfRank = true;
     t.options.push_back(
         option<AgMoeConfig>("gated", &AgMoeConfig::gated, "w has gate rows, then up rows; SwiGLU of both", 0, 1));

@@ -7,26 +7,10 @@ namespace tables {
 
 const Table& grouped_gemm() {
   static const Table table = [] {
-    Table t{.name = "grouped_gemm",
-            .className = "GroupedGemm",
-            .what = "out = the rows of each expert of a route times that expert's matrix w[e]^T.",
-            .sizes = groupedSizes(),
-            .types = groupedTypes(),
-            .typeWords = kGroupedTypes,
-            .tensors = {{.name = "x", .shape = {"m + sorted*m*top_k + -1*sorted*m", "k"}},
-                        {.name = "w", .shape = {"experts", "n + gated*n", "k"}},
-                        {.name = "route", .shape = {kRouteWords}, .always = DType::Int32},
-                        biasOperand("bias", "n", true),
-                        scalesOperand("x_scales", {"m + sorted*m*top_k + -1*sorted*m", "scales(k)"}),
-                        scalesOperand("w_scales", {"experts", "scales(n) + gated*scales(n)", "scales(k)"}),
-                        outScalesOperand("n"),
-                        {.name = "out",
-                         .shape = {"m*top_k", "n"},
-                         .isOutput = true,
-                         .ofFp8 = DType::BFloat16,
-                         .quantisedBy = "quantised"}},
-            .numbers = {{"m", Number::Kind::Rows, "tokens"}},
-            .options = groupedOptions<GroupedGemmConfig>()};
+    Table t = firstGroupedTable("grouped_gemm", "GroupedGemm",
+                                "out = the rows of each expert of a route times that expert's matrix w[e]^T.",
+                                "m + sorted*m*top_k + -1*sorted*m", "tokens");
+    t.options = groupedOptions<GroupedGemmConfig>();
     using Config = GroupedGemmConfig;
     t.options.push_back(option<Config>("gated", &Config::gated, "w has gate rows, then up rows; SwiGLU of both", 0, 1));
     t.options.push_back(option<Config>("sorted", &Config::sorted, "x has the route's rows, else the tokens", 0, 1));

@@ -95,20 +95,59 @@ Operand scalesOperand(const std::string& name, std::vector<std::string> shape) {
   return {.name = name, .shape = std::move(shape), .always = DType::Float32, .givenBy = "fp8"};
 }
 
-Operand outScalesOperand(const std::string& columns) {
-  return {.name = "out_scales",
-          .shape = {"m*top_k", "scales(" + columns + ")"},
-          .isOutput = true,
-          .always = DType::Float32,
-          .givenBy = "quantised"};
-}
-
 std::vector<Size> groupedSizes() {
   return {{"max_m", "the most tokens of all ranks"},
           {"n", "columns of the result"},
           {"k", "columns of the rows that are multiplied"},
           {"experts", "that share the rows"},
           {"top_k", "experts of a token"}};
+}
+
+Table firstGroupedTable(const char* name, const char* className, const char* what, const std::string& rowsOfX,
+                        const char* tokens) {
+  return {.name = name,
+          .className = className,
+          .what = what,
+          .sizes = groupedSizes(),
+          .types = groupedTypes(),
+          .typeWords = kGroupedTypes,
+          .tensors = {{.name = "x", .shape = {rowsOfX, "k"}},
+                      {.name = "w", .shape = {"experts", "n + gated*n", "k"}},
+                      {.name = "route", .shape = {kRouteWords}, .always = DType::Int32},
+                      biasOperand("bias", "n", true),
+                      scalesOperand("x_scales", {rowsOfX, "scales(k)"}),
+                      scalesOperand("w_scales", {"experts", "scales(n) + gated*scales(n)", "scales(k)"}),
+                      {.name = "out_scales",
+                       .shape = {"m*top_k", "scales(n)"},
+                       .isOutput = true,
+                       .always = DType::Float32,
+                       .givenBy = "quantised"},
+                      {.name = "out",
+                       .shape = {"m*top_k", "n"},
+                       .isOutput = true,
+                       .ofFp8 = DType::BFloat16,
+                       .quantisedBy = "quantised"}},
+          .numbers = {{"m", Number::Kind::Rows, tokens}},
+          .options = {}};
+}
+
+Table secondGroupedTable(const char* name, const char* className, const char* what, const char* rowsOfOut,
+                         const char* tokens) {
+  return {.name = name,
+          .className = className,
+          .what = what,
+          .sizes = groupedSizes(),
+          .types = groupedTypes(),
+          .typeWords = kGroupedTypes,
+          .tensors = {{.name = "h", .shape = {"m*top_k", "k"}},
+                      {.name = "w", .shape = {"experts", "n", "k"}},
+                      {.name = "route", .shape = {kRouteWords}, .always = DType::Int32},
+                      biasOperand("bias", "n", false),
+                      scalesOperand("h_scales", {"m*top_k", "scales(k)"}),
+                      scalesOperand("w_scales", {"experts", "scales(n)", "scales(k)"}),
+                      {.name = "out", .shape = {rowsOfOut, "n"}, .isOutput = true, .ofFp8 = DType::BFloat16}},
+          .numbers = {{"m", Number::Kind::Rows, tokens}},
+          .options = {}};
 }
 
 GroupedProduct::GroupedProduct(const Table& table, Team& team, Memory* memory, int64_t maxM, int64_t n, int64_t k,

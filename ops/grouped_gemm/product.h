@@ -102,7 +102,13 @@ const std::vector<DType>& groupedTypes();
 constexpr const char* kGroupedTypes = "fp16, bf16, fp32 or fp8e4nv";
 Operand biasOperand(const std::string& name, const std::string& columns, bool gated);
 Operand scalesOperand(const std::string& name, std::vector<std::string> shape);
-Operand outScalesOperand(const std::string& columns);
+
+// The tables of operators that multiply by experts, without their options: of a first product, of x, which may be gated and
+// quantised, and of a second one, of h, whose results are summed over a token's slots.
+Table firstGroupedTable(const char* name, const char* className, const char* what, const std::string& rowsOfX,
+                        const char* tokens);
+Table secondGroupedTable(const char* name, const char* className, const char* what, const char* rowsOfOut,
+                         const char* tokens);
 
 template <class Config>
 Option quantisedOption(bool Config::* member) {

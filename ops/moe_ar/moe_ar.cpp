@@ -9,21 +9,11 @@ namespace tables {
 
 const Table& moe_ar() {
   static const Table table = [] {
-    Table t{.name = "moe_ar",
-            .className = "MoeAr",
-            .what = "out[m, n] = the sum over ranks and slots of h @ w[e]^T, by the route's weights, on every rank.",
-            .sizes = groupedSizes(),
-            .types = groupedTypes(),
-            .typeWords = kGroupedTypes,
-            .tensors = {{.name = "h", .shape = {"m*top_k", "k"}},
-                        {.name = "w", .shape = {"experts", "n", "k"}},
-                        {.name = "route", .shape = {kRouteWords}, .always = DType::Int32},
-                        biasOperand("bias", "n", false),
-                        scalesOperand("h_scales", {"m*top_k", "scales(k)"}),
-                        scalesOperand("w_scales", {"experts", "scales(n)", "scales(k)"}),
-                        {.name = "out", .shape = {"m", "n"}, .isOutput = true, .ofFp8 = DType::BFloat16}},
-            .numbers = {{"m", Number::Kind::Rows, "tokens"}},
-            .options = groupedOptions<GroupedConfig>()};
+    Table t = secondGroupedTable(
+        "moe_ar", "MoeAr",
+        "out[m, n] = the sum over ranks and slots of h @ w[e]^T, by the route's weights, on every rank.", "m",
+        "tokens");
+    t.options = groupedOptions<GroupedConfig>();
     t.sizes[2].isOfRank = true;
     t.options.push_back(sharedOption<GroupedConfig>());
     t.make = maker<MoeAr, GroupedConfig, 5>(moe_ar);

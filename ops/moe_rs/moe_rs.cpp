@@ -12,21 +12,11 @@ namespace tables {
 
 const Table& moe_rs() {
   static const Table table = [] {
-    Table t{.name = "moe_rs",
-            .className = "MoeRs",
-            .what = "out = this rank's tokens of the sum over ranks and slots of h @ w[e]^T, by the route's weights.",
-            .sizes = groupedSizes(),
-            .types = groupedTypes(),
-            .typeWords = kGroupedTypes,
-            .tensors = {{.name = "h", .shape = {"m*top_k", "k"}},
-                        {.name = "w", .shape = {"experts", "n", "k"}},
-                        {.name = "route", .shape = {kRouteWords}, .always = DType::Int32},
-                        biasOperand("bias", "n", false),
-                        scalesOperand("h_scales", {"m*top_k", "scales(k)"}),
-                        scalesOperand("w_scales", {"experts", "scales(n)", "scales(k)"}),
-                        {.name = "out", .shape = {"own(m)", "n"}, .isOutput = true, .ofFp8 = DType::BFloat16}},
-            .numbers = {{"m", Number::Kind::Rows, "tokens of all ranks"}},
-            .options = groupedOptions<MoeRsConfig>()};
+    Table t = secondGroupedTable(
+        "moe_rs", "MoeRs",
+        "out = this rank's tokens of the sum over ranks and slots of h @ w[e]^T, by the route's weights.", "own(m)",
+        "tokens of all ranks");
+    t.options = groupedOptions<MoeRsConfig>();
     t.sizes[2].isOfRank = true;
     t.options.push_back(sharedOption<MoeRsConfig>());
     addSumsOptions<MoeRsConfig>(t.options);

@@ -222,6 +222,31 @@ def test_a_while_loop_carries_aggregates(n):
     np.testing.assert_array_equal(o, [x[:n:3].sum(), (n + 2) // 3 * 3])
 
 
+@_aggregate
+class Place:
+    cursor: Cursor
+    row: tl.tensor
+
+
+@triton.jit
+def holds(o, n):
+    c = Cursor(n, n, 1)
+    for i in range(n):
+        place = Place(c, i)
+        tl.store(o + place.row, place.cursor.sum)
+    if n > 3:
+        for i in range(2):
+            tl.store(o + i, c.at + i)
+
+
+@pytest.mark.parametrize("n, expected", [(3, [3, 3, 3, 0, 0]), (5, [5, 6, 5, 5, 5])])
+def test_an_object_of_a_loop_is_not_there_behind_it(n, expected):
+    """Though it holds one that is, and that a branch behind the loop may change."""
+    o = np.zeros(5, np.int32)
+    holds[(1,)](o, n)
+    np.testing.assert_array_equal(o, expected)
+
+
 @triton.jit
 def after_loops(o, start, stop):
     for i in range(start, stop, step=3):

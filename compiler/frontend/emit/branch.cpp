@@ -70,7 +70,8 @@ void Emitter::decayIn(const Branch& branch, Value& value) {
 void Emitter::mergeObjects(const Locals& before, Branch& thenBranch, Branch& elseBranch, Merged& merged) {
   std::set<const Aggregate*> seen;
   for (const auto& [name, local] : before) {
-    if (!local.value.is<std::shared_ptr<Aggregate>>()) continue;
+    // What a loop has made is not there behind it, whatever it holds.
+    if (local.undefined || !local.value.is<std::shared_ptr<Aggregate>>()) continue;
     const std::shared_ptr<Aggregate>& object = local.value.as<std::shared_ptr<Aggregate>>();
     if (!seen.insert(object.get()).second) continue;
     Value a = thenBranch.clones.at(object), b = elseBranch.clones.at(object);

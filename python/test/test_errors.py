@@ -8,6 +8,7 @@ import importlib.util
 import pathlib
 import re
 import sys
+import traceback
 import warnings
 
 import numpy as np
@@ -260,3 +261,28 @@ def test_an_assertion_of_constants_is_a_warning_without_debug(capfd):
     path = HERE / "wrong" / "control.py"
     imported(path).of_configuration[(1,)](np.zeros(1, np.float32))
     assert f"{path}:" in (errors := capfd.readouterr().err) and "warning: assertion fails: B is 3" in errors
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda team, x: x[99], IndexError, "index 99 is out of bounds"),
+        (lambda team, x: x.__setitem__(..., np.zeros(3)), ValueError, "could not broadcast"),
+        (lambda team, x: team.full(4, 1 << 40, "int32"), OverflowError, "out of bounds for int32"),
+        (lambda team, x: team.zeros(4, "int32", name=5), TypeError, "`name` is a word, not 5"),
+        (lambda team, x: team.stream.signal_write(x, "a"), TypeError, "`value` is an integer, not 'a'"),
+        (lambda team, x: team.stream.signal_wait(x, None), TypeError, "`value` is an integer, not None"),
+        (
+            lambda team, x: team.stream.signal_write(team.zeros(1, "float32"), 1),
+            TypeError,
+            "signals are integers of 32 or 64 bits, not float32",
+        ),
+        (lambda team, x: team.stream.wait_event(None), TypeError, "`event` is an integer, not None"),
+        (lambda team, x: tandem.ops.AllReduce(team, "64", "fp32"), TypeError, "`max_elements` must be an integer, not '64'"),
+    ],
+)
+def test_a_wrong_value_of_the_host_is_an_error_at_its_line(call, error, message):
+    with pytest.raises(error, match=re.escape(message)) as raised:
+        tandem.launch(lambda team: call(team, team.zeros(4, "int64", name="x")))
+    frames = traceback.extract_tb(raised.value.__traceback__)
+    assert frames[-1].filename == __file__ and not any("/numpy/" in frame.filename for frame in frames)

@@ -1,5 +1,6 @@
 """Arrays kernels take: symmetric tensors, and the element types NumPy and the kernel language share."""
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,14 @@ def numpy_readable(value):
     if array is not None and array.dtype != object:
         return array
     return host_array(value).numpy()
+
+
+def _by_numpy(do, *args):
+    """What NumPy says of an index or a value is for the caller to read: raised anew, it has no frames of this package."""
+    try:
+        return do(*args)
+    except (IndexError, OverflowError, TypeError, ValueError) as error:
+        raise error.with_traceback(None)  # noqa: B904  the same error
 
 
 class Tensor:
@@ -127,7 +136,7 @@ class Tensor:
     def __getitem__(self, index: Any) -> Any:
         """A part of the tensor (slices; no waiting), or an element or a NumPy copy (which waits for the streams)."""
         raw = self._raw(False)
-        part = raw[index]
+        part = _by_numpy(operator.getitem, raw, index)
         if not isinstance(part, np.ndarray) or not is_view(index):
             view = self._view(False)
             self._tell(runs_of(view[as_slices(index)]) if np.ndim(part) == 0 else selected_runs(view, index), READ)
@@ -138,12 +147,12 @@ class Tensor:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         view = self._view(True)
-        part = self._raw(False)[index]
+        part = _by_numpy(operator.getitem, self._raw(False), index)
         if is_view(index) and self._is_copy(part, value):
             dest = self[index]
             self.team.stream.copy(dest, value)
             return self.team.stream.synchronize()
-        view[index] = numpy_readable(value)
+        _by_numpy(operator.setitem, view, index, numpy_readable(value))
         if not isinstance(part, np.ndarray):
             part = self._raw(False)[as_slices(index)]
         self._note(part if is_view(index) else view, WRITE)

@@ -71,11 +71,12 @@ class Stream:
 
     def signal_write(self, signal: Tensor, value: int, add: bool = False) -> None:
         """Writes (or adds to) every element of a contiguous 32- or 64-bit signal tensor, in stream order."""
-        self._queue(_tandem.signal_write, signal.address, _signal_count(signal), value, signal.itemsize, int(add))
+        self._queue(_tandem.signal_write, signal.address, _signal_count(signal), _integer(value, "value"), signal.itemsize, int(add))
 
     def signal_wait(self, signal: Tensor, value: int, compare: str = "eq") -> None:
         """Holds the stream until every element of the signal compares true."""
-        self._queue(_tandem.signal_wait, signal.address, _signal_count(signal), _comparison(compare), value, signal.itemsize)
+        compared = _comparison(compare), _integer(value, "value")
+        self._queue(_tandem.signal_wait, signal.address, _signal_count(signal), *compared, signal.itemsize)
 
     def signals(self, steps):
         """Several in one call, in their order, which is much cheaper on a GPU: (signal, value) is a write, (signal, value, compare) a
@@ -102,7 +103,7 @@ class Stream:
 
     def wait_event(self, event: int) -> None:
         """What is queued from here on waits for an event of this rank's streams."""
-        self._queue(_tandem.wait_event, event)
+        self._queue(_tandem.wait_event, _integer(event, "event"))
 
 
 def _comparison(word):
@@ -111,13 +112,22 @@ def _comparison(word):
     return _COMPARE[word]
 
 
+def _integer(value, name):
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"`{name}` is an integer, not {value!r}") from None
+
+
 def _step(signal, value, compare=None):
     """A write or a wait, as `td_signals` takes it."""
     action = _SET if compare is None else _WAIT + _comparison(compare)
-    return signal.address, value, _signal_count(signal), signal.itemsize, action
+    return signal.address, _integer(value, "value"), _signal_count(signal), signal.itemsize, action
 
 
 def _signal_count(signal):
+    if signal.dtype.kind not in "iu":
+        raise TypeError(f"signals are integers of 32 or 64 bits, not {signal.dtype}")
     if not signal.is_contiguous():
         raise ValueError("signals are elements of a contiguous tensor")
     return signal.numel()
@@ -185,6 +195,8 @@ class Team:
             raise ValueError(f"shape {shape} has more bytes than 64 bits can count")
         file, line = host_place()
         name = name or f"{os.path.basename(file)}:{line}"
+        if not isinstance(name, str):
+            raise TypeError(f"`name` is a word, not {name!r}")
         call = self._call_own if symmetric else self._call
         address = call(_tandem.allocate, count * dtype.itemsize, int(symmetric), int(initialised), name, file, line)
         return self._session.tensor_type(self, address, shape, dtype, symmetric=symmetric)

@@ -51,10 +51,10 @@ class Operator:
     def _make(self, team, sizes, dtype, options):
         self.team = team
         self.dtype = type_word(as_dtype(_INTEGERS.get(dtype, dtype) if isinstance(dtype, str) else dtype))
-        self._sizes = {size["name"]: value for size, value in zip(self.table["sizes"], sizes)}
+        self._sizes = {size["name"]: _integer(size["name"], value) for size, value in zip(self.table["sizes"], sizes)}
         vars(self).update(self._sizes)
         self._options = {name: value for name, value in options.items() if value}
-        words = (self.table["name"], list(sizes), len(sizes), NUMBER[self.dtype], json.dumps(options))
+        words = (self.table["name"], list(self._sizes.values()), len(self._sizes), NUMBER[self.dtype], json.dumps(options))
         self._op = team._call_own(_tandem.op_create, *words)
 
     def __enter__(self):

@@ -13,7 +13,6 @@ median of seven times eight calls in a row that the host has queued meanwhile, a
 import argparse
 import json
 import pathlib
-import statistics
 import sys
 import tempfile
 import time
@@ -25,12 +24,12 @@ from tandem.kernel.element_types import as_dtype
 from tandem.ops import AllGatherGemm, AllReduce, GemmAllReduce, GemmReduceScatter, ReduceScatter
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "python/test"))
-from ahead import host_ahead
+from ahead import Timer
 from plain_products import described, grouped
 from processes import Processes, free_port
 
 BF16 = as_dtype("bf16")
-SAMPLES, IN_A_ROW, TIMEOUT_S = 7, 8, 300
+TIMEOUT_S = 300
 # M of all ranks, N and K of a rank; the first of each are those of a short run.
 SHORT = {"all_gather": 3, "reduce_scatter": 2, "all_reduce": 2}
 SHAPES = {
@@ -181,27 +180,8 @@ def measure(case, time, torch):
 
 def timer(team):
     """A function from a call to its microseconds in a row and by itself."""
-
-    ahead = host_ahead(team)
-
-    def between(queue):
-        team.synchronize()
-        team.barrier()
-        team.stream.barrier()
-        ahead()
-        begin = team.stream.record_time()
-        queue()
-        return begin, team.stream.record_time()
-
-    def time(call):
-        for _ in range(3):
-            call()
-        row = lambda: [call() for _ in range(IN_A_ROW)]
-        microseconds = lambda events: team.stream.microseconds(*events)
-        in_a_row = statistics.median(microseconds(between(row)) for _ in range(SAMPLES)) / IN_A_ROW
-        return {"us": round(in_a_row, 1), "single": round(statistics.median(microseconds(between(call)) for _ in range(SAMPLES)), 1)}
-
-    return time
+    times = Timer(team)
+    return lambda call: {"us": times.in_a_row(call), "single": times.single(call)}
 
 
 def on_rank(team, options, torch=None):

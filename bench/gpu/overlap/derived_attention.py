@@ -9,16 +9,15 @@ with those of the kernel behind copies. `--simulated` only compares, on small sh
 
 import argparse
 import json
-import statistics
 
 import numpy as np
-from ahead import host_ahead
+from ahead import Timer
 
 import tandem
 import tandem.language as tl
 from tandem.ops import AllGatherAttention
 
-HEAD, SAMPLES, IN_A_ROW = 128, 7, 8
+HEAD = 128
 SHAPES = [(16384, 8), (8192, 16)]  # keys of all ranks, heads
 TILES = [(128, 128, 8), (128, 64, 8)]  # queries, keys, warps
 
@@ -51,27 +50,6 @@ def attention(Q, K, V, Out, N_QUERIES, N_CTX, scale, HEADS: tl.constexpr, HEAD: 
         v_block = tl.advance(v_block, (BLOCK_N, 0))
     out = tl.make_block_ptr(Out + head, (N_QUERIES, HEAD), (pitch, 1), (start, 0), (BLOCK_M, HEAD), (1, 0))
     tl.store(out, (acc / total[:, None]).to(Out.dtype.element_ty), boundary_check=(0,))
-
-
-def timer(team):
-    ahead = host_ahead(team)
-
-    def between(queue):
-        team.synchronize()
-        team.barrier()
-        team.stream.barrier()
-        ahead()
-        begin = team.stream.record_time()
-        queue()
-        return team.stream.microseconds(begin, team.stream.record_time())
-
-    def time(call):
-        for _ in range(3):
-            call()
-        row = lambda: [call() for _ in range(IN_A_ROW)]
-        return round(statistics.median(between(row) for _ in range(SAMPLES)) / IN_A_ROW, 1)
-
-    return time
 
 
 def measure(team, tokens, heads, size, tiles, time):
@@ -123,7 +101,7 @@ def measure(team, tokens, heads, size, tiles, time):
 def on_rank(team, simulated):
     shapes, size, tiles = ([(64, 2)], 16, [(16, 16, 4)]) if simulated else (SHAPES, HEAD, TILES)
     for tokens, heads in shapes:
-        row = measure(team, tokens, heads, size, tiles, None if simulated else timer(team))
+        row = measure(team, tokens, heads, size, tiles, None if simulated else Timer(team).in_a_row)
         if team.rank == 0:
             print(json.dumps({"keys": tokens, "heads": heads, "times": row}), flush=True)
 

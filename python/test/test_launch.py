@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -404,3 +405,22 @@ def test_hooks_before_a_launch():
         assert x[0] == step * 11
     tandem.launch(lambda team: add[(1,)](x, 3), ranks=1)
     assert x[0] == 33
+
+
+def test_a_runs_memory_goes_with_its_last_user():
+    """Not with a collection of reference cycles, before which the memory of many runs may have come together."""
+    teams = []
+
+    def main(team):
+        teams.append(weakref.ref(team))
+        team.new_stream().copy(team.zeros(4, "int32"), team.full(4, 1, "int32"))
+        return team.stream
+
+    gc.disable()
+    try:
+        result = tandem.launch(main, ranks=2)
+        with pytest.raises(RuntimeError, match="the stream's team is no longer there"):
+            result.values[0].synchronize()
+        assert [team() for team in teams] == [None, None]
+    finally:
+        gc.enable()

@@ -4,6 +4,7 @@ import json
 import operator
 import os
 import threading
+import weakref
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -23,10 +24,17 @@ class Stream:
     """An ordered queue of work on one rank. On a GPU `cuda_stream` is the CUDA stream's handle, as PyTorch's streams have it."""
 
     def __init__(self, team: "Team", index: int, cuda_stream: int | None = None):
-        self.team = team
+        self._team = weakref.ref(team)  # which has the stream: a run's memory goes with its last user, not with a collection of cycles
         self.index = index
         self.cuda_stream = cuda_stream
         self.pending = False  # something may be queued that `synchronize` has not waited for
+
+    @property
+    def team(self) -> "Team":
+        team = self._team()
+        if team is None:
+            raise RuntimeError("the stream's team is no longer there")
+        return team
 
     def _queue(self, function, *args):
         self.pending = True

@@ -18,7 +18,7 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   passes.addPass(createTellDepartures());
   passes.addPass(createDividePrograms());
   // Before passes whose time grows faster than the kernel.
-  passes.addPass(createLimitSize());
+  passes.addPass(createLimitSize({.blocks = options.blocks}));
   // Later passes know one block.
   if (options.blocks != 1) passes.addPass(createSplitProgram({target, options.blocks}));
   passes.addPass(createChooseWarps({target}));   // When a block has its part of the products.

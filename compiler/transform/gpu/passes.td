@@ -5,8 +5,16 @@ include "compiler/transform/kernel_pass.td"
 
 def LimitSize : KernelPass<"limit-size"> {
   let summary = "refuse a kernel that an assembler would take minutes for";
-  let description = [{Fails at the line that most of the kernel's operations come from.}];
-  let options = [Option<"most", "most", "size_t", "200'000", "operations that are compiled">];
+  let description = [{
+    Fails at the line that most of the kernel's operations come from, or at a tile of which a thread would hold so many elements that the
+    assembler's time, which grows faster than their number, is minutes.
+  }];
+  let options = [
+    Option<"most", "most", "size_t", "200'000", "operations that are compiled">,
+    Option<"mostHeld", "most-held", "int64_t", "2048", "elements of a tile for each thread that are compiled">,
+    Option<"lanes", "lanes", "int64_t", "32", "threads of a warp">,
+    Option<"blocks", "blocks", "int64_t", "1", "blocks that divide a program's tiles">,
+  ];
 }
 
 def SplitProgram : KernelPass<"split-program"> {

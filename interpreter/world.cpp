@@ -3,6 +3,9 @@
 #include "interpreter/schedule/scheduler.h"
 #include "interpreter/vm/fail.h"
 #include <chrono>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <utility>
 
 namespace tandem::interpreter {
@@ -25,7 +28,16 @@ void hostReport(Machine& m, int rank, ReportKind kind, std::string message, cons
 static uint64_t meetingOf(int team, uint64_t n) { return uint64_t(team) << 40 | n; }
 
 World::World(const WorldOptions& options) : impl_(std::make_unique<Impl>(options)) {}
-World::~World() = default;
+
+// What a run had goes back to the system. The ranks' threads have arenas of their own, whose idle memory a later run's
+// threads may not find.
+World::~World() {
+  impl_.reset();
+#ifdef __GLIBC__
+  constexpr size_t kMostIdle = 64 << 20;
+  if (mallinfo2().fordblks > kMostIdle) malloc_trim(0);
+#endif
+}
 
 const WorldOptions& World::options() const { return impl_->m.options; }
 

@@ -108,7 +108,6 @@ Report Checker::begin(const Stamp& now, ReportKind kind) const {
 
 void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin,
                      uint64_t end, Part mine, Part theirs, const std::string& missing) {
-  (void)a;
   const Site &here = sites_[now.site], &there = sites_[s.site];
   bool misused = (here.signal && !there.strong) || (there.signal && !here.strong);
   ReportKind kind = misused           ? ReportKind::SignalMisuse
@@ -127,6 +126,13 @@ void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, con
   first.message = "first access: " + accessText(sites_[s.site]) + " by " + actorText(s, theirs);
   r.notes.insert(r.notes.begin(), edge.notes.begin(), edge.notes.end());
   r.notes.insert(r.notes.begin(), std::move(first));
+  if (missing.empty() && a.run && a.run->passing.look != kNoLocation) {
+    Diagnostic late = placeOf(*a.run->prepared->program, a.run->passing.store);
+    late.message = "the others saw this store late, as a GPU may let them: no `sc` fence lies between it and a look";
+    Diagnostic look = placeOf(*a.run->prepared->program, a.run->passing.look);
+    look.message = "this look went before it (M4)";
+    r.notes.insert(r.notes.begin() + 1, {std::move(late), std::move(look)});
+  }
   for (size_t k = 0; v.early && k < v.early->overtaken.size(); ++k) {
     const EarlyView::Overtaken& wait = v.early->overtaken[k];
     if (!actors_.covers(wait.brought, s, theirs)) continue;

@@ -94,6 +94,8 @@ void World::Impl::startRun(Grid& g, int slot) {
   run->watched = Watched{};
   run->puts.assign(size_t(m.options.rankCount), {});
   run->pendingPuts = 0;
+  run->late.clear();
+  run->passing = {};
   run->strays.clear();
   run->spins.clear();
   ++run->groupTurn;

@@ -4,6 +4,7 @@
 #include "interpreter/dist/delivery.h"
 #include "interpreter/schedule/sync_recorder.h"
 #include "interpreter/vm/branches.h"
+#include "interpreter/vm/late_stores.h"
 #include "interpreter/vm/registers.h"
 #include <algorithm>
 
@@ -20,6 +21,8 @@ World::Impl::Impl(const WorldOptions& options) : m(options) {
     ranks[size_t(r)].streams.push_back(makeStream(r, 0));
   }
 }
+
+static bool endsPassing(const Prepared& i) { return synchronises(i) || !isPassed(i); }
 
 World::Impl::~Impl() {
   for (auto& run : runs) dropRegisters(m, *run);
@@ -48,10 +51,16 @@ bool World::Impl::leaveBehind() {
   return std::any_of(blocked.begin(), blocked.end(), [&](Run* run) { return leaveOthersBehind(m, *run); });
 }
 
-// Under the checker some seeds end each turn before a synchronising operation: others may come between any two.
+// Under the checker some seeds end each turn before a synchronising operation: others may come between any two, and a
+// store may be late.
 void World::Impl::turnOfProgram(Run& run) {
   bool preempts = m.options.check && m.options.seed & 4;
-  runUntil(run, 1u << m.random.below(9), preempts ? synchronises : nullptr);
+  if (!run.late.empty() && !mayPass(m, run)) {
+    storeLate(m, run);
+    return;
+  }
+  if (preempts && takesLate(m, run)) return;
+  runUntil(run, 1u << m.random.below(9), !run.late.empty() ? endsPassing : preempts ? synchronises : nullptr);
 }
 
 // Behind the first instruction, `stop` may name one to stop before.

@@ -2,6 +2,7 @@
 // the others, or none.
 #include "interpreter/vm/branches.h"
 #include "interpreter/vm/fail.h"
+#include "interpreter/vm/late_stores.h"
 #include "interpreter/vm/register_files.h"
 #include "interpreter/vm/regroup.h"
 #include "interpreter/vm/registers.h"
@@ -122,6 +123,7 @@ LaneMask complete(Machine& m, Run& run, const Prepared& i) {
 }  // namespace
 
 Step stall(Machine& m, Run& run, Blocked why, Step whenBlocked) {
+  if (!run.late.empty() && !storeLate(m, run)) return Step::Failed;
   if (!run.maskStack.empty() || !run.parked.empty()) {
     Watched watched = run.watched;
     std::vector<AwaitedSignal> awaited = run.awaited;

@@ -7,7 +7,8 @@
 namespace tandem::interpreter {
 
 Machine::Machine(const WorldOptions& o)
-    : options(o), arena(o.rankCount, o.slotsPerRank, o.heapBytesPerRank), random(o.seed), clock(o.machine) {
+    : options(o), arena(o.rankCount, o.slotsPerRank, o.heapBytesPerRank), random(o.seed), lateness(~o.seed),
+      clock(o.machine) {
   for (int r = 0; r < o.rankCount; ++r) world_.push_back(r);
 }
 Machine::~Machine() = default;

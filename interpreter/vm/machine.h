@@ -108,7 +108,7 @@ struct Machine {
 
   WorldOptions options;
   Arena arena;
-  Random random;
+  Random random, lateness;  // `lateness`: of stores (late_stores.h), so that other choices are the same without
   BufferPool pool;
   model::Clock clock;
   std::vector<Report> reports;

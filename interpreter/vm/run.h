@@ -135,6 +135,18 @@ struct Run : Task {
   };
   std::map<uint32_t, Stray> strays;
   uint32_t pendingPuts = 0;
+  // Strong stores that others do not see yet (late_stores.h), and the last look that went before one: how many have, and
+  // the lines of both.
+  struct LateStore {
+    const Prepared* at = nullptr;
+    uint32_t lane = 0, bytes = 0;
+    Address address = 0;
+    std::array<uint8_t, 8> value{};
+  };
+  std::vector<LateStore> late;
+  struct Passing {
+    uint32_t looks = 0, store = kNoLocation, look = kNoLocation;
+  } passing;
   uint64_t instructions = 0;
   int64_t computeBeganNs = 0;
 

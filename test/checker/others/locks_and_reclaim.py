@@ -144,11 +144,11 @@ def left_and_right_k(data_ptr, side_ptr, count_ptr, y_ptr, TIMES: tl.constexpr, 
     if me == 0:
         for i in range(1, TIMES + 1):
             other = i % 2
-            tl.store(data + other * N + o, i)  # !1 !2 !3 !4 !5
+            tl.store(data + other * N + o, i)  # !1 !2 !3 !4 !5 !6
             __syncthreads()
             if tid(0) == 0:
                 st(side, other, scope="sys", semantic="release" if F != 1 else "relaxed")
-                fence("sc", "sys")
+                fence("sc" if F != 6 else "acq_rel", "sys")
                 if F != 2:
                     while ld(count, scope="sys", semantic="acquire" if F != 3 else "relaxed") != 0:
                         pass
@@ -157,10 +157,10 @@ def left_and_right_k(data_ptr, side_ptr, count_ptr, y_ptr, TIMES: tl.constexpr, 
         for i in range(TIMES):
             if tid(0) == 0:
                 atomic_add(count, 1, scope="sys", semantic="relaxed")
-                fence("sc", "sys")
+                fence("sc" if F != 6 else "acq_rel", "sys")
             __syncthreads()
             mine = tl.atomic_add(side, 0, sem="acquire", scope="sys")
-            tl.store(y_ptr + o, tl.load(data + mine * N + o))  # !1 !2 !3 !4 !5
+            tl.store(y_ptr + o, tl.load(data + mine * N + o))  # !1 !2 !3 !4 !5 !6
             if F != 5:
                 __syncthreads()
             if tid(0) == (0 if F != 5 else 64):
@@ -168,7 +168,7 @@ def left_and_right_k(data_ptr, side_ptr, count_ptr, y_ptr, TIMES: tl.constexpr, 
             __syncthreads()
 
 
-@protocol({1: "race", 2: "race", 3: "race", 4: "race", 5: "race"}, ranks=(2, 3), sometimes=(1, 2, 3, 4, 5))
+@protocol({1: "race", 2: "race", 3: "race", 4: "race", 5: "race", 6: "race"}, ranks=(2, 3), sometimes=(1, 2, 3, 4, 5, 6))
 def left_and_right(team, f):
     left_and_right_k[(1,)](z(team, "data", 2 * N), z(team, "side", 1), z(team, "count", 1), z(team, "y"), 3, N, f)
 

@@ -186,7 +186,7 @@ def bakery_k(choosing_ptr, number_ptr, x_ptr, TIMES: tl.constexpr, N: tl.constex
                         theirs = ld(number + p, scope="sys", semantic="acquire" if F != 4 else "relaxed")
         if F != 6:
             __syncthreads()
-        tl.store(x + o, tl.load(x + o) + 1)  # !3 !4 !5 !6 !7
+        tl.store(x + o, tl.load(x + o) + 1)  # !1 !2 !3 !4 !5 !6 !7
         if F != 7:
             __syncthreads()
         if tid(0) == (0 if F != 7 else 64):
@@ -194,7 +194,7 @@ def bakery_k(choosing_ptr, number_ptr, x_ptr, TIMES: tl.constexpr, N: tl.constex
         __syncthreads()
 
 
-@protocol({3: "race", 4: "race", 5: "race", 6: "race", 7: "race"}, ranks=(2, 3), sometimes=(3, 4, 5, 6, 7))
+@protocol({k: "race" for k in range(1, 8)}, ranks=(2, 3), sometimes=(1, 2, 3, 4, 5, 6, 7))
 def bakery(team, f):
     x = z(team, "x")
     bakery_k[(1,)](z(team, "choosing", team.size), z(team, "number", team.size), x, 3, N, f)

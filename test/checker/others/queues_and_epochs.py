@@ -35,7 +35,7 @@ def hazards_k(buffer_ptr, current_ptr, hazard_ptr, y_ptr, VERSIONS: tl.constexpr
                             if ld(hazard + r, scope="sys", semantic="acquire" if F != 3 else "relaxed") == free:
                                 used = True
                 for k in range(4):
-                    st(buffer + free * N + k, v, semantic="weak")  # !1 !2 !3 !4
+                    st(buffer + free * N + k, v, semantic="weak")  # !1 !2 !3 !4 !5
                 st(current, free, scope="sys", semantic="release" if F != 4 else "relaxed")
                 if F < 3:
                     fence("seq_cst", "sys")
@@ -48,15 +48,16 @@ def hazards_k(buffer_ptr, current_ptr, hazard_ptr, y_ptr, VERSIONS: tl.constexpr
                 at = ld(current, scope="sys", semantic="acquire")
                 if F != 2:
                     st(hazard + me, at, scope="sys", semantic="relaxed")
-                fence("seq_cst", "sys")
+                if F != 5:
+                    fence("seq_cst", "sys")
                 seen = ld(current, scope="sys", semantic="acquire")
             for k in range(4):
-                total += ld(buffer + at * N + k, semantic="weak")  # !1 !2 !3 !4
+                total += ld(buffer + at * N + k, semantic="weak")  # !1 !2 !3 !4 !5
             st(hazard + me, -1, scope="sys", semantic="release")
         st(y_ptr, total, semantic="weak")
 
 
-@protocol({1: "race", 2: "race", 3: "race", 4: "race"}, ranks=(2, 3), sometimes=(1, 2, 3, 4))
+@protocol({1: "race", 2: "race", 3: "race", 4: "race", 5: "race"}, ranks=(2, 3), sometimes=(1, 2, 3, 4, 5))
 def hazards(team, f):
     hazard = team.full(team.size, -1, "int32", name="hazard")
     hazards_k[(1,)](z(team, "buffer", 3 * N), z(team, "current", 1), hazard, z(team, "y", 1), 6, N, f)
@@ -258,23 +259,24 @@ def big_reader_lock_k(reads_ptr, writes_ptr, x_ptr, y_ptr, TIMES: tl.constexpr, 
                     for r in range(1, n):
                         while ld(reads + r, scope="sys", semantic="acquire" if F != 2 else "relaxed") != 0:
                             pass
-                st(x, i, semantic="weak")  # !1 !2 !3 !4
+                st(x, i, semantic="weak")  # !1 !2 !3 !4 !5
                 st(writes, 0, scope="sys", semantic="release" if F != 3 else "relaxed")
             else:
                 waiting = True
                 while waiting:
                     st(reads + me, 1, scope="sys", semantic="relaxed")
-                    fence("seq_cst", "sys")
+                    if F != 5:
+                        fence("seq_cst", "sys")
                     waiting = (ld(writes, scope="sys", semantic="acquire") != 0) if F != 4 else False
                     if waiting:
                         st(reads + me, 0, scope="sys", semantic="release")
                         while ld(writes, scope="sys", semantic="relaxed") != 0:
                             pass
-                st(y_ptr + i, ld(x, semantic="weak"), semantic="weak")  # !1 !2 !3 !4
+                st(y_ptr + i, ld(x, semantic="weak"), semantic="weak")  # !1 !2 !3 !4 !5
                 st(reads + me, 0, scope="sys", semantic="release")
 
 
-@protocol({1: "race", 2: "race", 3: "race", 4: "race"}, ranks=(2, 3), sometimes=(1, 2, 3, 4))
+@protocol({1: "race", 2: "race", 3: "race", 4: "race", 5: "race"}, ranks=(2, 3), sometimes=(1, 2, 3, 4, 5))
 def big_reader_lock(team, f):
     big_reader_lock_k[(1,)](z(team, "reads", team.size), z(team, "writes", 1), z(team, "x", 1), z(team, "y", 4), 4, f)
 
@@ -322,9 +324,9 @@ def epochs_of_three_k(global_ptr, local_ptr, x_ptr, y_ptr, TIMES: tl.constexpr, 
     if tid(0) == 0:
         if me == 0:
             for e in range(1, TIMES + 1):
-                st(x + (e + 1) % 3, e + 1, semantic="weak")  # !1 !2 !3 !4
+                st(x + (e + 1) % 3, e + 1, semantic="weak")  # !1 !2 !3 !4 !5
                 st(glob, e, scope="sys", semantic="release" if F != 3 else "relaxed")
-                if F != 3:
+                if F != 3 and F != 5:
                     fence("seq_cst", "sys")
                 if F != 1:
                     for r in range(1 if F != 2 else 2, n):
@@ -338,15 +340,16 @@ def epochs_of_three_k(global_ptr, local_ptr, x_ptr, y_ptr, TIMES: tl.constexpr, 
                 again = True
                 while again:
                     st(local + me, e, scope="sys", semantic="relaxed")
-                    fence("seq_cst", "sys")
+                    if F != 5:
+                        fence("seq_cst", "sys")
                     now = ld(glob, scope="sys", semantic="acquire")
                     again = now != e
                     e = now
-                st(y_ptr + i, ld(x + (e + 1) % 3, semantic="weak"), semantic="weak")  # !1 !2 !3 !4
+                st(y_ptr + i, ld(x + (e + 1) % 3, semantic="weak"), semantic="weak")  # !1 !2 !3 !4 !5
                 st(local + me, -1, scope="sys", semantic="release" if F != 4 else "relaxed")
 
 
-@protocol({1: "race", 2: "race", 3: "race", 4: "race"}, ranks=(2, 3), sometimes=(1, 2, 4))
+@protocol({1: "race", 2: "race", 3: "race", 4: "race", 5: "race"}, ranks=(2, 3), sometimes=(1, 2, 4, 5))
 def epochs_of_three(team, f):
     local = team.full(team.size, -1, "int32", name="local")
     epochs_of_three_k[(1,)](z(team, "global", 1), local, z(team, "x", 3), z(team, "y", 6), 6, f)

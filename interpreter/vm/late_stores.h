@@ -1,0 +1,18 @@
+// Strong stores, and updates whose old value nobody uses, that others see only behind later looks of the same thread, as
+// a GPU lets them: nothing but an `sc` fence between keeps the two in order (M4). Here stores wait in the program until it
+// does what may not come before them.
+#pragma once
+#include "interpreter/vm/machine.h"
+
+namespace tandem::interpreter {
+
+// Takes the store that the program is at, if it is one thread's and chance wants it late, and goes on behind it.
+bool takesLate(Machine& m, Run& run);
+// Returns true for what computes, decides and fences, which may run while stores of the program are late.
+bool isPassed(const Prepared& i);
+// Returns true if the program's next instruction may: such a one, or a look at another word.
+bool mayPass(Machine& m, Run& run);
+// Does the late stores in their order. False after a report that ends the run.
+bool storeLate(Machine& m, Run& run);
+
+}  // namespace tandem::interpreter

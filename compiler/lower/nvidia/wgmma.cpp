@@ -288,8 +288,9 @@ static void lowerProduct(KernelContext& cx, tgpu::WgmmaOp op) {
   }
 }
 
-// Ops that reach no buffer.
+// Ops that reach no buffer, or read a slot that copies have filled, to which nothing else is stored.
 static bool isApart(Operation* op) {
+  if (auto read = dyn_cast_or_null<tgpu::LocalLoadOp>(op)) return read.getRing() != nullptr;
   return op && !op->getNumRegions() && (isMemoryEffectFree(op) || isa<tile::LoadOp>(op));
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 namespace tandem::ops {
@@ -37,12 +38,20 @@ int keysOf(int64_t slot, int64_t ofElements) {
 
 // By the elements of a key: what keeps the memory busy with two programs on a multiprocessor, or one of latent keys. Where keys have few
 // bytes, what a block takes beside its bytes takes longest, and three programs of few rows of queries are at more blocks at once. Two warps
-// with 16 rows each exchange nothing, so four programs have room. `wide`: elements of a key's tiles.
-Tile tileFor(const DecodeSizes& sizes, int64_t wide, bool isFp8, int64_t rows) {
+// with 16 rows each exchange nothing, so four programs have room. wgmma reads fp8 that threads have made fp16 of, so that two programs
+// that take turns are worth more than large blocks. `wide`: elements of a key's tiles.
+Tile tileFor(const DecodeSizes& sizes, int64_t page, int64_t wide, bool isFp8, int64_t rows) {
   constexpr int64_t kSlot = 16 << 10, kManyBytes = 128;
   int64_t dim = sizes.dim, bytes = wide * (isFp8 ? 1 : 2);
-  if (dim > 256) return {64, 8, 2, 1};
+  if (dim > kMostDim) {
+    // Where pages have fewer keys, blocks of a page come by TMA; few queries of small ones are multiplied sooner by threads that copy more.
+    constexpr int64_t kKeys = 64, kSlots = 2, kLeastKeys = 16;
+    bool isOfPage = !isFp8 && page < kKeys && page >= (rows == kMostRows ? kLeastKeys : 2 * kLeastKeys);
+    int64_t keys = isOfPage ? page : kKeys;
+    return {int(keys), 8, int(kSlots * kKeys / keys), 1};
+  }
   if (rows == 2 * kLeastRows && bytes >= kManyBytes && !sizes.turned) return {keysOf(kSlot, bytes), 2, 2, 4};
+  if (isFp8 && rows == kMostRows && !sizes.turned && (dim <= 128 || wide > 192)) return {64, 4, 3, dim > 64 ? 2 : 3};
   if (dim > 128) return {32, 4, 3, 2};
   if (dim > 64 && isFp8) return rows == kLeastRows ? Tile{64, 4, 3, 3} : Tile{128, 4, 2, 2};
   if (dim > 64) return {64, 4, 2, 2};
@@ -73,7 +82,7 @@ Parts tilesOf(const DecodeSizes& sizes, DType dtype, bool inHalves) {
 }
 
 // Returns how many programs a multiprocessor has room for, by shared memory and registers.
-int64_t roomFor(const Tile& tile, const DecodeSizes& sizes, int64_t wide, bool isFp8, int64_t rows) {
+int64_t roomFor(const Tile& tile, const DecodeSizes& sizes, int64_t page, int64_t wide, bool isFp8, int64_t rows) {
   constexpr int64_t kShared = 228 << 10, kReserved = 1 << 10;  // bytes
   // Of what warps exchange for a row of queries, and threads of one warp for an element of its results; of an element of keys that full
   // tiles of queries read as fp16, and of values.
@@ -83,14 +92,16 @@ int64_t roomFor(const Tile& tile, const DecodeSizes& sizes, int64_t wide, bool i
   // Warps with rows of their own keep all sums of these; full tiles are wgmma's.
   bool haveOwnRows = rows < kMostRows && tile.warps * kLeastRows == rows;
   if (sizes.turned) {  // with queries and weights for wgmma, which a larger tile leaves no room for twice
-    Tile usual = tileFor(sizes, wide, isFp8, rows);
+    Tile usual = tileFor(sizes, page, wide, isFp8, rows);
     bool isLarger = tile.keys > usual.keys || tile.warps > usual.warps || tile.stages > usual.stages;
     return isLarger || (rows == kMostRows && sizes.turned > 64) ? 1 : std::min(usual.resident, 2);
   }
   int64_t slots = tile.stages * tile.keys * 2 * wide * (isFp8 ? 1 : 2);
   int64_t exchanged = rows * (haveOwnRows ? wide * kOfResult : kOfRow) +
                       (isFp8 && rows == kMostRows ? tile.keys * wide * kOfElement : 0);
-  bool areFew = !haveOwnRows && (isFp8 ? rows == kLeastRows && wide <= 128 : wide <= 64);
+  bool isSmallTile = rows == kMostRows && tile.keys <= 64;
+  int64_t mostOfFew = !isFp8 || isSmallTile ? 64 : rows == kLeastRows ? 128 : 0;
+  bool areFew = !haveOwnRows && wide <= mostOfFew;
   int64_t ofThreads = (areFew ? kThreadsOfFew : kThreads) / threads;
   return std::max<int64_t>(std::min(ofThreads, kShared / (slots + exchanged + kReserved)), 1);
 }
@@ -161,15 +172,18 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
   int64_t queries = sizes.qLen * (sizes.heads / sizes.kvHeads);
   rows_ = std::clamp(padded(queries), kLeastRows, kMostRows);
   Parts tiles = tilesOf(sizes, dtype, false);
-  Tile tile = simulated ? kSimulated : tileFor(sizes, tiles.both(), config.fp8Cache, rows_);
+  bool hasWgmma = simulated || team.target().starts_with("sm_90");
+  int64_t page = hasWgmma ? cache.page : std::numeric_limits<int64_t>::max();  // of which blocks may be
+  Tile tile = simulated ? kSimulated : tileFor(sizes, page, tiles.both(), config.fp8Cache, rows_);
   bool isOwn = config.blockN || config.numWarps || config.numStages || config.programs;  // the caller's choice
   fill(config_.blockN, tile.keys);
-  bool hasWgmma = simulated || team.target().starts_with("sm_90");
-  if (hasWgmma && sizes.dim > kMostDim && readsBlocks(sizes, cache, config_, config_.blockN)) rows_ = kMostRows;
+  bool areWide = hasWgmma && sizes.dim > kMostDim;  // 32 rows of their sums do not fit in threads' registers
+  if (areWide && (readsBlocks(sizes, cache, config_, config_.blockN) || (rows_ > kLeastRows && !config.fp8Cache)))
+    rows_ = kMostRows;
   fill(config_.numWarps, tile.warps);
   fill(config_.numStages, tile.stages);
   Tile own = {config_.blockN, config_.numWarps, config_.numStages, tile.resident};
-  int64_t room = simulated ? 1 : roomFor(own, sizes, tiles.both(), config.fp8Cache, rows_);
+  int64_t room = simulated ? 1 : roomFor(own, sizes, page, tiles.both(), config.fp8Cache, rows_);
   int64_t most = team.residentPrograms() * room;
   fill(config_.programs,
        simulated ? kSimulatedPrograms : std::min(most, int64_t(team.residentPrograms()) * tile.resident));
@@ -181,7 +195,8 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
   usual_ = {config_.blockN, config_.numWarps, config_.numStages, config_.programs};
   std::optional<Tile> alone = tileAlone(sizes, tiles.both(), config.fp8Cache, rows_);
   if (alone && !isOwn && !simulated && !config_.overRanks) {
-    int64_t together = std::min<int64_t>(roomFor(*alone, sizes, tiles.both(), config.fp8Cache, rows_), alone->resident);
+    int64_t together =
+        std::min<int64_t>(roomFor(*alone, sizes, page, tiles.both(), config.fp8Cache, rows_), alone->resident);
     alone_ = {alone->keys, alone->warps, alone->stages, int(team.residentPrograms() * together)};
   }
   int64_t programs = std::max(usual_.programs, alone_.programs),
@@ -196,6 +211,17 @@ Decoder::Decoder(const Table& table, Team& team, Memory& memory, const DecodeSiz
     int64_t packets = sizes.maxM * sizes.qLen * sizes.heads * (sizes.dim / 2 + 1);
     slots_ = memory.symmetricZeros({2, team.size(), packets, 2}, DType::Int64, "packets");
   }
+}
+
+// Items of a sequence at which programs are side by side: those of the same keys, or of all heads where a head's row is less than a line,
+// so that what comes from memory for one has a part of another's. Programs that are left over have nothing to do.
+int64_t Decoder::sideOf(const Form& form) const {
+  constexpr int64_t kLine = 128, kMostLeft = 16;
+  int64_t tiles = cdiv(sizes_.qLen * (sizes_.heads / sizes_.kvHeads), rows_), all = tiles * sizes_.kvHeads;
+  int64_t bytes = (sizes_.dim + sizes_.turned) * (config_.fp8Cache ? 1 : byteSize(parts_.dtype));
+  bool areShort = bytes < kLine && bytes * sizes_.kvHeads >= 2 * kLine;
+  if (areShort && form.programs % all * kMostLeft <= form.programs) return all;
+  return form.programs >= tiles ? tiles : 1;
 }
 
 // Warps alone have calls of many items, each of which then has few parts.
@@ -276,6 +302,7 @@ void Decoder::launch(const Given& given, const DecodeMore& more, int64_t m, int 
                 {"TOLD", more.status.address != 0},
                 {"TOGETHER", isTogether},
                 {"BLOCKS", copies},
+                {"SIDE", sideOf(form)},
                 {"RANKS", ranks},
                 {"POLLS", pollsOn(team_)}});
 }

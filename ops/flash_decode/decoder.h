@@ -31,6 +31,7 @@ class Decoder {
     int keys, warps, stages, programs;
   };
   const Form& formOf(int64_t m) const;
+  int64_t sideOf(const Form& form) const;
 
   int64_t rows_;  // queries of an item, padded
   Form usual_, alone_ = {};

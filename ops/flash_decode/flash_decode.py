@@ -112,6 +112,7 @@ def flash_decode(
     TOLD: tl.constexpr,
     TOGETHER: tl.constexpr,
     BLOCKS: tl.constexpr,
+    SIDE: tl.constexpr,
     RANKS: tl.constexpr,
     POLLS: tl.constexpr,
 ):
@@ -120,14 +121,15 @@ def flash_decode(
     first DIM are the values. `ends`: where sequences end, counted from the first key here.
     SCALED: `scales` [2, KV_HEADS] of keys and values of fp8. SEQS sequences are looked at together; MANY: there may be more. A program
     takes LEAST places at least. TOGETHER: all must be resident. SLICE: elements of a head that are put together at once. BLOCKS: keys of
-    TURNED are read as blocks, of which a page has some. TOLD: the status gets what was wrong with the table or a length, and with whose."""
+    TURNED are read as blocks, of which a page has some. SIDE: items of a sequence at which programs are side by side. TOLD: the status gets
+    what was wrong with the table or a length, and with whose."""
     tl.extra.cuda.gdc_launch_dependents()
     tl.extra.cuda.gdc_wait()
     program = tl.program_id(0)
     GROUP: tl.constexpr = HEADS // KV_HEADS
     TILES: tl.constexpr = (Q_LEN * GROUP + ROWS - 1) // ROWS
-    # Programs side by side have the same keys for other queries, which thus come from memory once; their numbers are far apart.
-    SIDE: tl.constexpr = TILES if PROGRAMS >= TILES else 1
+    # Programs side by side have the same keys for other queries, which thus come from memory once, or other heads of these keys, whose
+    # rows stand together; their numbers are far apart.
     RUNS: tl.constexpr = PROGRAMS // SIDE
     ITEMS: tl.constexpr = KV_HEADS * TILES // SIDE  # of a sequence
     side = program % SIDE

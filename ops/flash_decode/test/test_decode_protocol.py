@@ -126,6 +126,7 @@ class Launches:
             "MANY": False,
             "LEAST": 1,
             "COST": 1,
+            "SIDE": case.kv_heads,
         }
         constants |= {name: False for name in ("WINDOW", "CAPPED", "SINKS", "SCALED", "TOLD")}
         self.kernel[(PROGRAMS,)](
@@ -158,9 +159,9 @@ def calls(team, cases, kernel, together=False, made=0):
     return [np.array(out) for out in outs]
 
 
-def cases_of(ranks, count):
+def cases_of(ranks, count, kv_heads=1):
     """Of other lengths each time: first unlike ones, whose items and runs do not begin together."""
-    return [Case(ranks=ranks, m=2, heads=2, kv_heads=1, width=3, seed=seed) for seed in (3, 9, 2, 0, 1, 10)[:count]]
+    return [Case(ranks=ranks, m=2, heads=2, kv_heads=kv_heads, width=3, seed=seed) for seed in (3, 9, 2, 0, 1, 10)[:count]]
 
 
 def kernel_of(folder, *changes):
@@ -168,9 +169,10 @@ def kernel_of(folder, *changes):
 
 
 @pytest.mark.parametrize("together", [False, True])
-@pytest.mark.parametrize("ranks", [1, 3])
-def test_as_it_is(tmp_path, ranks, together):
-    cases, kernel = cases_of(ranks, 4), kernel_of(tmp_path)
+@pytest.mark.parametrize("ranks, kv_heads", [(1, 1), (3, 1), (2, 2)])
+def test_as_it_is(tmp_path, ranks, kv_heads, together):
+    """Two heads have programs side by side."""
+    cases, kernel = cases_of(ranks, 4, kv_heads), kernel_of(tmp_path)
     for seed in range(4):
         result = tandem.launch(lambda team: calls(team, cases, kernel, together), ranks=ranks, seed=seed, check=True)
         assert result.reports == []

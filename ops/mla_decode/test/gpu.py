@@ -20,6 +20,9 @@ SHAPES = [
     {"m": 3, "heads": 128, "width": 8, "alike": 500},
     {"m": 160, "heads": 64, "width": 3},
     {"m": 4, "heads": 24, "width": 9, "q_len": 2},
+    {"m": 5, "heads": 64, "width": 90, "page": 16},
+    {"m": 3, "heads": 24, "width": 50, "page": 32},
+    {"m": 4, "heads": 32, "width": 300, "page": 1},
     {"m": 5, "heads": 64, "width": 30, "head_dim": 256, "turned": 128},  # one program a multiprocessor, all at once
 ]
 

@@ -1,13 +1,14 @@
 """Times what `tandem.overlap` derives from plain products, on two GPUs or more of a host, against the hand-written operators and NCCL.
 
-    python bench/gpu/overlap/derived.py [--ranks 2] [--all] [--simulated] [all_gather reduce_scatter all_reduce]
+    python bench/gpu/overlap/derived.py [--ranks 2] [--all] [--drawn COUNT --seed SEED] [--simulated] [COLLECTIVE...]
 
 Beside each derived kernel, in the plan that the model chooses, with 1, 2 and 4 chunks a rank and by loads, are the operator, the kernel
 alone, the kernel after or before Tandem's collective, and after or before NCCL's, where PyTorch is. Derived results are compared bit by bit
 with those of the kernel and the collective one after the other. A JSON line for each shape: microseconds of rank 0 between two events, the
 median of seven times eight calls in a row that the host has queued meanwhile, and under `single` of seven calls by themselves;
 `predicted` is the model's.
-`--all` takes all shapes, which is several minutes; `--simulated` only compares, on small shapes.
+`--all` takes all shapes, which is several minutes; `--drawn` so many that are drawn by the seed for each collective, in the model's plan
+and without NCCL; `--simulated` only compares, on small shapes.
 """
 
 import argparse
@@ -55,6 +56,25 @@ SHAPES = {
     ],
     "all_reduce": [(128, 8192, 7168), (512, 8192, 7168), (4096, 8192, 7168)],
 }
+PLANS = None, 1, 2, 4, "loads"
+RATE = 650e6  # operations of a microsecond, of which shapes are drawn that take 50 to 600
+ROWS_OF_SUMS = 1, 512  # all_reduce: few rows, of one layer's size or another
+
+
+def drawn(collective, count, seed):
+    """Shapes on no list."""
+    numbers = np.random.default_rng([seed, list(SHAPES).index(collective)])
+    between = lambda low, high, step: max(round(np.exp(numbers.uniform(np.log(low), np.log(high))) / step), 1) * step
+    shapes = []
+    while len(shapes) < count:
+        step = 128 if len(shapes) % 2 else 16
+        if collective == "all_reduce":
+            shapes.append((between(*ROWS_OF_SUMS, 1), between(2048, 12288, 8 * step), between(1024, 16384, 64)))
+            continue
+        m, n, k = between(512, 8192, 2 * step), between(1024, 12288, step), between(1024, 16384, 64)
+        if 50 < 2 * m * n * k / RATE < 600:
+            shapes.append((m, n, k))
+    return shapes
 
 
 class Case:
@@ -151,7 +171,7 @@ def predicted(text):
     return float(text.split("\n")[-1].split()[0])
 
 
-def measure(case, time, torch):
+def measure(case, time, torch, plans):
     team, row = case.team, {"operator": time(case.operate)}
     nccl = case.by_nccl(torch) if torch else None
     for kernel in (grouped, described):
@@ -163,7 +183,7 @@ def measure(case, time, torch):
         result = case.one_after_the_other(kernel)
         team.synchronize()
         want = bits(result)
-        for plan in (None, 1, 2, 4, "loads"):
+        for plan in plans:
             derived = case.derived(kernel, plan)
             case.forget_peers_rows()
             for _ in range(3):  # queued, captured, replayed
@@ -190,9 +210,10 @@ def on_rank(team, options, torch=None):
     time = (lambda call: call()) if options.simulated else timer(team)
     for collective in options.collectives:
         shapes = SHAPES[collective] if options.all else SHAPES[collective][: SHORT[collective]]
-        for m, n, k in [(128, 64, 32)] if options.simulated else shapes:
+        shapes = [(128, 64, 32)] if options.simulated else drawn(collective, options.drawn, options.seed) if options.drawn else shapes
+        for m, n, k in shapes:
             case = Case(team, collective, m, n, k, small if options.simulated else tiles)
-            row = measure(case, time, torch)
+            row = measure(case, time, None if options.drawn else torch, PLANS[:1] if options.drawn else PLANS)
             case.close()
             if team.rank == 0:
                 shown = {} if options.simulated else {"times": row}
@@ -242,6 +263,8 @@ def main():
     parser.add_argument("collectives", nargs="*", default=list(SHAPES), metavar="COLLECTIVE", help=", ".join(SHAPES))
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--drawn", type=int, default=0, metavar="COUNT")
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--simulated", action="store_true")
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -253,4 +276,5 @@ def main():
         on_gpus(options)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -69,8 +69,8 @@ std::optional<AxisInfo> pointerInfo(Operation* op, Lookup of) {
       })
       .Case<tile::LoadOp>([&](auto o) { return loaded(o, of); })
       .Case<dist::SymmAtOp, dist::MulticastAtOp>([&](auto o) { return onOtherRank(of(o.getPointer())); })
-      .Case<dist::ConsumeTokenOp, dist::ArrivingOp, dist::LeavingOp, dist::OrderedOp, dist::DividedOp>(
-          [&](auto o) { return of(o.getValue()); })
+      .Case<dist::ConsumeTokenOp, dist::ArrivingOp, dist::LeavingOp, dist::OrderedOp, dist::DividedOp, dist::DealtOp,
+            dist::SpreadOp>([&](auto o) { return of(o.getValue()); })
       .Default([](Operation*) { return Info(); });
 }
 

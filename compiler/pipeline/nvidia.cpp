@@ -12,10 +12,12 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   const std::string& target = options.target;
   // Code that goes away is not counted, split or recognised.
   addCleanUp(passes);
-  passes.addPass(createNestLoops());      // Before loops are looked at.
-  passes.addPass(createGroupPrograms());  // Before what programs read decides their order.
-  passes.addPass(createAwaitArrivals());  // While accesses are those of the author; later passes see waits and tokens.
+  passes.addPass(createNestLoops());       // Before loops are looked at.
+  passes.addPass(createSpreadPrograms());  // Before programs are put into an order.
+  passes.addPass(createGroupPrograms());   // Before what programs read decides their order.
+  passes.addPass(createAwaitArrivals());   // While accesses are those of the author; later passes see waits and tokens.
   passes.addPass(createTellDepartures());
+  passes.addPass(createDealPrograms());  // When each program knows what it waits for, and what it tells.
   passes.addPass(createDividePrograms());
   // Before passes whose time grows faster than the kernel.
   passes.addPass(createLimitSize({.blocks = options.blocks}));

@@ -7,8 +7,10 @@ namespace tandem::pipeline {
 
 void addSimPasses(mlir::OpPassManager& passes) {
   transform::gpu::addCleanUp(passes);
+  passes.addPass(transform::gpu::createSpreadPrograms());
   passes.addPass(transform::gpu::createAwaitArrivals());
   passes.addPass(transform::gpu::createTellDepartures());
+  passes.addPass(transform::gpu::createDealPrograms());
   passes.addPass(transform::gpu::createDividePrograms());
 }
 

@@ -177,27 +177,38 @@ def test_sums_in_stores_save_a_pass_over_the_own_rows():
 
 
 def noted(*ranges):
-    return np.array([end << 16 | first for first, end in ranges], np.int32)
+    return np.array(ranges).T
 
 
 def test_programs_in_the_order_of_their_chunks():
     """Of two ranks with a chunk each: the second's leaves first, and comes last."""
     leave, come = np.array([1, 0]), np.array([0, 1])
-    rows_first = noted((0, 1), (1, 2))[None].repeat(4, 0).ravel()
-    assert order_of(rows_first, leave, last=False).tolist() == [1, 3, 5, 7, 0, 2, 4, 6]
-    assert order_of(rows_first, come, last=True).tolist() == [0, 2, 4, 6, 1, 3, 5, 7]
+    rows_first = noted(*[(0, 1), (1, 2)] * 4)
+    assert order_of(*rows_first, leave, last=False).tolist() == [1, 3, 5, 7, 0, 2, 4, 6]
+    assert order_of(*rows_first, come, last=True).tolist() == [0, 2, 4, 6, 1, 3, 5, 7]
     in_order = np.sort(rows_first)
-    assert order_of(in_order, come, last=True) is None and order_of(noted((0, 2)).repeat(8), come, last=True) is None
+    assert order_of(*in_order, come, last=True) is None and order_of(*noted(*[(0, 2)] * 8), come, last=True) is None
     spanning = noted(*[(0, 1)] * 3, (0, 2), *[(0, 1)] * 3)
-    assert order_of(spanning, come, last=True).tolist() == [0, 1, 2, 4, 5, 6, 3]
-    assert order_of(spanning, leave, last=False).tolist() == [3, 0, 1, 2, 4, 5, 6]
+    assert order_of(*spanning, come, last=True).tolist() == [0, 1, 2, 4, 5, 6, 3]
+    assert order_of(*spanning, leave, last=False).tolist() == [3, 0, 1, 2, 4, 5, 6]
 
 
 def test_groups_that_span_chunks_stay():
     """Eight rows of tiles in a group, of which each chunk has four: programs are at most half a group away from the best order."""
     chunks = np.array([8 * group // 4 + row // 4 for group in range(8) for _ in range(32) for row in range(8)])
-    assert order_of((chunks + 1 << 16) + chunks, np.arange(16), last=True) is None
-    assert order_of((chunks[:256] + 1 << 16) + chunks[:256], np.arange(2), last=True) is not None
+    assert order_of(chunks, chunks + 1, np.arange(16), last=True) is None
+    assert order_of(chunks[:256], chunks[:256] + 1, np.arange(2), last=True) is not None
+
+
+def test_groups_of_rows_in_each_chunk():
+    """Fourteen rows of tiles in chunks of seven, and groups of eight: the second chunk goes through all columns once, not twice."""
+    numbers = np.arange(14 * 64)
+    height = np.where(numbers < 512, 8, 6)
+    rows, columns = numbers // 512 * 8 + numbers % 512 % height, numbers % 512 // height
+    chunks = rows // 7
+    order = order_of(chunks, chunks + 1, np.arange(2), last=False, late=0, tiles=(rows, columns), at_once=132)
+    assert np.all(np.diff(chunks[order]) >= 0) and sorted(order) == list(numbers)
+    assert rows[order][:14].tolist() == [*range(7)] * 2 and columns[order][448:].tolist() == columns[order][:448].tolist()
 
 
 def test_the_timeline_on_more_ranks():

@@ -15,7 +15,7 @@ import tandem.language as tl
 from tandem.overlapping.derived import derived
 
 BY_NAME = {kernel.__name__: (kernel, grid) for module in (plain_producers, unseen_producers, late_producers) for kernel, grid in module.ALL}
-ADDING = ["bias_and_activation", "described", "block_pointers", "activated", "softmax", "numbers_turned", "along_a_curve"]
+ADDING = ["bias_and_activation", "described", "block_pointers", "activated", "softmax", "numbers_turned", "along_a_curve", "persistent"]
 
 
 @tandem.jit
@@ -28,7 +28,6 @@ def moved_back(a_ptr, b_ptr, c_ptr, d_ptr, M, N, K, B: tl.constexpr):
 
 BY_NAME["moved_back"] = (moved_back, lambda rows, columns: (rows, columns))
 NOT_ADDING = {
-    "persistent": "loops",
     "lower_triangle": "not all stored",
     "where_something_is": "stored where what is loaded says so",
     "split_k": "sums by atomics",
@@ -39,8 +38,8 @@ NOT_ADDING = {
 }
 
 
-def adds(kernel, grid, ranks, rows, n=32, k=32):
-    """Whether each rank's call adds in its stores, as the plan says."""
+def who_adds(kernel, grid, ranks, rows, n=32, k=32):
+    """Who adds in each rank's call, as the plan says."""
     overlapped = tandem.overlap(collective="reduce_scatter", producer=kernel, over="c_ptr", bands=2, path="copies")
 
     def main(team):
@@ -48,9 +47,14 @@ def adds(kernel, grid, ranks, rows, n=32, k=32):
         a, b = team.local_from_array(np.ones((m, k), np.float32)), team.local_from_array(np.ones((k, n), np.float32))
         c, d = team.zeros((m, n), "float32", name="c"), team.local_from_array(np.zeros(m, np.float32))
         text = overlapped.explain(a, b, c, d, m, n, k, B=16, grid=grid(-(-m // 16), -(-n // 16)))
-        return "the kernel itself, in its last stores, adds" in text
+        return next(line for line in text.split("\n") if line.endswith("of this rank's rows")).split(" adds ")[0]
 
     return tandem.launch(main, ranks=ranks).values
+
+
+def adds(*launch, **more):
+    """Whether each rank's call adds all in its stores."""
+    return [who == "the kernel itself, in its last stores," for who in who_adds(*launch, **more)]
 
 
 @pytest.mark.parametrize("name", ADDING)
@@ -61,8 +65,18 @@ def test_stores_add(name):
 
 @pytest.mark.parametrize("name", ADDING)
 def test_tiles_of_two_shares_do_not_add(name):
-    """Their programs would wait for what comes behind their own signals. The last share may be shorter than a tile."""
-    assert adds(*BY_NAME[name], 2, 24) == [False, False]
+    """Their programs would wait for what comes behind their own signals; a kernel behind adds their rows, and no others."""
+    kernel, grid = BY_NAME[name]
+    some = "the kernel itself, in its last stores, of rows {} to {}, and one kernel behind it, of the others,"
+    all_rows = "the kernel itself, in its last stores,"
+    if who_adds(kernel, grid, 2, 32) == who_adds(kernel, grid, 2, 24):  # rows are programs of their own
+        assert who_adds(kernel, grid, 2, 24) == [all_rows] * 2
+    else:
+        assert who_adds(kernel, grid, 2, 24) == [some.format(0, 15), some.format(32, 47)]
+        assert who_adds(kernel, grid, 3, 24) == [some.format(0, 15), some.format(32, 47), all_rows]
+    for seed, ranks in enumerate([2, 3, 4]):
+        check_producer(kernel, grid, ranks, 24 * ranks, 20, 16, seed, 2, "reduce_scatter", "copies")
+        check_producer(kernel, grid, ranks, 40 * ranks - 3, 20, 16, seed, 4, "reduce_scatter", "copies")
 
 
 @pytest.mark.parametrize("name", NOT_ADDING)
@@ -151,7 +165,7 @@ def test_updates_have_the_bits_of_sums(dtype, kernel):
         blocks = dict(BLOCK_M=16, BLOCK_N=16, BLOCK_K=16, GROUP=2)
         for _ in range(3):
             overlapped[(m // 16 * n // 16,)](a, b, c, m, n, k, k, 1, n, 1, n, 1, **blocks)
-        way = [exchange.launches.adds for exchange, _ in overlapped._exchanges.values() if path == "copies"]
+        way = [exchange.launches.adds.way for exchange, _ in overlapped._exchanges.values() if path == "copies"]
         return np.array(c)[32 * team.rank : 32 * team.rank + 32].view(f"uint{8 * number.itemsize}"), way
 
     in_place, behind = (tandem.launch(main, ranks=2, check=True, args=(path,)) for path in ("copies", "loads"))

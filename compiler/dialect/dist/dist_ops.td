@@ -121,6 +121,23 @@ def Dist_DividedOp : Dist_PureOp<"divided", [Tile_DerivesPointer, AllTypesMatch<
   let results = (outs Tile_Ptr:$result);
   let assemblyFormat = "$value `into` $parts attr-dict `:` type($value)";
 }
+def Dist_DealtOp : Dist_PureOp<"dealt", [Tile_DerivesPointer, AllTypesMatch<["value", "result"]>]> {
+  let summary =
+    "`value`, in a kernel whose text speaks of programs that are not those of the launch: as many along each axis as the numbers say. "
+    "The programs of the launch, along its first axis, go through them in turns; the pass `deal-programs` makes the loop";
+  let arguments = (ins Tile_Ptr:$value, I32:$x, I32:$y, I32:$z);
+  let results = (outs Tile_Ptr:$result);
+  let assemblyFormat = "$value `among` $x `,` $y `,` $z attr-dict `:` type($value)";
+}
+def Dist_SpreadOp : Dist_PureOp<"spread", [Tile_DerivesPointer, AllTypesMatch<["value", "result"]>]> {
+  let summary =
+    "`value`, in a kernel whose text deals tiles out by a loop from the program's number on: each program of the launch, along its first "
+    "axis, has one of the tiles; the pass `spread-programs` takes the loop away. With `count`, an i64 there, the kernel does nothing "
+    "but store how many tiles there are, or 0 if there is no such loop";
+  let arguments = (ins Tile_Ptr:$value, Optional<Tile_Ptr>:$count);
+  let results = (outs Tile_Ptr:$result);
+  let assemblyFormat = "$value (`counted` $count^)? attr-dict `:` type($value) (`,` type($count)^)?";
+}
 def Dist_CallNumberOp : Dist_PureOp<"call_number", [AllTypesMatch<["number", "result"]>]> {
   let summary =
     "the number of a call, 1 in the first; words that are never put back are compared with multiples of it, and all their signals come "

@@ -126,7 +126,7 @@ constexpr Group kOpenShmem[] = {
 // Tandem's own.
 constexpr Group kNowhere[] = {
     {"tl", "", "inline_intrinsic_elementwise squeeze unsqueeze"},
-    {"dl", "", "arriving call_number divided leaving ordered"},
+    {"dl", "", "arriving call_number dealt divided leaving ordered spread"},
     {"shmem", "",
      "barrier_wave barrier_wg broadcast_wave broadcast_wg broadcastmem_wave broadcastmem_wg fcollect_wave "
      "fcollect_wg fcollectmem_wave fcollectmem_wg putmem_rma_nbi_wave putmem_rma_nbi_wg putmem_rma_wave "

@@ -136,7 +136,9 @@ static Value arrivingRow(Context& c, const Arguments& a) {
 static Value orderedRow(Context& c, const Arguments& a) {
   Tensor order = pointer(c, a["order"], "order");
   DType element = order.type.dtype.pointee();
-  if (element != DType{Scalar::Int32}) c.fail("type", "`order` must point to `int32`, not `" + element.name() + "`");
+  if (element != DType{Scalar::Int32} && element != DType{Scalar::Int64})
+    c.fail("type",
+           "`order` must point to `int32`, or to `int64` where a kernel only counts, not `" + element.name() + "`");
   if (a["value"].isTensor()) pointer(c, a["value"], "value");
   auto ordered = [&](mlir::Value value) -> mlir::Value {
     if (!mlir::isa<tile::PtrType>(value.getType())) return value;  // where a block pointer is
@@ -155,6 +157,33 @@ static Value dividedRow(Context& c, const Arguments& a) {
     return dist::DividedOp::create(c.builder, c.loc(), value, uint64_t(parts));
   };
   return eachPointer(c, a["value"], divided, "divided");
+}
+
+static Value dealtRow(Context& c, const Arguments& a) {
+  mlir::Value x = integer(c, a["x"], Scalar::Int32, "x"), y = integer(c, a["y"], Scalar::Int32, "y"),
+              z = integer(c, a["z"], Scalar::Int32, "z");
+  if (a["value"].isTensor()) pointer(c, a["value"], "value");
+  auto dealt = [&](mlir::Value value) -> mlir::Value {
+    if (!mlir::isa<tile::PtrType>(value.getType())) return value;  // where a block pointer is
+    return dist::DealtOp::create(c.builder, c.loc(), value, x, y, z);
+  };
+  return eachPointer(c, a["value"], dealt, "dealt");
+}
+
+static Value spreadRow(Context& c, const Arguments& a) {
+  mlir::Value count;
+  if (!a["count"].isNone()) {
+    Tensor word = pointer(c, a["count"], "count");
+    DType element = word.type.dtype.pointee();
+    if (element != DType{Scalar::Int64}) c.fail("type", "`count` must point to `int64`, not `" + element.name() + "`");
+    count = word.value;
+  }
+  if (a["value"].isTensor()) pointer(c, a["value"], "value");
+  auto spread = [&](mlir::Value value) -> mlir::Value {
+    if (!mlir::isa<tile::PtrType>(value.getType())) return value;  // where a block pointer is
+    return dist::SpreadOp::create(c.builder, c.loc(), value, count);
+  };
+  return eachPointer(c, a["value"], spread, "spread");
 }
 
 static Value callNumberRow(Context& c, const Arguments& a) {
@@ -236,6 +265,21 @@ void addDistributedRows(Rows& rows) {
         "elements, or would all write the same, does not compile.",
         Caller::Program},
        dividedRow});
+  rows.push_back(
+      {"dl.dealt",
+       "value, x, y=1, z=1",
+       {"`value`, an argument of a kernel whose text speaks of `x` programs along the first axis, `y` and `z` along the others, which "
+        "those of the launch, along its first axis, do in turns, one after the other. The three are arguments of the kernel, or constants.",
+        Caller::Program},
+       dealtRow});
+  rows.push_back(
+      {"dl.spread",
+       "value, count=None",
+       {"`value`, an argument of a kernel whose text deals tiles out by a loop from the program's number on, in which each program of the "
+        "launch has one tile. A kernel that does more than such a loop does not compile. With `count` it does nothing but store there, an "
+        "int64, how many tiles its loop deals out, or 0.",
+        Caller::Program},
+       spreadRow});
   rows.push_back(
       {"dl.call_number",
        "number",

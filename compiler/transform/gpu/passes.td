@@ -32,6 +32,28 @@ def SplitProgram : KernelPass<"split-program"> {
   let dependentDialects = ["::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect"];
 }
 
+def DealPrograms : KernelPass<"deal-programs"> {
+  let summary = "let programs of the launch do the work of several, one after the other";
+  let description = [{
+    Where a `dist.dealt` says so, the author's programs are as many as its numbers say along each axis, and the kernel goes into a loop
+    from the program's number in the launch on, by the number of programs of the launch. An iteration has one of the author's numbers, along
+    the first axis, then the next. What is the same for all of them is computed before the loop. So a program loads operands for its next
+    tile while it stores one, tells of it, or waits for the peers' parts. The pass fails if the numbers are no arguments of the kernel.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def SpreadPrograms : KernelPass<"spread-programs"> {
+  let summary = "make a program of each tile that a loop deals out";
+  let description = [{
+    Where a `dist.spread` says so, a kernel that does nothing but deal tiles out, by a loop from the program's number on by the number of
+    programs, loses that loop: the programs of the launch, as many as there are tiles, have one each. What the loop carries may only grow
+    as the tile's number does. So such a kernel is waited for, told of and put into an order like any other, and `deal-programs` may
+    deal its tiles out again. With a count the kernel does nothing but say how many tiles there are.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def DividePrograms : KernelPass<"divide-programs"> {
   let summary = "let several programs of the launch do the work of one";
   let description = [{

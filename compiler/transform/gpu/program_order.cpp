@@ -123,6 +123,9 @@ LogicalResult orderPrograms(func::FuncOp kernel, bool anyOrder, const remark::So
   if (ordered.empty() || !anyOrder) return dropOrders(kernel), success();
   Value order = ordered.front().getOrder();
   if (!isa<BlockArgument>(order)) return ordered.front().emitError("the programs' order is no argument of the kernel");
+  if (!cast<tile::PtrType>(order.getType()).getPointee().isInteger(32))
+    return ordered.front().emitError(
+        "the programs' order is of 32-bit integers; those of 64 bits are for kernels that only count");
   remark::passed(ordered.front(), remarks, "programs have the numbers that a table says");
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
   Location where = ordered.front().getLoc();

@@ -89,8 +89,13 @@ class Sum {
     share_ = arith::MulIOp::create(builder, where_, memory_.getBands(), memory_.getChunk());
     Value first = arith::MulIOp::create(builder, where_, wide(builder, rank_), share_);
     Value end = arith::AddIOp::create(builder, where_, first, share_);
-    Value begins = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::sge, range.last, first);
-    Value ends = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::slt, range.first, end);
+    // Of a tile that goes beyond the share nothing is added here: its program would wait for what the peers' programs of the same tile
+    // send, and these for what it sends.
+    Value all = arith::MulIOp::create(builder, where_, memory_.getChunks(), memory_.getChunk());
+    Value last = arith::SubIOp::create(builder, where_, all, arith::ConstantIntOp::create(builder, where_, 1, 64));
+    last = arith::MinSIOp::create(builder, where_, range.last, last);  // behind it is no rank's share
+    Value begins = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::sge, range.first, first);
+    Value ends = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::slt, last, end);
     Value isOwn = arith::AndIOp::create(builder, where_, begins, ends);
     if (isInPlace(memory_)) return addInPlace(builder, isOwn, range);
     isPair_ = arith::CmpIOp::create(builder, where_, arith::CmpIPredicate::eq, ranks_, number(builder, 2));

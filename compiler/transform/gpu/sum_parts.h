@@ -9,8 +9,8 @@ namespace tandem::transform::gpu {
 // that can be added.
 mlir::LogicalResult checkSums(dist::LeavingOp memory, llvm::ArrayRef<TravellingAccess> accesses);
 
-// Adds the peers' parts, in the order of ranks, to what a store has stored, if the elements of `range`, which it touches at most, are in
-// this rank's share. A program that writes both into its own share and into another's would wait for itself.
+// Adds the peers' parts, in the order of ranks, to what a store has stored, if all elements of `range`, which it touches at most, are in
+// this rank's share.
 void addParts(dist::LeavingOp memory, mlir::Operation* store, const ElementRange& range);
 
 // Adds 1 for each element that the store writes to `memory`'s parts, which are counts here, i32. Returns the op that does; null: loaded

@@ -88,36 +88,64 @@ class Departure {
     llvm::MapVector<Block*, std::vector<Store>> together;
     for (auto& [op, access] : *accesses) {
       if (!makeFixed(access) || !runsFixed(op))
-        return refuse(op, op_, "what this access touches of leaving memory depends on what the kernel loads");
+        return refuse(
+            op, op_,
+            "what this access touches of leaving memory depends on what the kernel loads: its signals cannot be "
+            "counted before it runs. Pass what decides it as an argument");
       Operation* place = placeOf(op, access, op_);
       together[place->getBlock()].push_back({op, place, access});
     }
     for (auto& [block, stores] : together) tellOf(stores);
-    if (op_.getParts())
-      for (const TravellingAccess& access : *accesses) withParts(access);
-    return success();
+    if (op_.getParts() && op_.getCounted()) {
+      for (const TravellingAccess& access : *accesses) mark(access.op);
+      return success();
+    }
+    return op_.getParts() ? withParts(*accesses) : success();
   }
 
  private:
-  void withParts(const TravellingAccess& access) {
-    if (op_.getCounted()) {
-      bool isStore = isa<tile::StoreOp, tile::BlockStoreOp>(access.op);
-      if (Operation* mark = isStore ? markWritten(op_, access.op) : nullptr) told_.signals.insert(mark);
-      return;
-    }
-    remark::passed(access.op, kRemarks, "what this store writes of this rank's share gets the peers' parts added");
-    addParts(op_, access.op, rangeAround(Footprint(access.op, access.op->getLoc()).of(access.access), access.op));
+  void mark(Operation* op) {
+    bool isStore = isa<tile::StoreOp, tile::BlockStoreOp>(op);
+    if (Operation* mark = isStore ? markWritten(op_, op) : nullptr) told_.signals.insert(mark);
   }
 
-  // One range of several.
-  static ElementRange rangeAround(ArrayRef<ElementRange> ranges, Operation* before) {
-    OpBuilder builder(before);
-    ElementRange all = {ranges[0].first, ranges[0].last, {}};
-    for (const ElementRange& range : ranges.drop_front()) {
-      all.first = arith::MinSIOp::create(builder, before->getLoc(), all.first, range.first);
-      all.last = arith::MaxSIOp::create(builder, before->getLoc(), all.last, range.last);
+  // All stores of the program together decide whether they add: what they touch is what a kernel that counts notes of the program.
+  LogicalResult withParts(ArrayRef<TravellingAccess> accesses) {
+    if (accesses.empty()) return success();
+    auto isAhead = [](const TravellingAccess& a, const TravellingAccess& b) { return a.op->isBeforeInBlock(b.op); };
+    Operation* first = llvm::min_element(accesses, isAhead)->op;
+    takeNumbersAhead(first, llvm::max_element(accesses, isAhead)->op);
+    OpBuilder builder(first);
+    ElementRange all;
+    for (const TravellingAccess& access : accesses) {
+      if (!Footprint::isKnownAt(first, access.access))
+        return refuse(access.op, op_, "where this store writes is known too late for the peers' parts to be added");
+      for (const ElementRange& range : Footprint(first, first->getLoc()).of(access.access)) {
+        all.first = all.first ? arith::MinSIOp::create(builder, first->getLoc(), all.first, range.first) : range.first;
+        all.last = all.last ? arith::MaxSIOp::create(builder, first->getLoc(), all.last, range.last) : range.last;
+      }
     }
-    return all;
+    for (const TravellingAccess& access : accesses) {
+      remark::passed(access.op, kRemarks, "what this store writes of this rank's share gets the peers' parts added");
+      addParts(op_, access.op, all);
+    }
+    return success();
+  }
+
+  // Computes numbers before the first store, where that is possible.
+  static void takeNumbersAhead(Operation* first, Operation* last) {
+    llvm::DenseSet<Operation*> stay;
+    for (Operation* op = first; op != last;) {
+      Operation* next = op->getNextNode();
+      bool isNumber = !op->getNumRegions() && isMemoryEffectFree(op) &&
+                      llvm::none_of(op->getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); }) &&
+                      llvm::none_of(op->getOperands(), [&](Value v) { return stay.contains(v.getDefiningOp()); });
+      if (op != first && isNumber)
+        op->moveBefore(first);
+      else
+        stay.insert(op);
+      op = next;
+    }
   }
 
   bool isOnlyRead() {
@@ -137,28 +165,36 @@ class Departure {
       // An access that wraps around has two ranges; the order goes by the one before it does.
       ElementRange range = Footprint(place, op->getLoc()).of(access).front();
       told_.decided.insert(range.first);
-      noteChunks(builder, op->getLoc(), range);
+      noteElements(builder, op->getLoc(), range);
     }
     return success();
   }
 
-  // Writes into the table of an `ordered` memory which chunks this program touches in its last access: the first one in the lower 16 bits,
-  // and the one behind the last above them.
-  void noteChunks(OpBuilder& builder, Location where, const ElementRange& range) {
+  // Writes into the table of an `ordered` memory which elements this program touches in its last access: the first one and the last one,
+  // which is ahead of the first if there is none.
+  void noteElements(OpBuilder& builder, Location where, const ElementRange& range) {
     auto ordered = op_.getValue().getDefiningOp<dist::OrderedOp>();
     bool inLoop = false;  // which goes through chunks
     for (Operation* op = builder.getInsertionBlock()->getParentOp(); op; op = op->getParentOp())
       inLoop |= isa<LoopLikeOpInterface>(op);
     if (!ordered || !told_.anyOrder || inLoop) return;
-    auto [first, end] = chunksIn(builder, where, range, {op_.getWords(), op_.getChunk(), op_.getChunks()});
-    Value bits = arith::ConstantIntOp::create(builder, where, 16, 64);
-    Value both = arith::OrIOp::create(builder, where, arith::ShLIOp::create(builder, where, end, bits), first);
-    both = arith::TruncIOp::create(builder, where, builder.getI32Type(), both);
-    Value place = arith::ConstantIntOp::create(builder, where, 0, 32);
+    Value last = range.last;
+    if (range.exists) {
+      Value one = arith::ConstantIntOp::create(builder, where, 1, 64);
+      Value none = arith::SubIOp::create(builder, where, range.first, one);
+      last = arith::SelectOp::create(builder, where, range.exists, last, none);
+    }
+    Value place = arith::ConstantIntOp::create(builder, where, 0, 32),
+          two = arith::ConstantIntOp::create(builder, where, 2, 32),
+          one = arith::ConstantIntOp::create(builder, where, 1, 32);
     told_.places.push_back(place.getDefiningOp());
-    Value to = tile::AddPtrOp::create(builder, where, ordered.getOrder(), place);
-    told_.signals.insert(
-        tile::StoreOp::create(builder, where, to, both, Value(), tile::Cache::None, tile::Evict::Normal));
+    Value to =
+        tile::AddPtrOp::create(builder, where, ordered.getOrder(), arith::MulIOp::create(builder, where, place, two));
+    for (Value element : {range.first, last}) {
+      told_.signals.insert(
+          tile::StoreOp::create(builder, where, to, element, Value(), tile::Cache::None, tile::Evict::Normal));
+      to = tile::AddPtrOp::create(builder, where, to, one);
+    }
   }
 
   // One signal for all stores of a block, behind the last.
@@ -189,7 +225,7 @@ class Departure {
                                                             dist::CommScope::IntraNode));
                 return Value();
               });
-    if (op_.getCounted()) noteChunks(builder, where, all);
+    if (op_.getCounted()) noteElements(builder, where, all);
   }
 
   dist::LeavingOp op_;

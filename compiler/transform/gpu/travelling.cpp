@@ -32,8 +32,16 @@ static Value behindCasts(Value pointer) {
 // `base` is where the places begin, if they are known from there on.
 static void refusePlaces(Operation* access, Operation* memory, Value base, StringRef why) {
   InFlightDiagnostic error = refuse(access, memory, why);
-  if (Operation* from = base ? originOf(base) : unfollowed(access->getOperand(0), access))
-    error.attachNote(from->getLoc()) << "its places cannot be followed beyond this";
+  Operation* from = base ? originOf(base) : unfollowed(access->getOperand(0), access);
+  if (!from) return;
+  bool isLoaded = isa<tile::LoadOp, tile::BlockLoadOp>(from);
+  error.attachNote(from->getLoc())
+      << "its places cannot be followed beyond this"
+      << (isLoaded
+              ? ", which is loaded: nobody knows whose rows a table names until it is read. Run this kernel before or "
+                "behind the collective, not beside it"
+              : ": they may be made of arguments, programs' numbers and loops' counters by sums, products, quotients, "
+                "remainders, minima and choices");
 }
 
 bool countLoops(func::FuncOp kernel) {

@@ -19,12 +19,13 @@ from ..tune.rank_clock import RankClock
 from .derived import derived, named
 from .gathering import Gathering, Loading
 from .kept import Kept, bounds_of
-from .launching import Replays, main_stream, product_instructions, refuse_capture, waits_for_host
-from .order import Launches, noted_of
-from .plan import CACHE, PARTS, Call, Plan, best, machine_of, parts_for, ranked
+from .launching import Replays, fills_multiprocessor, main_stream, product_instructions, refuse_capture, waits_for_host
+from .order import Launches, Tiles, chunks_of, is_spread, launched, noted_of
+from .plan import CACHE, PARTS, Call, Plan, best, machine_of, multiprocessors_of, parts_for, ranked
 from .shares import Shares
 from .summing import Adding, Summing, Sums
 
+DEALT = {"leaving", "summing", "updating"}  # functions whose programs are dealt out to those that run at once
 WARM_CALLS, TIMED_CALLS = 3, 10  # of each plan: the first call compiles, the second is captured
 
 COLLECTIVES = {
@@ -39,14 +40,27 @@ class _End:
 
     def __init__(self, kernel, over, is_consumer):
         self.kernel, self.over, self.is_consumer = kernel, over, is_consumer
-        functions = ["arriving", "sliced"] if is_consumer else ["leaving", "summing", "updating"]
-        self.made = {(name, ordered): derived(kernel, over, name, ordered=ordered) for name in functions for ordered in (False, True)}
-        self.derived = self.made[functions[0], False]
-        self.counting = derived(kernel, over, "leaving", "counted=True", ordered=True)
-        self.marking = derived(kernel, over, "marking", "counted=True", ordered=True)
+        self.made = {}
+        self.derived = self.of("arriving" if is_consumer else "leaving")
+        self.tiles = Tiles(derived(kernel, over[:1], "spread"))
         self.defaults = {p.name: p.default for p in kernel.parameters if p.default is not p.empty}
         self.divided = {}  # kernels as they are: how many programs share the work of one of each
         self.sharing = {parts: derived(kernel, over[:1], "divided", str(parts)) for parts in PARTS}
+
+    def of(self, function, *more, **how):
+        """The kernel derived for a function of `dl`."""
+        key = function, more, frozenset(name for name, is_so in how.items() if is_so)
+        if key not in self.made:
+            self.made[key] = derived(self.kernel, self.over, function, *more, **how)
+        return self.made[key]
+
+    def counting(self, function, grid):
+        """The kernel that counts what one of these does, and notes what each program touches."""
+        return self.of(function, "counted=True", ordered=True, spread=is_spread(grid))
+
+    def programs(self, team, given, grid):
+        """The programs of a derived kernel: those of the launch, or one for each tile that these deal out by a loop."""
+        return self.tiles.spread(team, given, grid)
 
     def call(self, args, kwargs, grid):
         """All arguments of a call by name, and the sizes of its grid."""
@@ -101,16 +115,17 @@ class _End:
         chunks = max(Shares(matrix, team.size, 1).chunks, 1)
         words = team.zeros(chunks + 1, "int64", name="work")
         if self.is_consumer:  # what cannot be derived is an error of that kernel
-            self.warm(words, given, grid)
+            self.warm(words, given, launched(grid))
         noted = noted_of(team, grid)
-        self.counting.run(grid=grid, program_order=noted, **self.own("leaving", words, given, team.size), **given)
+        own = self.own("leaving", words, given, team.size)
+        self.counting("leaving", grid).run(grid=grid, program_order=noted, **own, **given)
         team.stream.signal_wait(words, 0, "ge")
         tensors = [value for value in given.values() if hasattr(value, "element_size")]
         size = lambda value: value.numel() * value.element_size()
         again = sum(size(value) for value in tensors if size(value) > CACHE and tuple(value.shape[:1]) != tuple(matrix.shape[:1]))
-        touched = np.array(noted)
-        of_all = np.mean((touched >> 16) - (touched & 0xFFFF) >= chunks) > 0.5
-        return [int(words.numpy()[chunks]), sum(map(size, tensors)), noted.numel(), bool(of_all), again]
+        first, behind = chunks_of(noted, own["leaving_chunk"], own["leaving_chunks"])
+        of_all = 2 * np.sum(behind - first >= chunks) > len(first)
+        return [int(words.numpy()[chunks]), sum(map(size, tensors)), math.prod(grid), bool(of_all), again]
 
     def parts(self, team, given, grid):
         """How many programs share the work of one, in this launch of the kernel as it is: one, or more if these multiply by the same
@@ -146,11 +161,24 @@ class _End:
     def launch(self, team, grid, given, keywords, own, matrices, order):
         """With the derived kernel's own arguments, or None: as the kernel is."""
         if own is None:
+            grid = launched(grid)
             parts = self.parts(team, given, grid)
             return self._divided(parts, given, grid, **keywords) if parts > 1 else self.kernel.run(grid=grid, **given, **keywords)
         kinds = {"arriving_slice": "sliced", "arriving_chunk": "arriving", "leaving_parts": "summing", "leaving_ready": "updating"}
-        made = self.made[next((kind for name, kind in kinds.items() if name in own), "leaving"), bool(order)]
-        return made.run(grid=grid, **order, **own, **keywords, **(given | dict(zip(self.over, matrices))))
+        kind = next((kind for name, kind in kinds.items() if name in own), "leaving")
+        arguments = order | own | given | dict(zip(self.over, matrices))
+        how = {"ordered": bool(order), "spread": is_spread(grid)}
+        programs = multiprocessors_of(team)
+        if how["spread"]:
+            programs = min(programs, math.prod(launched(grid)))
+        if (kind in DEALT or how["spread"]) and math.prod(grid) > programs:
+            dealt = self.of(kind, dealt=True, **how)
+            numbers = dict(zip(("dealt_x", "dealt_y", "dealt_z"), (*grid, 1, 1)))
+            if fills_multiprocessor(dealt.run(grid=(programs,), warmup=True, **numbers, **arguments)):
+                return dealt.run(grid=(programs,), **numbers, **keywords, **arguments)
+            if self.is_consumer:  # whose loop stays, where several of its programs may run on a multiprocessor
+                how, grid, arguments = {}, launched(grid), own | given | dict(zip(self.over, matrices))
+        return self.of(kind, **how).run(grid=grid, **keywords, **arguments)
 
 
 class Overlap(KernelInterface):
@@ -227,14 +255,14 @@ class Overlap(KernelInterface):
         """The quickest by the model first, in the order that the first rank has [collective]."""
         matrix, nbytes = travelling[0], sum(of.nbytes for of in travelling)
         ends = zip((self.producer, self.consumer), (produce, consume))
-        ends = [(end, *call) for end, call in ends if end]
+        ends = [(end, call[0], end.programs(team, *call)) for end, call in ends if end]
         for end, given, _ in ends:
             end.refuse_shared(given)
         mine = [end.work(team, *call) for end, *call in ends]
         *work, again = map(max, zip(*(of_end for of_rank in team.gather(mine) for of_end in of_rank)))
         call = Call(self.collective, self.consumer is not None, team.size, nbytes, matrix.itemsize, *work, self.producer is not None)
         call = dataclasses.replace(call, adds=self._adds(team, matrix, produce), again=again)
-        call = dataclasses.replace(call, parts=min(end.parts(team, *given) for end, *given in ends))
+        call = dataclasses.replace(call, parts=min(end.parts(team, given, launched(grid)) for end, given, grid in ends))
         possible = lambda bands, slices: Shares(matrix, team.size, bands, slices)
         sliced = self.producer is None and self.collective == "all_gather" and len(travelling) == 1
         plans = ranked(call, machine_of(team), self.bands, self.path, possible, self.slices if sliced else 1)
@@ -248,9 +276,19 @@ class Overlap(KernelInterface):
         shares = Shares(matrix, team.size, 1)
         sums = Sums(team, matrix, shares, MockTensor(matrix.dtype), MockTensor(np.dtype("int64")))
         launches = Launches(team, shares.words)
+        given, grid = produce
         leaving = {"leaving_words": launches.words, "leaving_chunk": shares.elements, "leaving_chunks": shares.chunks}
-        launches.of(self.producer, leaving, *produce, np.zeros(max(shares.chunks, 1)), last=False, sums=sums)
-        return launches.adds
+        launches.of(
+            self.producer,
+            leaving,
+            given,
+            self.producer.programs(team, given, grid),
+            shares.row_elements,
+            np.zeros(max(shares.chunks, 1)),
+            last=False,
+            sums=sums,
+        )
+        return launches.adds.way if launches.adds else ""
 
     def run(self, *args, grid, warmup=False, **kwargs):
         if not warmup:
@@ -293,8 +331,11 @@ class Overlap(KernelInterface):
     def explain(self, *args, grid, **kwargs):
         """The plan of such a call on this rank, as text: what goes where, and the timeline that the model predicts [collective]."""
         produce, consume = self._call(args, kwargs, grid)
-        exchange, _ = self._exchange(current_team(), produce, consume)
-        counts, _ = exchange.count(self.producer, *produce) if produce else (None, {})
+        team = current_team()
+        exchange, _ = self._exchange(team, produce, consume)
+        counts, _ = (
+            exchange.count(self.producer, produce[0], self.producer.programs(team, *produce)) if produce and team.size > 1 else (None, {})
+        )
         places = [f"behind `{self.producer.kernel.__name__}`"] if produce else []
         places += [f"ahead of `{self.consumer.kernel.__name__}`"] if consume else []
         over = "`, `".join((self.consumer or self.producer).over)
@@ -311,6 +352,9 @@ class Overlap(KernelInterface):
             end.refuse_shared(given)
             return lambda own, matrices: end.launch(team, grid, given, keywords, own, matrices, order)
 
+        if team.size > 1:
+            produce = produce and (produce[0], self.producer.programs(team, *produce))
+            consume = consume and (consume[0], self.consumer.programs(team, *consume))
         counts, leaving = exchange.count(self.producer, *produce) if produce else (None, {})
         arriving = exchange.place(self.consumer, *consume) if consume else {}
         return counts, launch(self.producer, produce, leaving), launch(self.consumer, consume, arriving)

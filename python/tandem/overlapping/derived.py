@@ -12,7 +12,9 @@ _OWN = {
     "updating": ["leaving_words", "leaving_chunk", "leaving_chunks", "leaving_ready", "leaving_bands"],
     "marking": ["leaving_words", "leaving_chunk", "leaving_chunks", "leaving_parts"],
     "divided": [],
+    "spread": ["spread_count"],
 }
+_DEALT = ["dealt_x", "dealt_y", "dealt_z"]
 
 
 def named(name, nth):
@@ -20,9 +22,9 @@ def named(name, nth):
     return f"{name}_{nth}" if nth else name
 
 
-def derived(kernel, over, function, *more, ordered=False):
+def derived(kernel, over, function, *more, ordered=False, dealt=False, spread=False):
     """The kernel whose arguments `over`, pointers or descriptors, go through `dl.<function>`, each with its arguments as parameters of its
-    own in front. `ordered`: the first of them through `dl.ordered`, too."""
+    own in front. `ordered`: the first of them through `dl.ordered`, too; `dealt`, `spread`: through `dl.dealt`, `dl.spread`."""
 
     def parameter(p):
         default = f"=default_{p.name}" if p.default is not p.empty else ""
@@ -30,17 +32,23 @@ def derived(kernel, over, function, *more, ordered=False):
 
     names_of = {name: [named(own, nth) for own in _OWN[function]] for nth, name in enumerate(over)}
     said = {"sliced": "arriving", "summing": "leaving", "updating": "leaving", "marking": "leaving"}.get(function, function)
-    pointer = {name: f"dl.ordered({name}, program_order)" if ordered and name == over[0] else name for name in over}
-    keywords = {"leaving_ready": "ready=", "leaving_bands": "bands="}
+    pointer = {name: name for name in over}
+    if spread:
+        pointer[over[0]] = f"dl.spread({over[0]})"
+    if dealt:
+        pointer[over[0]] = f"dl.dealt({pointer[over[0]]}, {', '.join(_DEALT)})"
+    if ordered:
+        pointer[over[0]] = f"dl.ordered({pointer[over[0]]}, program_order)"
+    keywords = {"leaving_ready": "ready=", "leaving_bands": "bands=", "spread_count": "count="}
     arguments = {name: [pointer[name], *(keywords.get(own, "") + own for own in names_of[name]), *more] for name in over}
     passed = [f"dl.{said}({', '.join(arguments[name])})" if name in over else name for name in kernel.arg_names]
-    own = [*(["program_order"] if ordered else []), *(name for of_one in names_of.values() for name in of_one)]
+    own = [*(["program_order"] if ordered else []), *(_DEALT if dealt else []), *(name for of_one in names_of.values() for name in of_one)]
     parameters = ", ".join([*own, *map(parameter, kernel.parameters)])
     text = f"def {kernel.__name__}({parameters}):\n    kernel({', '.join(passed)})\n"
     names = {"__name__": kernel.__module__, "kernel": kernel, "dl": dl, "constexpr": constexpr}
     names |= {f"default_{p.name}": p.default for p in kernel.parameters}
     exec(text, names)
-    constants = [name for name in own if name.startswith("arriving_epoch")]
+    constants = [name for name in own if name.startswith("arriving_epoch") or name == _DEALT[0]]
     made = JITFunction(names[kernel.__name__], do_not_specialize=[*constants, *kernel.do_not_specialize])
     made._text = kernel.file, kernel.line, text
     return made

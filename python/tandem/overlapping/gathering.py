@@ -62,7 +62,7 @@ class Gathering(Telling):
         for number, of in enumerate(self.divided):
             values = {"leaving_words": words, "leaving_chunk": of.elements, "leaving_chunks": of.chunks}
             own |= {named(name, number): value for name, value in values.items()}
-        return self.launches.of(consumer, own, given, grid, places, last=True)[1]
+        return self.launches.of(consumer, own, given, grid, shares.row_elements, places, last=True)[1]
 
     def call(self, main, produce, consume, counts):
         """Queues a call. Afterwards all rows are there, those too that no program waits for, and this rank may write its own again."""

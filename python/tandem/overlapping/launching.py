@@ -7,12 +7,14 @@ import numpy as np
 from .. import _tandem
 from ..gpu.arguments import is_descriptor
 from ..gpu.compiled import CompiledKernel
+from ..gpu.device import devices
 from ..gpu.rank_launch import kind_of, stream_of
 from ..gpu.session import is_capturing
 from ..host.arrays import Tensor
 from ..kernel.source import Source
 
 MOST_GRAPHS, MOST_KEYS = 64, 4096  # of one exchange
+REGISTERS = 65536  # of a multiprocessor
 
 
 def main_stream(team, given, values):
@@ -71,6 +73,15 @@ def product_instructions(compiled):
     if not isinstance(compiled, CompiledKernel):
         return set()
     return {re.sub(r"(m\d+)n\d+", r"\1", word) for word in re.findall(r"\b(?:wg)?mma\.\S+", compiled.asm["ptx"])}
+
+
+def fills_multiprocessor(compiled):
+    """Whether a multiprocessor has room for one block of the kernel and no other; true of a simulated one."""
+    if not isinstance(compiled, CompiledKernel):
+        return True
+    shared = devices()[compiled.device]["max_shared_bytes"]
+    threads = compiled.info["threads"]
+    return 2 * compiled.shared > shared or 2 * threads * compiled.n_regs > REGISTERS
 
 
 def waits_for_host(team, values):

@@ -3,6 +3,7 @@
 import dataclasses
 import heapq
 
+from ..gpu.device import devices
 from ..tune import machine_profile
 
 STREAM_US = 1  # from the end of one stream's work to the begin of another's that waits for it
@@ -67,6 +68,11 @@ def machine_of(team):
     """The machine whose time a simulated run models, or this one's."""
     named = None if team._session.is_gpu else team._session.machine
     return machine_profile.profile() if named is None else machine_profile.machine(named) if isinstance(named, str) else named
+
+
+def multiprocessors_of(team):
+    """How many programs run at once, of those that fill a multiprocessor each."""
+    return devices()[team.device]["multiprocessors"] if team._session.is_gpu else int(machine_of(team).multiprocessors)
 
 
 def rate(call, machine):

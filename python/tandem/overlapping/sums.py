@@ -23,14 +23,20 @@ def store_sum(own_ptr, total, places, inside, EVERYWHERE: tl.constexpr):
 
 
 @jit
-def add_parts(matrix_ptr, parts_ptr, ready_ptr, summed_ptr, elements, chunk, bands, EVERYWHERE: tl.constexpr, BLOCK: tl.constexpr):
+def add_parts(
+    matrix_ptr, parts_ptr, ready_ptr, summed_ptr, elements, chunk, bands, added, added_end, EVERYWHERE: tl.constexpr, BLOCK: tl.constexpr
+):  # fmt: skip
     """This rank's rows of the sum over the ranks, in their order, as the parts arrive: a program for each block of each chunk.
-    EVERYWHERE: `summed` counts, for each chunk of all ranks, the programs that have stored it."""
+    The elements from `added` to `added_end` are sums already. EVERYWHERE: `summed` counts, for each chunk of all ranks, the programs that
+    have stored it."""
     rank = dl.rank()
     band = tl.program_id(1)
     first = (rank * bands + band).to(tl.int64) * chunk
+    begin = first + tl.program_id(0) * BLOCK
+    if (begin >= added) & (begin + BLOCK <= added_end):
+        return
     places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = places < tl.minimum(elements - first, chunk)
+    inside = (places < tl.minimum(elements - first, chunk)) & ((first + places < added) | (first + places >= added_end))
     own_ptr = matrix_ptr + first
     ADDED: tl.constexpr = sum_type(matrix_ptr.dtype.element_ty)
     total = tl.zeros((BLOCK,), ADDED)

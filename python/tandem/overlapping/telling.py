@@ -40,7 +40,8 @@ class Telling:
         for nth, (_, chunk, rows, _) in reversed(list(enumerate(self.sends))):
             if rows:
                 places[chunk - self.first] = nth
-        return self.launches.of(producer, self.leaving(self.launches.words), given, grid, places, last=False, sums=self.sums)
+        own, row = self.leaving(self.launches.words), self.shares.row_elements
+        return self.launches.of(producer, own, given, grid, row, places, last=False, sums=self.sums)
 
     def place(self, *_):
         """Arguments that order a consumer's programs."""

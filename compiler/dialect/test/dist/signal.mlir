@@ -19,6 +19,13 @@ func.func @signal(%f: !tile.ptr<i64>, %g: !tile.ptr<i32>, %n: i64, %i: i32, %r: 
   %summed = dist.leaving %g by %f[%n x %n] plus %g when %f[%n] : !tile.ptr<i32>, !tile.ptr<i64>, !tile.ptr<i32>, !tile.ptr<i64>
   // CHECK: dist.divided %{{[a-z0-9]+}} into 4 : !tile.ptr<i32>
   %divided = dist.divided %g into 4 : !tile.ptr<i32>
+  %many = arith.constant 7 : i32
+  // CHECK: dist.dealt %{{[a-z0-9]+}} among %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : !tile.ptr<i32>
+  %dealt = dist.dealt %g among %many, %many, %many : !tile.ptr<i32>
+  // CHECK: dist.spread %{{[a-z0-9]+}} : !tile.ptr<i32>
+  %spread = dist.spread %g : !tile.ptr<i32>
+  // CHECK: dist.spread %{{[a-z0-9]+}} counted %{{[a-z0-9]+}} : !tile.ptr<i32>, !tile.ptr<i32>
+  %tiles = dist.spread %g counted %g : !tile.ptr<i32>, !tile.ptr<i32>
   // CHECK: dist.ordered %{{[a-z0-9]+}} by %{{[a-z0-9]+}} : !tile.ptr<i32>, !tile.ptr<i32>
   %ordered = dist.ordered %g by %g : !tile.ptr<i32>, !tile.ptr<i32>
   // CHECK: dist.call_number %{{[a-z0-9]+}} : i64

@@ -223,15 +223,18 @@ func.func @products_of_a_product(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n:
 
 // -----
 
-// A kernel that counts writes there which chunks a program touches, by its place in the launch.
+// A kernel that counts writes there which elements a program touches, the first one and the last one, by its place in the launch.
 // CHECK-LABEL: func.func @noted
-// CHECK-SAME:    %[[TABLE:arg2]]: !tile.ptr<i32>
+// CHECK-SAME:    %[[TABLE:arg2]]: !tile.ptr<i64>
 // CHECK:         dist.notify add
-// CHECK:         %[[TO:.*]] = tile.addptr %[[TABLE]], %{{.*}} : !tile.ptr<i32>, i32
-// CHECK:         tile.store %[[TO]], %{{.*}} : !tile.ptr<i32>, i32
+// CHECK:         %[[PLACE:.*]] = arith.muli %{{.*}}, %{{.*}} : i32
+// CHECK:         %[[TO:.*]] = tile.addptr %[[TABLE]], %[[PLACE]] : !tile.ptr<i64>, i32
+// CHECK:         tile.store %[[TO]], %{{.*}} : !tile.ptr<i64>, i64
+// CHECK:         %[[BEHIND:.*]] = tile.addptr %[[TO]], %{{.*}} : !tile.ptr<i64>, i32
+// CHECK:         tile.store %[[BEHIND]], %{{.*}} : !tile.ptr<i64>, i64
 // CHECK-NOT:     tile.store
-func.func @noted(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %order: !tile.ptr<i32>, %n: i64, %v: f32) {
-  %o = dist.ordered %x by %order : !tile.ptr<f32>, !tile.ptr<i32>
+func.func @noted(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %order: !tile.ptr<i64>, %n: i64, %v: f32) {
+  %o = dist.ordered %x by %order : !tile.ptr<f32>, !tile.ptr<i64>
   %a = dist.leaving %o by %words[%n x %n] counted : !tile.ptr<f32>, !tile.ptr<i64>
   %id = tile.program_id 0
   %p = tile.addptr %a, %id : !tile.ptr<f32>, i32

@@ -5,6 +5,8 @@ each derived wait and signal is needed."""
 import pathlib
 import random
 
+import foreign_consumers
+import foreign_producers
 import hostile_consumers
 import hostile_producers
 import late_consumers
@@ -20,8 +22,8 @@ import unseen_producers
 
 import tandem
 
-CONSUMER_MODULES = [unseen_consumers, others_consumers, late_consumers, hostile_consumers, strange_consumers]
-PRODUCER_MODULES = [unseen_producers, others_producers, late_producers, hostile_producers, strange_producers]
+CONSUMER_MODULES = [unseen_consumers, others_consumers, late_consumers, hostile_consumers, strange_consumers, foreign_consumers]
+PRODUCER_MODULES = [unseen_producers, others_producers, late_producers, hostile_producers, strange_producers, foreign_producers]
 derived = lambda modules: [(kernel, grid) for m in modules for kernel, grid in m.ALL if kernel.__name__ not in m.REFUSED]
 CONSUMERS, PRODUCERS = derived(CONSUMER_MODULES), derived(PRODUCER_MODULES)
 SIZES = [(32, 32, 48), (21, 20, 28), (7, 40, 16), (48, 48, 64)]  # rows of a rank, columns, inner size
@@ -29,8 +31,8 @@ names = lambda kernels: [kernel.__name__ for kernel, _ in kernels]
 
 
 def test_most_are_derived():
-    assert sum(len(m.ALL) for m in CONSUMER_MODULES + PRODUCER_MODULES) == 103
-    assert len(CONSUMERS) + len(PRODUCERS) >= 91
+    assert sum(len(m.ALL) for m in CONSUMER_MODULES + PRODUCER_MODULES) == 123
+    assert len(CONSUMERS) + len(PRODUCERS) >= 109
 
 
 def matrices(ranks, m, n, k, seed, calls):

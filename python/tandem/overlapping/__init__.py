@@ -352,7 +352,7 @@ class Overlap(KernelInterface):
             end.refuse_shared(given)
             return lambda own, matrices: end.launch(team, grid, given, keywords, own, matrices, order)
 
-        if team.size > 1:
+        if exchange.plan.path == "copies":
             produce = produce and (produce[0], self.producer.programs(team, *produce))
             consume = consume and (consume[0], self.consumer.programs(team, *consume))
         counts, leaving = exchange.count(self.producer, *produce) if produce else (None, {})

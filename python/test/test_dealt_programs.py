@@ -150,3 +150,34 @@ def test_what_these_names_refuse(kernel, more, words):
 
     with pytest.raises(tandem.CompileError, match=words):
         tandem.launch(main)
+
+
+@pytest.mark.parametrize("missing, words", [(1, "race: .*`c`|signal-misuse: `told`"), (-1, "deadlock: ")])
+@pytest.mark.parametrize("name", DEALT)
+def test_each_signal_is_needed(few, name, missing, words, monkeypatch):
+    """`missing` signals of a chunk are not waited for, or do not come."""
+    whole = tandem.overlapping.telling.Telling.count
+
+    def count(telling, *launch):
+        counts, order = whole(telling, *launch)
+        return [count - missing * (nth == len(name) % 4) for nth, count in enumerate(counts)], order
+
+    monkeypatch.setattr(tandem.overlapping.telling.Telling, "count", count)
+    with pytest.raises(tandem.SimulationError, match=f"(?s){words}"):
+        check_producer(*KERNELS[name], 2, 64, 32, 16, 0, 2, "reduce_scatter", "copies")
+
+
+@pytest.mark.parametrize("name", ["described", "persistent_with_a_number_for_stores", "persistent_as_a_while"])
+def test_the_wait_for_parts_is_needed(few, name, monkeypatch):
+    """A peer's word is there before its rows: who adds to them, or reads them, races with the copy."""
+    send = tandem.overlapping.summing.Summing._send
+
+    def early(summing, beside, counts, updating):
+        if summing.team.rank == 0:
+            beside.signals([(summing.ready[word : word + 1], 1) for word in (2, 3)])
+        send(summing, beside, counts, updating)
+
+    monkeypatch.setattr(tandem.overlapping.summing.Summing, "_send", early)
+    with pytest.raises(tandem.SimulationError, match="(?s)race: "):
+        for seed in range(3):
+            check_producer(*KERNELS[name], 2, 64, 32, 16, seed, 2, "reduce_scatter", "copies")

@@ -5,6 +5,7 @@
 #include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/program_order.h"
 #include "compiler/transform/gpu/travelling.h"
+#include "compiler/transform/gpu/waits.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -27,6 +28,7 @@ bool areEqual(Value a, Value b) {
 class Dealer {
  public:
   static std::optional<Dealer> find(func::FuncOp kernel) {
+    if (mayWaitForOthers(kernel, unreadUpdates(kernel))) return std::nullopt;  // which count on running at once
     Dealer dealer(kernel);
     if (!dealer.matchLoop() || !dealer.matchCarried() || !dealer.matchNumbers()) return std::nullopt;
     return dealer;

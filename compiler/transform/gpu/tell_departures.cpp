@@ -271,6 +271,12 @@ struct TellDepartures : impl::TellDeparturesBase<TellDepartures> {
     }
     bool counted = false;
     Told told{!mayWaitForOthers(kernel, sumsIn(departures))};
+    SmallVector<dist::DealtOp> dealt = opsOf<dist::DealtOp>(kernel);
+    if (!dealt.empty() && mayWaitForOthers(kernel, unreadUpdates(kernel))) {
+      dealt.front().emitError(
+          "programs of a kernel that may wait for others are not dealt out: one may wait for what it comes to later");
+      return signalPassFailure();
+    }
     for (dist::LeavingOp departure : departures) {
       if (departure.getCounted() && !isAheadOfProducts(departure, kernel)) {
         departure.emitError("a kernel that only counts names the memory that leaves before all of its products");

@@ -44,6 +44,14 @@ static void refusePlaces(Operation* access, Operation* memory, Value base, Strin
                 "remainders, minima and choices");
 }
 
+llvm::SetVector<Operation*> unreadUpdates(func::FuncOp kernel) {
+  llvm::SetVector<Operation*> updates;
+  kernel.walk([&](tile::AtomicRmwOp update) {
+    if (update.use_empty()) updates.insert(update);
+  });
+  return updates;
+}
+
 bool countLoops(func::FuncOp kernel) {
   bool any = false;
   kernel.walk([&](scf::WhileOp loop) { any |= countLoop(loop); });

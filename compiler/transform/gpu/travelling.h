@@ -24,6 +24,9 @@ std::optional<std::vector<TravellingAccess>> accessesOf(mlir::Operation* memory,
 // Makes a `for` of each `while` that counts, so that loops which deal tiles out are known as such. Returns whether there was one.
 bool countLoops(mlir::func::FuncOp kernel);
 
+// Atomic updates of which no program learns the old value: nobody waits by them.
+llvm::SetVector<mlir::Operation*> unreadUpdates(mlir::func::FuncOp kernel);
+
 // An error at the line of an access, with a note at the memory.
 mlir::InFlightDiagnostic refuse(mlir::Operation* access, mlir::Operation* memory, llvm::StringRef why);
 

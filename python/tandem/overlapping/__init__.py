@@ -1,6 +1,7 @@
 """tandem.overlap: plain kernels that compute while a collective brings what they read, or takes what they write, derived by the
 compiler."""
 
+import contextlib
 import dataclasses
 import itertools
 import math
@@ -174,8 +175,9 @@ class _End:
         if (kind in DEALT or how["spread"]) and math.prod(grid) > programs:
             dealt = self.of(kind, dealt=True, **how)
             numbers = dict(zip(("dealt_x", "dealt_y", "dealt_z"), (*grid, 1, 1)))
-            if fills_multiprocessor(dealt.run(grid=(programs,), warmup=True, **numbers, **arguments)):
-                return dealt.run(grid=(programs,), **numbers, **keywords, **arguments)
+            with contextlib.suppress(CompileError):  # programs that may wait for others
+                if fills_multiprocessor(dealt.run(grid=(programs,), warmup=True, **numbers, **arguments)):
+                    return dealt.run(grid=(programs,), **numbers, **keywords, **arguments)
             if self.is_consumer:  # whose loop stays, where several of its programs may run on a multiprocessor
                 how, grid, arguments = {}, launched(grid), own | given | dict(zip(self.over, matrices))
         return self.of(kind, **how).run(grid=grid, **keywords, **arguments)

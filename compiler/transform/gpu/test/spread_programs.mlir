@@ -72,6 +72,27 @@ func.func @knows(%x: !tile.ptr<f32>, %count: !tile.ptr<i64>, %n: i32, %v: f32) {
 
 // -----
 
+// Programs that may wait for one another stay those of the launch, which run at once.
+// CHECK-LABEL: func.func @waits
+// CHECK-SAME:  %{{.*}}: !tile.ptr<f32>, %[[COUNT:arg1]]: !tile.ptr<i64>
+// CHECK:       %[[NONE:.*]] = arith.constant 0 : i64
+// CHECK:       tile.store %[[COUNT]], %[[NONE]]
+func.func @waits(%x: !tile.ptr<f32>, %count: !tile.ptr<i64>, %n: i32, %lock: !tile.ptr<i32>, %v: f32) {
+  %d = dist.spread %x counted %count : !tile.ptr<f32>, !tile.ptr<i64>
+  %id = tile.program_id 0
+  %all = tile.num_programs 0
+  %zero = arith.constant 0 : i32
+  scf.for %i = %id to %n step %all : i32 {
+    %old = tile.atomic_cas acq_rel gpu %lock, %zero, %id : !tile.ptr<i32>, i32
+    %place = arith.addi %i, %old : i32
+    %p = tile.addptr %d, %place : !tile.ptr<f32>, i32
+    tile.store %p, %v : !tile.ptr<f32>, f32
+  }
+  return
+}
+
+// -----
+
 func.func @none(%x: !tile.ptr<f32>, %v: f32) {
   // expected-error @+1 {{no loop from the program's number on deals out all that this kernel does}}
   %d = dist.spread %x : !tile.ptr<f32>

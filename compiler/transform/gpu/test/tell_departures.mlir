@@ -244,6 +244,20 @@ func.func @noted(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %order: !tile.ptr<i
 
 // -----
 
+func.func @waits_for_others(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %lock: !tile.ptr<i32>, %count: i32, %v: f32) {
+  %one = arith.constant 1 : i32
+  // expected-error @+1 {{programs of a kernel that may wait for others are not dealt out}}
+  %d = dist.dealt %x among %count, %one, %one : !tile.ptr<f32>
+  %a = dist.leaving %d by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>
+  %zero = arith.constant 0 : i32
+  %old = tile.atomic_cas acq_rel gpu %lock, %zero, %one : !tile.ptr<i32>, i32
+  %p = tile.addptr %a, %old : !tile.ptr<f32>, i32
+  tile.store %p, %v : !tile.ptr<f32>, f32
+  return
+}
+
+// -----
+
 func.func @scattered(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %rows: tensor<16x!tile.ptr<i32>>, %v: tensor<16xf32>) {
   // expected-note @+1 {{it is this memory}}
   %a = dist.leaving %x by %words[%n x %n] : !tile.ptr<f32>, !tile.ptr<i64>

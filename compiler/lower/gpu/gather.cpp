@@ -5,14 +5,33 @@
 namespace tandem::lower::gpu {
 using namespace mlir;
 
+// Returns true if what was stored for an earlier gather from the same tile is still there: nothing between the two branches or
+// loops, nor uses its place.
+static bool isKept(KernelContext& cx, const KernelContext::Gathered& at, Operation* now) {
+  if (at.gather->getBlock() != now->getBlock() || at.liveRings != cx.liveRings || !cx.keepsScratch(at.use))
+    return false;
+  for (Operation* op = at.gather->getNextNode(); op != now; op = op->getNextNode())
+    if (op->getNumRegions() && !isa<tile::ReduceOp, tile::ScanOp, tile::MapElementwiseOp>(op)) return false;
+  return true;
+}
+
+// The address of the tile in shared memory, row-major, visible to all threads.
+static llvm::Value* storeForGathers(KernelContext& cx, tile::GatherOp op, const LinearLayout& source, unsigned bits) {
+  auto known = cx.gathered.find(op.getSource());
+  if (known != cx.gathered.end() && isKept(cx, known->second, op)) return known->second.base;
+  llvm::Value* base = cx.meetBeforeScratch(source.numElements() * bits / 8, op.getLoc());
+  storeRowMajor(cx, base, source, cx.use(op.getSource()));
+  cx.emit.blockBarrier();
+  cx.gathered[op.getSource()] = {op, base, cx.numScratchUses() - 1, cx.liveRings};
+  return base;
+}
+
 // An index outside stays inside the tile's own memory.
 static void lowerGatherAlong(KernelContext& cx, tile::GatherOp op) {
   LinearLayout source = cx.layoutOf(op.getSource()), result = cx.layoutOf(op.getResult());
   llvm::Type* element = cx.typeOf(op.getSource().getType());
   unsigned bits = cx.bitsOf(element), axis = op.getAxis();
-  llvm::Value* base = cx.meetBeforeScratch(source.numElements() * bits / 8, op.getLoc());
-  storeRowMajor(cx, base, source, cx.use(op.getSource()));
-  cx.emit.blockBarrier();
+  llvm::Value* base = storeForGathers(cx, op, source, bits);
   Regs out;
   for (int64_t r = 0; r < result.numRegisters(); ++r) {
     Regs at = cx.coordinates(cx.position(result, r), result.shape());

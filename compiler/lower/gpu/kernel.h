@@ -146,6 +146,9 @@ class KernelContext {
   // The same, with that meeting, which `spareMeetings` takes away where it orders nothing. `isWithinWarps`: no warp touches
   // what another one stores.
   llvm::Value* meetBeforeScratch(int64_t bytes, mlir::Location loc, bool isWithinWarps = false);
+  // Returns true if no later use lies where this one does.
+  bool keepsScratch(size_t use) const;
+  size_t numScratchUses() const { return scratchUses_.size(); }
   int64_t scratchBudget() const;
   int64_t sharedBytes = 0, sharedEnd = 0;            // what is allocated, and the end of all that is used
   int64_t freeBegin = 0;                             // from here on nothing lives while no ring of a loop does
@@ -166,6 +169,15 @@ class KernelContext {
   Regs loadShared(llvm::Value* address, unsigned bits, size_t count);
 
   //===- state of constructs ------------------------------------------------------------------------------------===//
+  // Where a tile has been stored for a `tile.gather`, row-major.
+  struct Gathered {
+    mlir::Operation* gather;
+    llvm::Value* base;
+    size_t use;
+    int liveRings;
+  };
+  llvm::DenseMap<mlir::Value, Gathered> gathered;
+
   // Stores that the first thread does for the program, until something else acts (memory.h).
   struct ScalarStore {
     mlir::Location loc;

@@ -44,6 +44,12 @@ llvm::Value* KernelContext::meetBeforeScratch(int64_t bytes, Location loc, bool 
   return base;
 }
 
+bool KernelContext::keepsScratch(size_t use) const {
+  const ScratchUse& kept = scratchUses_[use];
+  return llvm::none_of(llvm::ArrayRef(scratchUses_).drop_front(use + 1),
+                       [&](const ScratchUse& later) { return later.begin < kept.end && kept.begin < later.end; });
+}
+
 namespace {
 
 enum class Meeting { None, Warp, Block };

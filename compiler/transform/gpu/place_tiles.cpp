@@ -99,6 +99,13 @@ void LayoutAssignment::placeDefaults() {
     for (Value value : values) {
       if (!isTile(value) || known_.count(homeOf(value))) continue;
       auto type = cast<RankedTensorType>(value.getType());
+      // Whatever place it comes from, an element costs one access: what is gathered lies as what it is gathered from.
+      if (auto gather = dyn_cast<tile::GatherOp>(op);
+          gather && type.getShape() == cast<RankedTensorType>(gather.getSource().getType()).getShape()) {
+        anchor(value, known_.find(homeOf(gather.getSource()))->second, loads_);
+        spread(loads_);
+        continue;
+      }
       Type element = type.getElementType();
       unsigned bits = isa<tile::PtrType>(element) ? 64 : std::max(8u, element.getIntOrFloatBitWidth());
       anchor(value, layout::defaultBlocked(type.getShape(), bits, threadsOf(op), orderOf(op, type.getRank())), loads_);

@@ -89,9 +89,11 @@ class LayoutAssignment {
   // Step 2.
   void spread(Queue& queue);
   void spreadToUser(OpOperand& use, const LinearLayout& layout, Queue& queue);
-  // Returns true if a small tile that several threads hold would make each of them hold much of a large one. In kernels with
-  // products two threads may, since pairs share rows of operands; in others a pair of elements is much in a default layout.
-  bool isHeldTwice(Operation* op, const LinearLayout& layout) const;
+  // Returns true if a small tile is not to place a large one that it is part of. In kernels with products, what they have placed
+  // decides, as pairs of threads share rows of operands, unless four threads would hold much of the large tile; what a load has
+  // placed does not: a row that each thread has one element of would give each thread a whole column. In other kernels two
+  // threads are too many, and a pair of elements is much in a default layout.
+  bool isTooSmall(Operation* op, const LinearLayout& layout, bool isLoaded) const;
   static bool isLoop(Operation* op);
   void spreadToSources(Value home, const LinearLayout& layout, Queue& queue);
 

@@ -43,15 +43,17 @@ void LayoutAssignment::spreadToUser(OpOperand& use, const LinearLayout& layout, 
   for (Value tied : tiedTo(use)) anchor(tied, layout, queue);
   for (OpResult result : op->getResults())
     if (isTile(result) && !isLoop(op) && !(isCheap && !isCheapTree(result)))
-      if (auto passed = forward(use, layout, result.getResultNumber()); passed && !isHeldTwice(op, *passed))
+      if (auto passed = forward(use, layout, result.getResultNumber());
+          passed && !isTooSmall(op, *passed, &queue == &loads_))
         anchor(result, *passed, queue);
   if (isa<tile::StoreOp>(op)) return;
   if (op->getNumResults() == 0 && isSameLayout(op)) access(op, layout);
 }
 
-bool LayoutAssignment::isHeldTwice(Operation* op, const LinearLayout& layout) const {
+bool LayoutAssignment::isTooSmall(Operation* op, const LinearLayout& layout, bool isLoaded) const {
   if (!isa<tile::BroadcastOp>(op)) return false;
   const bool multiplies = !products_.empty();
+  if (multiplies && isLoaded) return true;
   const int64_t fewestThreads = multiplies ? 4 : 2, fewestElements = placesDefaults_ && !multiplies ? 2 : 4;
   int copies = llvm::popcount(layout.freeMask(Dim::Lane)) + llvm::popcount(layout.freeMask(Dim::Warp));
   int64_t held = layout.numRegisters() >> llvm::popcount(layout.freeMask(Dim::Register));

@@ -14,7 +14,7 @@ void LayoutAssignment::run() {
   spread(loads_);
   spread(stores_);
   placeUpdates();
-  if (products_.empty()) placeUnloaded();  // What products want comes first.
+  products_.empty() ? placeUnloaded() : placeOperands();  // What products want comes first.
   placeBuffered();
   placeDefaults();
   placeStores();

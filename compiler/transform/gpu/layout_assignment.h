@@ -68,6 +68,9 @@ class LayoutAssignment {
   void placeUpdates();
   // Values that no load places, such as random numbers and sums, lie as they are stored.
   void placeUnloaded();
+  // Operands of products that no load places, such as the exponentials of what a slot holds, are computed where the products
+  // take them, if each element has one thread there.
+  void placeOperands();
   // Tiles that only go from shared memory to shared memory, converted on the way say, lie as the buffers do, those that are
   // written first: a thread takes neighbours there.
   void placeBuffered();
@@ -122,6 +125,7 @@ class LayoutAssignment {
   std::map<int, Queue, std::greater<>> products_;
   Queue loads_, stores_;
   bool placesDefaults_ = false;
+  std::vector<std::pair<OpOperand*, LinearLayout>> operands_;
   std::vector<std::pair<tile::StoreOp, Coalescing>> coalescedStores_;
   std::vector<std::pair<tile::AtomicRmwOp, Coalescing>> updates_;
   llvm::MapVector<Value, LinearLayout> known_;  // by home

@@ -11,6 +11,7 @@ void LayoutAssignment::placeAnchors() {
     if (std::optional<Units::Anchors> anchors = units_.anchorsOf(op, int(threadsOf(op).warps))) {
       if (anchors->result) anchor(op->getResult(0), *anchors->result, products_[depthOf(op)]);
       for (auto& [operand, layout] : anchors->operands) require(*operand, layout);
+      llvm::append_range(operands_, anchors->operands);
     } else if (auto o = dyn_cast<tile::DotOp>(op)) {
       anchor(o.getResult(), patches(cast<RankedTensorType>(o.getAcc().getType()).getShape(), threads_),
              products_[depthOf(op)]);

@@ -74,6 +74,14 @@ void LayoutAssignment::placeUnloaded() {
   }
 }
 
+void LayoutAssignment::placeOperands() {
+  for (auto& [operand, layout] : operands_) {
+    bool isCopied = layout.freeMask(Dim::Register) || layout.freeMask(Dim::Lane) || layout.freeMask(Dim::Warp);
+    if (!isCopied && !known_.count(homeOf(operand->get()))) anchor(operand->get(), layout, loads_);
+    spread(loads_);
+  }
+}
+
 void LayoutAssignment::placeBuffered() {
   auto place = [&](Operation* op, Value tile, Value buffer) {
     auto alloc = buffer.getDefiningOp<tgpu::AllocOp>();

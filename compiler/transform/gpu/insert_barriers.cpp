@@ -1,6 +1,7 @@
 // This pass walks the program in order with the accesses since the last barrier. Loop bodies are walked twice, for
 // accesses at the end that conflict with those at the beginning.
 #include "compiler/analysis/axis_info.h"
+#include "compiler/analysis/remainders.h"
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/bulk_store.h"
 #include "compiler/dialect/tgpu/cluster.h"
@@ -150,6 +151,11 @@ bool stayInGroup(const Access& a, const Access& b, const analysis::AxisInfoAnaly
   return true;
 }
 
+// Returns true if the access touches the elements that its pointers name and no others.
+bool isElementwise(const Access& access) {
+  return isa<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp>(access.op) && !access.isBulk;
+}
+
 // The threads of a block that read two parameters' memory have met before anything that follows from the values is
 // written. Different blocks have not met.
 bool conflict(const Access& earlier, const Access& later) {
@@ -159,6 +165,8 @@ bool conflict(const Access& earlier, const Access& later) {
   bool unknown = !earlier.root || !later.root;
   if (!readAfterWrite && !overtakesRead && (unknown || earlier.root != later.root)) return false;
   if ((!inOtherBlocks(earlier, later) && inSameThreads(earlier, later)) || commute(earlier, later)) return false;
+  if (isElementwise(earlier) && isElementwise(later) && analysis::areInterleaved(earlier.pointer, later.pointer))
+    return false;
   return unknown || earlier.root == later.root ||
          !tile::takeApart(cast<BlockArgument>(earlier.root), cast<BlockArgument>(later.root));
 }

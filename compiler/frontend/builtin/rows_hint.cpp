@@ -30,6 +30,13 @@ static mlir::Value firstOf(mlir::BlockArgument carried) {
   return loop && carried != loop.getInductionVar() ? loop.getTiedLoopInit(carried)->get() : nullptr;
 }
 
+// A launch finds out whether 16 divides a parameter. A promise that it has found to be false, which Triton does not hear at all, is not
+// believed: masks are shared among neighbours by it.
+static bool isRefuted(mlir::BlockArgument parameter, int32_t multiple) {
+  constexpr int32_t kFoundOut = 16;
+  return multiple % kFoundOut == 0 && tile::multipleOf(parameter).value_or(1) % kFoundOut;
+}
+
 // The values of a loop or a branch come from several places, and no op is theirs alone. A promise of one that a loop
 // carries holds of its first value, from which each iteration's is computed; others carry nothing.
 static void attach(mlir::Value value, tile::Promise what, const std::vector<int32_t>& values) {
@@ -40,7 +47,7 @@ static void attach(mlir::Value value, tile::Promise what, const std::vector<int3
   auto argument = mlir::cast<mlir::BlockArgument>(value);
   if (mlir::Value first = firstOf(argument)) return attach(first, what, values);
   bool isParameter = mlir::isa_and_nonnull<mlir::func::FuncOp>(argument.getOwner()->getParentOp());
-  if (!isParameter || what != tile::Promise::Divisibility) return;
+  if (!isParameter || what != tile::Promise::Divisibility || isRefuted(argument, values[0])) return;
   if (tile::multipleOf(argument).value_or(1) < values[0]) tile::setMultipleOf(argument, values[0]);
 }
 

@@ -67,13 +67,15 @@ struct Run {
   unsigned size() const { return 1u << count; }
 };
 
-// The first run of `places`; at most three bits of warps, for a thread looks at all of their sums.
+// The first run of `places`. A thread looks at the sums of all warps of a run: of sixteen at most, which costs less than to meet
+// again, and of more eight at a time.
 static Run firstRun(ArrayRef<Place> places) {
-  constexpr unsigned kMostWarpBits = 3;
+  constexpr unsigned kMostWarpBits = 4;
   Run run{places[0].dim, places[0].bit, 1};
   while (run.count < places.size() && places[run.count].dim == run.dim &&
-         places[run.count].bit == run.first + run.count && (run.dim == Dim::Lane || run.count < kMostWarpBits))
+         places[run.count].bit == run.first + run.count)
     ++run.count;
+  if (run.dim == Dim::Warp && run.count > kMostWarpBits) run.count = kMostWarpBits - 1;
   return run;
 }
 

@@ -2,6 +2,7 @@
 # RUN: tandemc %s:sums --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=LANES
 # RUN: tandemc %s:sums --emit=ptx --target sm_90a --signature '*fp16, *fp16' | FileCheck %s --check-prefix=LANES
 # RUN: tandemc %s:reversed --emit=ptx --target sm_90a --signature '*i32, *i32' | FileCheck %s --check-prefix=WARPS
+# RUN: tandemc %s:reversed --emit=ptx --target sm_90a --num-warps 16 --signature '*i32, *i32' | FileCheck %s --check-prefix=SIXTEEN
 # RUN: tandemc %s:recurrence --emit=ptx --target sm_80 --signature '*fp32, *fp32, *fp32' | FileCheck %s --check-prefix=PAIR
 import triton
 import triton.language as tl
@@ -30,6 +31,11 @@ def reversed(x, o):
     # WARPS: bar.sync
     # WARPS-COUNT-2: ld.shared.v4
     # WARPS-NOT: bar.sync
+    # The threads of sixteen warps meet once, too.
+    # SIXTEEN: st.shared.b32
+    # SIXTEEN: bar.sync
+    # SIXTEEN-COUNT-4: ld.shared.v4
+    # SIXTEEN-NOT: bar.sync
     tl.store(o + i, tl.cumsum(tl.load(x + i), 0, reverse=True))
 
 

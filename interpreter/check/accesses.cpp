@@ -1,6 +1,7 @@
 // Each access against the last ones of its bytes. Accesses of consecutive threads by one instruction are one access.
 #include "interpreter/check/checker.h"
 #include "interpreter/schedule/stream.h"
+#include "interpreter/simt/bulk_copy.h"
 #include "interpreter/vm/fail.h"
 #include <functional>
 
@@ -339,7 +340,8 @@ void Checker::remember(const View& v, const Stamp& now, const Site& site, Stamp&
 bool Checker::judge(const View& v, const MemoryAccess& a, const Stamp& now, const Site& site, Cell& cell,
                     uint64_t address) {
   uint64_t end = address + (cell.end - cell.begin);
-  bool bulkReads = a.transfer && a.transfer->bulk && site.kind == AccessKind::Read;
+  bool bulkReads =
+      a.transfer && a.transfer->bulk && a.transfer->bulk->kind != CopyKind::OfThread && site.kind == AccessKind::Read;
   bool isForAll = site.strong && site.scope == Scope::Sys && !m_.options.portability;
   auto check = [&](const Stamp& s) {
     Part mine, theirs;

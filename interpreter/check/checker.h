@@ -55,7 +55,7 @@ class Checker : public AccessObserver {
   void threadFence(const Run& run, Semantic semantic, Scope scope) override;
   void proxyFence(const Run& run, bool sharedOnly) override;
   void transferIssued(const Run& run, PendingPut& put) override;
-  void bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) override;
+  void groupsWaited(const Run& run, CopyKind kind, uint32_t lane, uint32_t group, bool read) override;
   void fence(const Run& run, int peer) override;
   void quiet(const Run& run, int peer) override;
   void arrives(const Run& run, const Collective& meeting) override;

@@ -34,6 +34,7 @@ const char* opText(Op op) {
     case Op::BulkLoad: return "bulk load";
     case Op::TmaStore:
     case Op::BulkStore: return "bulk store";
+    case Op::CopyAsync: return "asynchronous copy";
     case Op::MultimemSt:
     case Op::MultimemLdReduce: return "multimem access";
     case Op::SmemAlloc:
@@ -290,7 +291,7 @@ Checker::Missing Checker::missingEdge(const View& v, const Stamp& now, const Sta
 // A program and its own transfer, or two of its transfers.
 Checker::Missing Checker::missingOfTransfer(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) {
   if (mine == kBulk || theirs == kBulk)
-    return "no wait for the bulk copy lies between: its mbarrier, or `cp_async_bulk_wait_group` (M16)";
+    return "no wait for the copy lies between: its mbarrier, or that for its group (M16)";
   if (Missing missed = missedBy(now.actor, s, theirs, false); isTransfer(theirs) && !missed.text.empty()) return missed;
   if (isTransfer(mine) && isTransfer(theirs)) return "no `fence` or `quiet` lies between the two transfers (M9)";
   // The transfer's clock has the accesses before its call.

@@ -1,6 +1,7 @@
 // This is the knowledge of the threads of one running program, with their releases and fences.
 #pragma once
 #include "interpreter/check/actors.h"
+#include "interpreter/memory/observer.h"
 #include "interpreter/program.h"
 #include <algorithm>
 #include <iterator>
@@ -140,13 +141,14 @@ struct ProgramState {
     Stamp last;                    // who came last to the round before
   };
   std::map<int64_t, NamedBarrier> named;
-  struct BulkStore {
+  struct InGroup {
+    CopyKind kind;
     uint32_t lane, group, number;
     bool byAll;
   };
-  std::vector<BulkStore> bulkStores;  // not yet waited for
-  std::vector<EarlyView> early;       // by location of the loads
-  bool threadsLooked = false;         // a thread has made a strong read of its own
+  std::vector<InGroup> inGroups;  // copies not yet waited for
+  std::vector<EarlyView> early;   // by location of the loads
+  bool threadsLooked = false;     // a thread has made a strong read of its own
 
   // Threads that acquire a release mostly know already what it brings. Here is what is left of each release without what all threads know.
   struct {

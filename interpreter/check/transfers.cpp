@@ -23,7 +23,7 @@ void Checker::transferIssued(const Run& run, PendingPut& put) {
     t->carried.raise(keyOfTransfer(t->number), 1);
     t->carried.raise(keyOfTransfer(++transfers_), 1);
     transferOwners_.push_back({p.actor, true});
-    if (put.bulk->isStore()) p.bulkStores.push_back({put.bulk->lane, put.bulk->group, t->number, whole});
+    if (put.bulk->hasGroup()) p.inGroups.push_back({put.bulk->kind, put.bulk->lane, put.bulk->group, t->number, whole});
     ++p.time;
     put.observedActor = p.actor;
     put.observed = std::move(t);
@@ -53,18 +53,21 @@ void Checker::transferIssued(const Run& run, PendingPut& put) {
 }
 
 // A bulk copy's reads have its number, its writes the next.
-void Checker::bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) {
+void Checker::groupsWaited(const Run& run, CopyKind kind, uint32_t lane, uint32_t group, bool read) {
   flush();
   ProgramState& p = stateOf(run);
   Clock done;
   bool all = false;
-  for (const ProgramState::BulkStore& store : p.bulkStores) {
-    if (store.lane != lane || store.group >= group) continue;
-    done.raise(keyOfTransfer(store.number), 1);
-    if (!read) done.raise(keyOfTransfer(store.number + 1), 1);
-    all = all || store.byAll;
+  auto isAwaited = [&](const ProgramState::InGroup& copy) {
+    return copy.kind == kind && copy.lane == lane && copy.group < group;
+  };
+  for (const ProgramState::InGroup& copy : p.inGroups) {
+    if (!isAwaited(copy)) continue;
+    done.raise(keyOfTransfer(copy.number), 1);
+    if (!read) done.raise(keyOfTransfer(copy.number + 1), 1);
+    all = all || copy.byAll;
   }
-  if (!read) std::erase_if(p.bulkStores, [&](const auto& store) { return store.lane == lane && store.group < group; });
+  if (!read) std::erase_if(p.inGroups, isAwaited);
   if (all)
     p.learn(done);
   else

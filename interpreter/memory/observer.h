@@ -11,6 +11,9 @@ struct PendingPut;
 struct Collective;
 struct AwaitedSignal;
 
+// What brings a copy that a program's thread starts: a bulk load is counted by an mbarrier, the others belong to groups of the thread.
+enum class CopyKind : uint8_t { BulkLoad, BulkStore, OfThread };
+
 enum class AccessKind : uint8_t { Read, Write, Atomic };  // Atomic: read and written in one step
 
 // The thread of a program that makes an access. Tile code counts as all threads together, in program order.
@@ -78,9 +81,8 @@ class AccessObserver {
 
   // --- transfers ---
   virtual void transferIssued(const Run& run, PendingPut& put) = 0;
-  // A thread has waited for its groups of bulk stores before `group`: for all of it, or until the sources have been
-  // read.
-  virtual void bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) = 0;
+  // A thread has waited for its groups of the kind before `group`: for all of it, or until the sources have been read.
+  virtual void groupsWaited(const Run& run, CopyKind kind, uint32_t lane, uint32_t group, bool read) = 0;
   virtual void fence(const Run& run, int peer) = 0;  // -1: all peers, also below
   virtual void quiet(const Run& run, int peer) = 0;
 

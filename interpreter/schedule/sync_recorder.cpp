@@ -144,8 +144,8 @@ void SyncRecorder::threadFence(const Run& run, Semantic semantic, Scope scope) {
     tell({kFences + rank, kFences + rank + 1, SyncKind::Write});
   if (checker_) checker_->threadFence(run, semantic, scope);
 }
-void SyncRecorder::bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) {
-  if (checker_) checker_->bulkWaited(run, lane, group, read);
+void SyncRecorder::groupsWaited(const Run& run, CopyKind kind, uint32_t lane, uint32_t group, bool read) {
+  if (checker_) checker_->groupsWaited(run, kind, lane, group, read);
 }
 void SyncRecorder::fence(const Run& run, int peer) {
   if (checker_) checker_->fence(run, peer);

@@ -46,7 +46,7 @@ class SyncRecorder final : public AccessObserver {
     if (checker_) checker_->proxyFence(run, sharedOnly);
   }
   void transferIssued(const Run& run, PendingPut& put) override;
-  void bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) override;
+  void groupsWaited(const Run& run, CopyKind kind, uint32_t lane, uint32_t group, bool read) override;
   void fence(const Run& run, int peer) override;
   void quiet(const Run& run, int peer) override;
   void arrives(const Run& run, const Collective& meeting) override;

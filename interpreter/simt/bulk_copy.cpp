@@ -12,7 +12,7 @@ namespace {
 
 BulkState& stateOf(Machine& m, const Run& run) {
   BulkState& state = m.bulkStates[run.runId];
-  state.committed.resize(run.lanes);
+  for (auto* groups : {&state.stores, &state.ofThreads}) groups->committed.resize(run.lanes);
   return state;
 }
 
@@ -55,8 +55,9 @@ bool capture(Machine& m, const PendingPut& p) {
 
 bool reportUnfinished(Machine& m, const PendingPut& p) {
   Accessor who = accessorOf(m, p);
-  std::string what =
-      p.bulk->isStore() ? "a bulk store still reads shared memory" : "a bulk load still writes shared memory";
+  std::string what = p.bulk->isStore()                    ? "a bulk store still reads shared memory"
+                     : p.bulk->kind == CopyKind::BulkLoad ? "a bulk load still writes shared memory"
+                                                          : "an asynchronous copy still writes shared memory";
   return failAccess(who, ReportKind::UnfinishedBulkCopy, what + " when its program ends; wait for it before");
 }
 
@@ -73,13 +74,15 @@ void startBulkCopy(Machine& m, Run& run, const Prepared& i, uint32_t lane, BulkC
   put->lane = lane;
   put->bytes = copy.bytes;
   copy.lane = lane;
-  if (copy.isStore()) {
-    copy.group = state.committed[lane];
-    int64_t& latest = state.groupNs[{lane, copy.group}];
+  if (copy.hasGroup()) {
+    BulkState::Groups& groups = state.groups(copy.kind);
+    copy.group = groups.committed[lane];
+    int64_t& latest = groups.ns[{lane, copy.group}];
     latest = std::max(latest, put->arrivesNs);
   }
-  span(m, run, copy.isStore() ? SpanKind::Put : SpanKind::Get, run.clockNs, put->arrivesNs,
-       copy.isStore() ? "bulk store" : "bulk load", i.location, peer, copy.bytes);
+  const char* what = copy.isStore() ? "bulk store" : copy.hasGroup() ? "copy" : "bulk load";
+  span(m, run, copy.isStore() ? SpanKind::Put : SpanKind::Get, run.clockNs, put->arrivesNs, what, i.location, peer,
+       copy.bytes);
   run.clockNs += m.clock.startsTransfer();
   put->bulk = std::make_shared<BulkCopy>(std::move(copy));
   queuePut(m, run, std::move(put));
@@ -99,7 +102,7 @@ bool deliverPieces(Accessor& who, BulkCopy& copy, size_t end) {
 bool completeBulkCopy(Accessor& who, PendingPut& put) {
   BulkCopy& copy = *put.bulk;
   if (!deliverPieces(who, copy, copy.pieces.size())) return false;
-  if (copy.isStore()) return true;
+  if (copy.hasGroup()) return true;
   int64_t& ready = who.m.bulkStates[put.runId].barrierNs[copy.barrier];
   ready = std::max(ready, put.arrivesNs);
   return completeBytes(who, copy.barrier, copy.bytes);
@@ -122,45 +125,67 @@ bool checkShared(Accessor& who, Address address, uint64_t bytes, unsigned align,
       std::string(what) + " must lie in shared memory of the program, not at " + addressText(who.m, address, bytes));
 }
 
-namespace handlers {
+namespace {
 
-Step bulkCommit(Machine& m, Run& run, const Prepared& i) {
-  BulkState& state = stateOf(m, run);
-  bool ok = eachCaller(m, run, i, Group::Thread, true, "`cp_async_bulk_commit_group`", [&](uint32_t lane) {
-    ++state.committed[lane];
+// Closes the group that each thread's copies of the kind have been in.
+Step commit(Machine& m, Run& run, const Prepared& i, CopyKind kind, const char* call) {
+  BulkState::Groups& groups = stateOf(m, run).groups(kind);
+  bool ok = eachCaller(m, run, i, Group::Thread, true, call, [&](uint32_t lane) {
+    ++groups.committed[lane];
     return true;
   });
   return ok ? Step::Next : Step::Failed;
 }
 
-Step bulkWait(Machine& m, Run& run, const Prepared& i) {
-  uint32_t pending = uint32_t(i.as<imm::BulkWait>().pending);
-  bool read = i.as<imm::BulkWait>().read != 0;
-  BulkState& state = stateOf(m, run);
+// Completes each thread's groups of the kind but the last `pending`; with `read`, reads what these store.
+Step waitGroups(Machine& m, Run& run, const Prepared& i, CopyKind kind, uint32_t pending, bool read, const char* call) {
+  BulkState::Groups& groups = stateOf(m, run).groups(kind);
   int64_t readyNs = run.clockNs;
-  bool ok = eachCaller(m, run, i, Group::Thread, true, "`cp_async_bulk_wait_group`", [&](uint32_t lane) {
-    if (state.committed[lane] <= pending) return true;
-    uint32_t end = state.committed[lane] - pending;
+  bool ok = eachCaller(m, run, i, Group::Thread, true, call, [&](uint32_t lane) {
+    if (groups.committed[lane] <= pending) return true;
+    uint32_t end = groups.committed[lane] - pending;
     auto awaited = [=](const PendingPut& p) {
-      return p.bulk->isStore() && p.bulk->lane == lane && p.bulk->group < end;
+      return p.bulk->kind == kind && p.bulk->lane == lane && p.bulk->group < end;
     };
     if (read) {
       for (const auto& p : m.pending)
         if (p->bulk && p->runId == run.runId && awaited(*p) && !capture(m, *p)) return false;
-      if (m.observer) m.observer->bulkWaited(run, lane, end, true);
+      if (m.observer) m.observer->groupsWaited(run, kind, lane, end, true);
       return true;
     }
-    auto first = state.groupNs.lower_bound({lane, 0}), last = state.groupNs.lower_bound({lane, end});
+    auto first = groups.ns.lower_bound({lane, 0}), last = groups.ns.lower_bound({lane, end});
     for (auto it = first; it != last; ++it) readyNs = std::max(readyNs, it->second);
-    state.groupNs.erase(first, last);
+    groups.ns.erase(first, last);
     if (!deliverBulk(m, run, awaited)) return false;
-    if (m.observer) m.observer->bulkWaited(run, lane, end, false);
+    if (m.observer) m.observer->groupsWaited(run, kind, lane, end, false);
     return true;
   });
   if (!ok) return Step::Failed;
-  if (readyNs > run.clockNs) span(m, run, SpanKind::Wait, run.clockNs, readyNs, "bulk group", i.location);
+  if (readyNs > run.clockNs) span(m, run, SpanKind::Wait, run.clockNs, readyNs, "copies", i.location);
   run.clockNs = readyNs;
   return Step::Next;
+}
+
+}  // namespace
+
+namespace handlers {
+
+Step bulkCommit(Machine& m, Run& run, const Prepared& i) {
+  return commit(m, run, i, CopyKind::BulkStore, "`cp_async_bulk_commit_group`");
+}
+
+Step copyCommit(Machine& m, Run& run, const Prepared& i) {
+  return commit(m, run, i, CopyKind::OfThread, "`cp_async_commit_group`");
+}
+
+Step bulkWait(Machine& m, Run& run, const Prepared& i) {
+  const auto& how = i.as<imm::BulkWait>();
+  return waitGroups(m, run, i, CopyKind::BulkStore, uint32_t(how.pending), how.read != 0, "`cp_async_bulk_wait_group`");
+}
+
+Step copyWait(Machine& m, Run& run, const Prepared& i) {
+  return waitGroups(m, run, i, CopyKind::OfThread, uint32_t(i.as<imm::CopyWait>().pending), false,
+                    "`cp_async_wait_group`");
 }
 
 }  // namespace handlers

@@ -1,4 +1,5 @@
-// Bulk copies between shared and global memory: started by a thread, carried out late, waited for by mbarrier or group.
+// Bulk copies between shared and global memory, and threads' own copies: started by a thread, carried out late, waited for by mbarrier or
+// group.
 #pragma once
 #include "interpreter/memory/access.h"
 
@@ -11,8 +12,9 @@ struct BulkCopy {
     uint32_t offset = 0;  // into `captured`
   };
   std::vector<Piece> pieces;
-  size_t done = 0;      // pieces delivered
-  Address barrier = 0;  // a load's mbarrier; 0: a store
+  size_t done = 0;  // pieces delivered
+  CopyKind kind = CopyKind::BulkLoad;
+  Address barrier = 0;  // a bulk load's mbarrier
   uint64_t bytes = 0;   // those that the mbarrier counts
   uint64_t fill = 0;    // one element outside the tensor
   unsigned fillBytes = 1;
@@ -20,7 +22,8 @@ struct BulkCopy {
   std::vector<uint8_t> captured;  // bytes that a store has read out of shared memory
   bool hasCapture = false;
 
-  bool isStore() const { return barrier == 0; }
+  bool isStore() const { return kind == CopyKind::BulkStore; }
+  bool hasGroup() const { return kind != CopyKind::BulkLoad; }
 };
 
 // Queues a copy whose ends have been checked. `peer` is the rank of its global side.

@@ -46,6 +46,7 @@ bool startBox(Machine& m, Run& run, const Prepared& i, uint32_t lane, Address ba
   const char* what = isStore ? "the source of `tma_store`" : "the destination of `tma_load`";
   if (!checkShared(who, shared, map.boxBytes(), sharedAlignment(map), !isStore, what)) return false;
   BulkCopy copy = map.copyOf(coordinates, shared, isStore);
+  copy.kind = isStore ? CopyKind::BulkStore : CopyKind::BulkLoad;
   copy.barrier = barrier;
   if (!checkGlobal(who, copy, isStore)) return false;
   startBulkCopy(m, run, i, lane, std::move(copy), peerOf(who, map.globalAddress));
@@ -68,10 +69,33 @@ bool startBytes(Machine& m, Run& run, const Prepared& i, uint32_t lane, Address 
   if (!checkShared(who, shared, uint64_t(bytes), 16, !isStore, what)) return false;
   BulkCopy copy;
   copy.bytes = uint64_t(bytes);
+  copy.kind = isStore ? CopyKind::BulkStore : CopyKind::BulkLoad;
   copy.barrier = barrier;
   copy.pieces.push_back({dest, source, uint32_t(bytes)});
   if (!checkMemory(who, global, uint64_t(bytes), 16, isStore, false) || !checkGlobal(who, copy, isStore)) return false;
   startBulkCopy(m, run, i, lane, std::move(copy), peerOf(who, global));
+  return true;
+}
+
+// A thread's own copy of `bytes`, of which the first ones are read, and the others zeros.
+bool startCopy(Machine& m, Run& run, const Prepared& i, uint32_t lane) {
+  Accessor who(m, run, i);
+  who.lane = observedThread(run, i, Group::Thread, lane);
+  auto bytes = uint32_t(i.as<imm::CopyAsync>().bytes);
+  int64_t given = i.c == kNone ? bytes : integer(m, run, i.c, lane);
+  if (given < 0 || given > bytes)
+    return failAccess(who, ReportKind::OutOfBounds,
+                      "`cp_async` reads " + std::to_string(given) + " of " + std::to_string(bytes) + " bytes");
+  auto read = uint32_t(given);
+  Address dest = rawInteger(m, run, i.a, lane), source = rawInteger(m, run, i.b, lane);
+  if (!checkShared(who, dest, bytes, bytes, true, "the destination of `cp_async`")) return false;
+  BulkCopy copy;
+  copy.kind = CopyKind::OfThread;
+  copy.bytes = read;
+  if (read) copy.pieces.push_back({dest, source, read});
+  if (read < bytes) copy.pieces.push_back({dest + read, 0, bytes - read});
+  if (read && (!checkMemory(who, source, read, bytes, false, false) || !checkGlobal(who, copy, false))) return false;
+  startBulkCopy(m, run, i, lane, std::move(copy), read ? peerOf(who, source) : run.rank);
   return true;
 }
 
@@ -112,6 +136,12 @@ Step bulkLoad(Machine& m, Run& run, const Prepared& i) {
 Step bulkStore(Machine& m, Run& run, const Prepared& i) {
   bool ok = eachCaller(m, run, i, Group::Thread, true, "`cp_async_bulk_shared_to_global`",
                        [&](uint32_t lane) { return startBytes(m, run, i, lane, 0); });
+  return ok ? Step::Next : Step::Failed;
+}
+
+Step copyAsync(Machine& m, Run& run, const Prepared& i) {
+  bool ok = eachCaller(m, run, i, Group::Thread, true, "`cp_async`",
+                       [&](uint32_t lane) { return startCopy(m, run, i, lane); });
   return ok ? Step::Next : Step::Failed;
 }
 

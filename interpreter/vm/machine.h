@@ -45,12 +45,15 @@ struct PendingPut {
   std::shared_ptr<BulkCopy> bulk;  // a program's own bulk copy, which neither fence nor quiet completes
 };
 
-// Bulk operations that a program has started and not waited for: each thread's groups of bulk stores, and the times at
-// which mbarriers complete.
+// Copies that a program has started and not waited for: each thread's groups, and the times at which mbarriers complete.
 struct BulkState {
-  std::vector<uint32_t> committed;                           // groups, by thread
-  std::map<std::pair<uint32_t, uint32_t>, int64_t> groupNs;  // by thread and group: when its stores arrive
-  std::unordered_map<Address, int64_t> barrierNs;            // when the last copy of an mbarrier's phase arrived
+  struct Groups {
+    std::vector<uint32_t> committed;                      // by thread
+    std::map<std::pair<uint32_t, uint32_t>, int64_t> ns;  // by thread and group: when its copies arrive
+  };
+  Groups stores, ofThreads;
+  Groups& groups(CopyKind kind) { return kind == CopyKind::OfThread ? ofThreads : stores; }
+  std::unordered_map<Address, int64_t> barrierNs;  // when the last copy of an mbarrier's phase arrived
 };
 
 // The programs of one launch at a grid-wide barrier.

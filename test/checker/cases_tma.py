@@ -5,7 +5,7 @@ import tandem.dist as dl
 import tandem.language as tl
 from case import pair
 from tandem.dist import tma
-from tandem.simt import __syncthreads, ld, st, tid
+from tandem.simt import __syncthreads, cp_async, cp_async_commit_group, cp_async_wait_group, ld, st, tid
 
 N = 128
 
@@ -237,3 +237,39 @@ def store_and_leave(y_ptr, FIXED: tl.constexpr):
 @pair("unfinished-bulk-copy", None, ranks=(1, 2))
 def store_never_waited_for(team, fixed):
     store_and_leave[(1,)](data(team, "y"), fixed)
+
+
+@tandem.jit
+def copy_and_read(x_ptr, y_ptr, FIXED: tl.constexpr):
+    """A thread's own copies: those of the last group are still on their way."""
+    buffer = dl.allocate_smem(tl.int32, [256])
+    t = tid(0)
+    for i in tl.static_range(2):
+        cp_async(dl.smem_get_ptr(buffer, [128 * i + t]), x_ptr + t, 4)  # <-- read_before_group
+        cp_async_commit_group()
+    cp_async_wait_group(0 if FIXED else 1)
+    st(y_ptr + t, dl.smem_load(buffer, [t]) + dl.smem_load(buffer, [128 + t]), semantic="weak")  # <-- read_before_group
+    cp_async_wait_group(0)
+
+
+@pair("race", None, ranks=(1, 2))
+def read_before_group(team, fixed):
+    copy_and_read[(1,)](data(team), data(team, "y"), fixed)
+
+
+@tandem.jit
+def copy_for_another(x_ptr, y_ptr, FIXED: tl.constexpr):
+    """A thread's wait is for its own copies; the others know of them behind a barrier."""
+    buffer = dl.allocate_smem(tl.int32, [128])
+    t = tid(0)
+    cp_async(dl.smem_get_ptr(buffer, [t]), x_ptr + t, 4)  # <-- read_anothers_copy
+    cp_async_commit_group()
+    cp_async_wait_group(0)
+    if FIXED:
+        __syncthreads()
+    st(y_ptr + t, dl.smem_load(buffer, [127 - t]), semantic="weak")  # <-- read_anothers_copy
+
+
+@pair("race", None, ranks=(1, 2))
+def read_anothers_copy(team, fixed):
+    copy_for_another[(1,)](data(team), data(team, "y"), fixed)

@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 import triton_dist
 import triton_dist.language as dl
-from triton_dist.language.extra.language_extra import __syncthreads, atomic_add, ld_acquire, tid
+from triton_dist.language.extra.language_extra import __syncthreads, atomic_add, ld_acquire, st, tid
 
 
 @triton.jit
@@ -496,6 +496,34 @@ def under_a_condition(x_ptr, N: tl.constexpr, KEEP: tl.constexpr):
 def test_what_elements_cannot_do_as_threads(n, keep, message):
     with pytest.raises(tandem.CompileError, match=message):
         under_a_condition[(1,)](np.zeros(64, np.int32), n, keep, num_warps=1)
+
+
+@triton.jit
+def by_own_copies(x_ptr, o_ptr):
+    """Each thread brings 16 bytes of x, of which it reads 8, and, in a group behind, 4 bytes of what follows."""
+    t = tid(0)
+    buffer = dl.smem_get_ptr(dl.allocate_smem(tl.int32, [5 * 64]), [0]).to(tl.uint64, bitcast=True)
+    both = asm_i32(
+        """{ .reg .u32 s, f, a, b, c; cvt.u32.u64 s, $1; mad.lo.u32 f, $3, 4, s; mad.lo.u32 s, $3, 16, s;
+        cp.async.cg.shared.global [s], [$2], 16, 8; cp.async.commit_group;
+        cp.async.ca.shared.global [f + 1024], [$2 + 4], 4; cp.async.commit_group;
+        cp.async.wait_group 1; ld.shared.u32 a, [s + 4]; ld.shared.u32 b, [s + 12];
+        cp.async.wait_all; ld.shared.u32 c, [f + 1024];
+        mad.lo.u32 $0, b, 1000, a; mad.lo.u32 $0, c, 1000, $0; }""",
+        "=r,l,l,r",
+        [buffer, x_ptr + 4 * t, t],
+    )
+    st(o_ptr + t, both, semantic="weak")
+
+
+def test_a_threads_own_copies(everywhere):
+
+    def main(team):
+        x, o = np.arange(256, dtype=np.int32), np.zeros(64, np.int32)
+        by_own_copies[(1,)](x, o, num_warps=2)
+        np.testing.assert_array_equal(o, x[1::4] * 1001)
+
+    everywhere(main, check=True)
 
 
 @triton.jit

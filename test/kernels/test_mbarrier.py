@@ -20,7 +20,17 @@ from triton_dist.language.extra.cuda.tma_language import (
     mbarrier_try_wait_parity,
     mbarrier_wait_parity,
 )
-from triton_dist.language.extra.language_extra import __syncthreads, ld, st, tid
+from triton_dist.language.extra.language_extra import (
+    __syncthreads,
+    cp_async,
+    cp_async_commit_group,
+    cp_async_wait_group,
+    ld,
+    ld_vector,
+    st,
+    st_vector,
+    tid,
+)
 
 
 def line_of(function, text):
@@ -62,6 +72,45 @@ def test_a_load_is_there_after_its_barrier(everywhere):
         np.testing.assert_array_equal(out, source)
 
     everywhere(main, ranks=(1, 2))
+
+
+@triton.jit
+def through_a_ring(source_ptr, out_ptr, STEPS: tl.constexpr, WAITS: tl.constexpr):
+    """Each thread brings 16 bytes a step, three steps ahead, of which the last one's are half zeros."""
+    buffer = dl.allocate_smem(tl.int32, [4 * 128])
+    t = tid(0)
+    for i in tl.static_range(4):
+        dl.smem_store(buffer, -1, [4 * t + i])
+    place = dl.smem_get_ptr(buffer, [4 * t])
+    for i in tl.static_range(STEPS + 3):
+        if i < STEPS:
+            cp_async(place + i % 4 * 128, source_ptr + i * 128 + 4 * t, 16, read=tl.where(i + 1 == STEPS, 8, 16))
+        cp_async_commit_group()
+        if i >= 3:
+            if WAITS:
+                cp_async_wait_group(3)
+            st_vector(out_ptr + (i - 3) * 128 + 4 * t, ld_vector(place + (i - 3) % 4 * 128, 4, "cta", "weak"), "gpu", "weak")
+    cp_async_wait_group(0)
+
+
+def test_threads_bring_what_they_read(everywhere):
+
+    def main(team):
+        source, out = np.arange(9 * 128, dtype=np.int32), np.zeros(9 * 128, np.int32)
+        through_a_ring[(1,)](source, out, 9, True, num_warps=1)
+        wanted = np.where((np.arange(9 * 128) >= 8 * 128) & (source % 4 > 1), 0, source)
+        np.testing.assert_array_equal(out, wanted)
+
+    everywhere(main, ranks=(1, 2))
+
+
+def test_a_threads_copy_is_late_without_the_wait():
+    late = 0
+    for seed in range(8):
+        source, out = np.arange(128, dtype=np.int32), np.zeros(128, np.int32)
+        tandem.launch(lambda team: through_a_ring[(1,)](source, out, 1, False, num_warps=1), seed=seed, check=False)
+        late += np.any(out == -1)
+    assert late > 0
 
 
 def test_a_load_is_late_without_the_wait():
@@ -281,6 +330,12 @@ def misused(global_ptr, WHAT: tl.constexpr):
         elif WHAT == 8:
             mbarrier_init(barrier, 1)
             cp_async_bulk_global_to_shared(dl.smem_get_ptr(buffer, [2]), global_ptr + 16, 16, barrier)
+        elif WHAT == 9:
+            cp_async(dl.smem_get_ptr(buffer), global_ptr, 16, read=20)
+        elif WHAT == 10:
+            cp_async(global_ptr, global_ptr, 16)
+        elif WHAT == 11:
+            cp_async(dl.smem_get_ptr(buffer), global_ptr, 16)
 
 
 @pytest.mark.parametrize(
@@ -295,6 +350,9 @@ def misused(global_ptr, WHAT: tl.constexpr):
         (6, "must lie in shared memory of the program"),
         (7, "not aligned to 16 bytes|128 bytes"),
         (8, "read of 16 bytes at byte offset 128"),
+        (9, "reads 20 of 16 bytes"),
+        (10, "the destination of `cp_async` must lie in shared memory"),
+        (11, "an asynchronous copy still writes shared memory when its program ends"),
     ],
 )
 def test_misuse_is_reported(what, text):

@@ -109,6 +109,9 @@ Concurrency TmaLoadOp::getConcurrency() { return bulkCopy(getDest(), Memory::Sha
 Concurrency TmaStoreOp::getConcurrency() { return bulkCopy(nullptr, Memory::Global, getSource(), Memory::Shared); }
 Concurrency BulkLoadOp::getConcurrency() { return bulkCopy(getDest(), Memory::Shared, getSource(), Memory::Global); }
 Concurrency BulkStoreOp::getConcurrency() { return bulkCopy(getDest(), Memory::Global, getSource(), Memory::Shared); }
+Concurrency CopyAsyncOp::getConcurrency() { return bulkCopy(getDest(), Memory::Shared, getSource(), Memory::Global); }
+Concurrency CopyCommitOp::getConcurrency() { return {}; }
+Concurrency CopyWaitOp::getConcurrency() { return {}; }
 Concurrency BulkCommitOp::getConcurrency() { return {}; }
 Concurrency BulkWaitOp::getConcurrency() { return {}; }
 

@@ -275,6 +275,23 @@ def Simt_BulkWaitOp : Simt_EffectOp<"bulk_wait", [Simt_ReadWrite]> {
   let assemblyFormat = "$pending (`read` $read^)? attr-dict";
   let hasVerifier = 1;
 }
+def Simt_CopyAsyncOp : Simt_EffectOp<"copy_async", [Simt_ReadWrite]> {
+  let summary = "each thread starts copying `bytes` of global memory to shared memory, of which only the first `read` are read if given, "
+                "and the others zeros; in its group of copies";
+  let arguments = (ins Tile_Ptr:$dest, Tile_Ptr:$source, I32Attr:$bytes, Optional<I32>:$read);
+  let assemblyFormat = "$source `to` $dest `,` $bytes (`read` $read^)? attr-dict `:` type($source) `,` type($dest)";
+  let hasVerifier = 1;
+}
+def Simt_CopyCommitOp : Simt_EffectOp<"copy_commit", [Simt_ReadWrite]> {
+  let summary = "each thread's `copy_async`s since its last commit become a group";
+  let assemblyFormat = "attr-dict";
+}
+def Simt_CopyWaitOp : Simt_EffectOp<"copy_wait", [Simt_ReadWrite]> {
+  let summary = "waits until at most `pending` of each thread's groups of copies are not complete";
+  let arguments = (ins I32Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+  let hasVerifier = 1;
+}
 def Simt_TensormapReplaceOp : Simt_EffectOp<"tensormap_replace", [Simt_ReadWrite]> {
   let summary = "writes one field of a tensor map; `ordinal` is the dimension, 0 for fields of the whole";
   let arguments = (ins Simt_MapFieldAttr:$field, I32Attr:$ordinal, Tile_Ptr:$map, AnyInteger:$value);

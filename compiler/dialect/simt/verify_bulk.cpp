@@ -15,10 +15,18 @@ static LogicalResult verifyCoordinates(Operation* op, OperandRange coordinates) 
 LogicalResult TmaLoadOp::verify() { return verifyCoordinates(*this, getCoordinates()); }
 LogicalResult TmaStoreOp::verify() { return verifyCoordinates(*this, getCoordinates()); }
 
-LogicalResult BulkWaitOp::verify() {
-  int32_t pending = getPending();
+static LogicalResult verifyPending(Operation* op, int32_t pending) {
   if (pending >= 0) return success();
-  return fault(*this) << "waits for all but " << pending << " groups";
+  return fault(op) << "waits for all but " << pending << " groups";
+}
+
+LogicalResult BulkWaitOp::verify() { return verifyPending(*this, getPending()); }
+LogicalResult CopyWaitOp::verify() { return verifyPending(*this, getPending()); }
+
+LogicalResult CopyAsyncOp::verify() {
+  int32_t bytes = getBytes();
+  if (bytes == 4 || bytes == 8 || bytes == 16) return success();
+  return fault(*this) << "copies " << bytes << " bytes, not 4, 8 or 16";
 }
 
 static int32_t ordinalsOf(MapField field) {

@@ -124,11 +124,31 @@ static Value bulkStoreRow(Context& c, const Arguments& a) {
   return None{};
 }
 
-static Value waitGroupRow(Context& c, const Arguments& a) {
+static uint32_t pendingGroups(Context& c, const Arguments& a) {
   Int pending = constexprInt(c, a["N"], "N");
   if (pending < 0 || pending > INT32_MAX)
     c.fail("argument-value", "`N` is " + repr(a["N"]) + "; it must not be negative");
-  simt::BulkWaitOp::create(c.builder, c.loc(), static_cast<uint32_t>(pending), constexprBool(c, a["read"], "read"));
+  return static_cast<uint32_t>(pending);
+}
+
+static Value waitGroupRow(Context& c, const Arguments& a) {
+  simt::BulkWaitOp::create(c.builder, c.loc(), pendingGroups(c, a), constexprBool(c, a["read"], "read"));
+  return None{};
+}
+
+static Value copyAsyncRow(Context& c, const Arguments& a) {
+  mlir::Value dest = address(c, a["dst_smem_ptr"], "dst_smem_ptr"),
+              source = address(c, a["src_global_ptr"], "src_global_ptr");
+  Int bytes = constexprInt(c, a["size"], "size");
+  if (bytes != 4 && bytes != 8 && bytes != 16)
+    c.fail("argument-value", "`size` is " + repr(a["size"]) + "; it must be 4, 8 or 16");
+  mlir::Value read = a["read"].isNone() ? mlir::Value() : int32(c, a, "read");
+  simt::CopyAsyncOp::create(c.builder, c.loc(), dest, source, static_cast<uint32_t>(bytes), read);
+  return None{};
+}
+
+static Value copyWaitRow(Context& c, const Arguments& a) {
+  simt::CopyWaitOp::create(c.builder, c.loc(), pendingGroups(c, a));
   return None{};
 }
 
@@ -185,12 +205,24 @@ static void addCopyRows(Rows& rows) {
                   "N=0",
                   {"Waits until at most `N` of the thread's bulk groups are under way.", Caller::Thread, "M16"},
                   [](Context& c, const Arguments& a) -> Value {
-                    Int pending = constexprInt(c, a["N"], "N");
-                    if (pending < 0 || pending > INT32_MAX)
-                      c.fail("argument-value", "`N` is " + repr(a["N"]) + "; it must not be negative");
-                    simt::BulkWaitOp::create(c.builder, c.loc(), static_cast<uint32_t>(pending), false);
+                    simt::BulkWaitOp::create(c.builder, c.loc(), pendingGroups(c, a), false);
                     return None{};
                   }});
+  rows.push_back(
+      {"extra.cp_async",
+       "dst_smem_ptr, src_global_ptr, size, read=None",
+       {"Starts to copy `size` bytes (4, 8 or 16) to shared memory, in the thread's group of copies. Of these only "
+        "the first `read` are read, if given; the others become zeros.",
+        Caller::Thread, "M16"},
+       copyAsyncRow});
+  rows.push_back({"extra.cp_async_commit_group",
+                  "",
+                  {"Closes the thread's group of copies.", Caller::Thread, "M16"},
+                  emitBare<simt::CopyCommitOp>});
+  rows.push_back({"extra.cp_async_wait_group",
+                  "N",
+                  {"Waits until at most `N` of the thread's groups of copies are under way.", Caller::Thread, "M16"},
+                  copyWaitRow});
   rows.push_back({"dl.tma.prefetch_tensormap",
                   "tmap_global_ptr",
                   {"Asks for the tensor map to be cached.", Caller::Thread},

@@ -1,6 +1,7 @@
 // Loads, stores and atomics of single threads, with order and scope; multicast accesses.
 #include "compiler/lower/gpu/read_modify_write.h"
 #include "compiler/lower/gpu/orders.h"
+#include "compiler/lower/gpu/simt_shared.h"
 
 namespace tandem::lower::gpu {
 using namespace mlir;
@@ -27,12 +28,19 @@ static Regs fromWords(KernelContext& cx, const Regs& words, llvm::Type* element,
   return out;
 }
 
-static AccessOptions threadAccess(auto op, Space space) {
+// Where a thread's access goes, and how: through a shared address where the pointer is known to be one.
+struct ThreadAccess {
+  llvm::Value* base;
   AccessOptions options;
-  options.space = space;
+};
+
+static ThreadAccess threadAccess(KernelContext& cx, auto op) {
+  llvm::Value* own = ownShared(cx, op.getPointer());
+  AccessOptions options;
+  options.space = own ? Space::Shared : spaceOf(op.getPointer());
   options.order = op.getWeak() ? Order::Weak : orderOf(op.getSem());
   options.scope = scopeOf(op.getScope());
-  return options;
+  return {own ? own : cx.useScalar(op.getPointer()), options};
 }
 
 // Vectors beyond 16 bytes take several accesses.
@@ -42,11 +50,11 @@ static void lowerLd(KernelContext& cx, simt::LdOp op) {
   size_t count = cx.registersOf(op.getResult()), atOnce = std::min<size_t>(count, 128 / bits);
   if (!llvm::has_single_bit(count)) cx.failUnsupported(op);
   llvm::Type* word = cx.b.getIntNTy(atOnce > 4 ? 32 : bits);
-  AccessOptions options = threadAccess(op, spaceOf(op.getPointer()));
+  ThreadAccess access = threadAccess(cx, op);
   Regs out;
   for (size_t i = 0; i < count; i += atOnce) {
-    llvm::Value* from = cx.b.CreateGEP(cx.b.getInt8Ty(), cx.useScalar(op.getPointer()), cx.b.getInt64(i * bits / 8));
-    Regs words(cx.emit.load(word, atOnce > 4 ? bits * atOnce / 32 : atOnce, from, nullptr, {}, options));
+    llvm::Value* from = cx.b.CreateGEP(cx.b.getInt8Ty(), access.base, cx.b.getInt64(i * bits / 8));
+    Regs words(cx.emit.load(word, atOnce > 4 ? bits * atOnce / 32 : atOnce, from, nullptr, {}, access.options));
     out.append(fromWords(cx, words, element, atOnce));
   }
   cx.define(op.getResult(), out);
@@ -57,10 +65,10 @@ static void lowerSt(KernelContext& cx, simt::StOp op) {
   unsigned bits = cx.bitsOf(elements[0]->getType());
   size_t count = elements.size(), atOnce = std::min<size_t>(count, 128 / bits);
   if (!llvm::has_single_bit(count)) cx.failUnsupported(op);
+  ThreadAccess access = threadAccess(cx, op);
   for (size_t i = 0; i < count; i += atOnce) {
-    llvm::Value* to = cx.b.CreateGEP(cx.b.getInt8Ty(), cx.useScalar(op.getPointer()), cx.b.getInt64(i * bits / 8));
-    cx.emit.store(toWords(cx, Regs(elements.begin() + i, elements.begin() + i + atOnce)), to, nullptr,
-                  threadAccess(op, spaceOf(op.getPointer())));
+    llvm::Value* to = cx.b.CreateGEP(cx.b.getInt8Ty(), access.base, cx.b.getInt64(i * bits / 8));
+    cx.emit.store(toWords(cx, Regs(elements.begin() + i, elements.begin() + i + atOnce)), to, nullptr, access.options);
   }
 }
 

@@ -80,6 +80,11 @@ static llvm::Value* elementOf(KernelContext& cx, Op o) {
   return smemElement(cx, o.getBuffer(), indices);
 }
 
+llvm::Value* ownShared(KernelContext& cx, mlir::Value pointer) {
+  auto op = pointer.getDefiningOp<simt::SmemPtrOp>();
+  return op ? elementOf(cx, op) : nullptr;
+}
+
 void registerSimtShared(Lowerings& table) {
   table.on<simt::SmemAllocOp>([](KernelContext& cx, auto o) { lowerSmemAlloc(cx, o); });
   table.on<simt::SmemReadOp>([](KernelContext& cx, auto o) { lowerSmemRead(cx, o); });

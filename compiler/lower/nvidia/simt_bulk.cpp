@@ -1,12 +1,15 @@
-// Bulk copies, their mbarriers, and tensor maps, one for one (M16). Pointers of kernels are generic; these instructions
-// want shared ones.
+// Bulk copies, their mbarriers, threads' own copies, and tensor maps, one for one (M16). Pointers of kernels are generic;
+// these instructions want shared ones.
 #include "compiler/lower/gpu/simt_shared.h"
 #include "compiler/lower/nvidia/kernel.h"
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
-static llvm::Value* shared(KernelContext& cx, mlir::Value pointer) { return fromGeneric(cx, cx.useScalar(pointer)); }
+static llvm::Value* shared(KernelContext& cx, mlir::Value pointer) {
+  llvm::Value* own = ownShared(cx, pointer);
+  return own ? own : fromGeneric(cx, cx.useScalar(pointer));
+}
 
 template <class Op>
 static Regs coordinatesOf(KernelContext& cx, Op o) {
@@ -73,6 +76,12 @@ void registerSimtBulk(Lowerings& table) {
     requireTma(cx, o);
     ptx::waitBulk(cx.b, o.getPending(), o.getRead());
   });
+  on<simt::CopyAsyncOp>(table, [](KernelContext& cx, auto o) {
+    llvm::Value* read = o.getRead() ? cx.useScalar(o.getRead()) : nullptr;
+    ptx::copyAsync(cx.b, shared(cx, o.getDest()), cx.useScalar(o.getSource()), int(o.getBytes()), read);
+  });
+  on<simt::CopyCommitOp>(table, [](KernelContext& cx, auto) { ptx::commitCopies(cx.b); });
+  on<simt::CopyWaitOp>(table, [](KernelContext& cx, auto o) { ptx::waitCopies(cx.b, int(o.getPending())); });
   on<simt::ProxyFenceOp>(table, [](KernelContext& cx, auto o) {
     requireTma(cx, o);
     switch (o.getKind()) {

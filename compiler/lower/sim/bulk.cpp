@@ -30,6 +30,13 @@ bool FunctionLowering::lowerSimtBulk(Operation* op) {
       .Case<simt::BulkCommitOp>([&](auto) { return plain(Op::BulkCommit); })
       .Case<simt::BulkWaitOp>(
           [&](auto o) { return plain(Op::BulkWait, imm::BulkWait{.pending = o.getPending(), .read = o.getRead()}); })
+      .Case<simt::CopyAsyncOp>([&](auto o) {
+        return emitValues(op, {Op::CopyAsync, 0, Elem::I64}, {o.getDest(), o.getSource(), o.getRead()},
+                          imm::CopyAsync{.bytes = o.getBytes()}),
+               true;
+      })
+      .Case<simt::CopyCommitOp>([&](auto) { return plain(Op::CopyCommit); })
+      .Case<simt::CopyWaitOp>([&](auto o) { return plain(Op::CopyWait, imm::CopyWait{.pending = o.getPending()}); })
       .Case<simt::TensormapReplaceOp>([&](auto o) {
         return plain(Op::TensormapReplace,
                      imm::TensormapReplace{.field = static_cast<int64_t>(o.getField()), .ordinal = o.getOrdinal()});

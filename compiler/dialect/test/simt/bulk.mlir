@@ -35,6 +35,14 @@ func.func @copies(%m: !tile.ptr<i8>, %g: !tile.ptr<f16>, %s: !tile.ptr<f16>, %b:
   simt.bulk_wait 1
   // CHECK: simt.bulk_wait 0 read
   simt.bulk_wait 0 read
+  // CHECK: simt.copy_async %{{[a-z0-9]+}} to %{{[a-z0-9]+}}, 16 : !tile.ptr<f16>, !tile.ptr<f16>
+  simt.copy_async %g to %s, 16 : !tile.ptr<f16>, !tile.ptr<f16>
+  // CHECK: simt.copy_async %{{[a-z0-9]+}} to %{{[a-z0-9]+}}, 8 read %{{[a-z0-9]+}} : !tile.ptr<f16>, !tile.ptr<f16>
+  simt.copy_async %g to %s, 8 read %i : !tile.ptr<f16>, !tile.ptr<f16>
+  // CHECK: simt.copy_commit
+  simt.copy_commit
+  // CHECK: simt.copy_wait 3
+  simt.copy_wait 3
   return
 }
 

@@ -25,6 +25,22 @@ func.func @f() {
 
 // -----
 
+func.func @f() {
+  // expected-error @+1 {{`simt.copy_wait` waits for all but -1 groups}}
+  simt.copy_wait -1
+  return
+}
+
+// -----
+
+func.func @f(%m: !tile.ptr<i8>) {
+  // expected-error @+1 {{`simt.copy_async` copies 12 bytes, not 4, 8 or 16}}
+  simt.copy_async %m to %m, 12 : !tile.ptr<i8>, !tile.ptr<i8>
+  return
+}
+
+// -----
+
 func.func @f(%m: !tile.ptr<i8>, %i: i32) {
   // expected-error @+1 {{`simt.tensormap_replace` ordinal 5 of `box_dim` is outside 0 to 4}}
   simt.tensormap_replace box_dim 5 %m, %i : !tile.ptr<i8>, i32

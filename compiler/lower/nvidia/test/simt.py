@@ -7,10 +7,12 @@
 # RUN: tandemc %s:mirrored --emit=ptx --target sm_90a --signature '*fp16, *fp32' | FileCheck %s --check-prefix=MIRRORED
 # RUN: tandemc %s:by_tiles --emit=ptx --target sm_90a --signature '*i32' | FileCheck %s --check-prefix=TILES
 # RUN: tandemc %s:everybody --emit=ptx --target sm_90a --signature '*i32' | FileCheck %s --check-prefix=GRID
+# RUN: tandemc %s:copied_ahead --emit=ptx --target sm_80 --signature '*fp32, *fp32, i32' | FileCheck %s --check-prefix=AHEAD
 import triton
 import triton.language as tl
 import tandem.dist as dl
-from tandem.simt import __ballot_sync, __shfl_sync_with_mode_i32, __syncthreads, atomic_add, fence, ld, multimem_st_v4, st, sync_grid, tid
+from tandem.simt import __ballot_sync, __shfl_sync_with_mode_i32, __syncthreads, atomic_add, cp_async, cp_async_commit_group
+from tandem.simt import cp_async_wait_group, fence, ld, ld_vector, multimem_st_v4, st, st_vector, sync_grid, tid
 
 
 @triton.jit
@@ -50,6 +52,24 @@ def shared(o):
     dl.smem_store(buffer, t.to(tl.float32), [t // 32, t % 32])
     __syncthreads()
     st(o + t, dl.smem_load(buffer, [3 - t // 32, t % 32]), semantic="weak")
+
+
+@triton.jit
+def copied_ahead(x, o, n):
+    """A thread reads what it has copied, through shared addresses."""
+    t = tid(0)
+    buffer = dl.allocate_smem(tl.float32, [512])
+    # AHEAD: cp.async.cg.shared.global [{{.*}}], [{{.*}}], 16, %r
+    # AHEAD: cp.async.commit_group;
+    # AHEAD: cp.async.wait_group 0;
+    cp_async(dl.smem_get_ptr(buffer, [4 * t]), x + 4 * t, 16, read=n)
+    cp_async_commit_group()
+    cp_async_wait_group(0)
+    # AHEAD: ld.shared.v4.b32
+    # AHEAD: st.shared.b32
+    values = ld_vector(dl.smem_get_ptr(buffer, [4 * t]), 4, "cta", "weak")
+    st(dl.smem_get_ptr(buffer, [4 * t]), 0.0, scope="cta", semantic="weak")
+    st_vector(o + 4 * t, values, "gpu", "weak")
 
 
 @triton.jit

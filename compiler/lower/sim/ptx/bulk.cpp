@@ -86,6 +86,26 @@ void copyBulk(Assembler& a) {
   a.emitOnly({Op::BulkStore, 0, Elem::I64}, {address(a, 0, kGlobal), address(a, 1, kShared), bytes});
 }
 
+// A thread's own copies. `ca` and `cg` differ by caches, not in memory.
+void copyOfThread(Assembler& a) {
+  if (a.onTile()) a.fail("the simulator has it for threads only");
+  if (a.take("commit_group")) return a.emitOnly({Op::CopyCommit}, {});
+  bool all = a.take("wait_all");
+  if (all || a.take("wait_group")) {
+    a.expectOperands(all ? 0 : 1, all ? 0 : 1);
+    if (all) a.emitOnly({Op::CopyCommit}, {});
+    return a.emitOnly({Op::CopyWait}, {}, imm::CopyWait{.pending = all ? 0 : int64_t(a.immediate(0))});
+  }
+  if (a.takeOneOf({"ca", "cg"}).empty()) a.fail("it needs `.ca` or `.cg`");
+  if (!takeShared(a) || !a.take("global")) a.fail("it copies from `.global` to `.shared`");
+  a.expectOperands(3, 4);
+  int64_t bytes = a.immediate(2);
+  if (bytes != 4 && bytes != 8 && bytes != 16) a.fail("it copies 4, 8 or 16 bytes");
+  Register read = a.operandCount() > 3 ? a.value(3, kWord) : kNone;
+  a.emitOnly({Op::CopyAsync, 0, Elem::I64}, {address(a, 0, kShared), address(a, 1, kGlobal), read},
+             imm::CopyAsync{.bytes = bytes});
+}
+
 void addBulk(PtxTable& table) { table["mbarrier"] = {barrier, PtxRow::Effect::Threads}; }
 
 }  // namespace tandem::lower

@@ -33,7 +33,8 @@ PtxAccess takeAccess(Assembler& a, PtxAccessKind kind);
 // The address of the operand [base + offset] with `bytes` added, one for each value.
 interpreter::Register address(Assembler& a, size_t i, const PtxAccess& access, int64_t bytes = 0);
 std::optional<interpreter::Scope> takeScope(Assembler& a);
-// bulk.cpp: the instructions that begin with `cp.async.bulk`.
+// bulk.cpp: the instructions that begin with `cp.async`, and with `cp.async.bulk`.
+void copyOfThread(Assembler& a);
 void copyBulk(Assembler& a);
 
 }  // namespace tandem::lower

@@ -128,7 +128,8 @@ void createPolicy(Assembler& a) {
 }
 
 void copy(Assembler& a) {
-  if (!a.take("async") || !a.take("bulk")) a.fail("of asynchronous copies it has bulk ones only");
+  if (!a.take("async")) a.fail("it copies asynchronously only");
+  if (!a.take("bulk")) return copyOfThread(a);
   if (a.take("prefetch")) return hint(a);
   if (a.take("commit_group")) return a.emitOnly({Op::BulkCommit}, {});
   if (!a.take("wait_group")) return copyBulk(a);

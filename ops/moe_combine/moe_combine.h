@@ -14,7 +14,7 @@ struct MoeCombineConfig : GroupedConfig {
 // out = for each of this rank's tokens the sum over its slots of h · w[e]^T, by the route's weights, whichever rank has the
 // expert: the second half of a mixture of experts of which each rank has some, whole, behind DispatchMoe or EpDispatch.
 // fp16, bf16, fp32 or fp8e4nv with scales (what is summed, and out, is bf16 then); sums run in fp32, over a rank's slots,
-// then over ranks, in their order: the same bits in every run.
+// then over ranks, the own one first and then in their order: the same bits in every run.
 class TANDEM_API MoeCombine : public Operator {
  public:
   // `maxM`: the most tokens of a rank; `n`: columns of the result; `k`: columns of h; `experts`: of all ranks.

@@ -19,7 +19,7 @@ struct MoeRsConfig : GroupedConfig {
 // out = this rank's tokens of the sum over ranks and slots of h · w[e]^T, by the route's weights: the second half of a
 // mixture of experts whose matrices are divided among the ranks by their columns. fp16, bf16, fp32 or fp8e4nv with scales (what is
 // summed, and out, is bf16 then); sums run in fp32,
-// over slots, then over ranks, in their order: the same bits in every run.
+// over slots, then over ranks, the own one first and then in their order: the same bits in every run.
 class TANDEM_API MoeRs : public Operator {
  public:
   // `maxM`: tokens of all ranks; `n`: columns of the result; `k`: this rank's columns of h.

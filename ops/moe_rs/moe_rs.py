@@ -7,8 +7,8 @@ starts later, it sums later.
 An item is so many tokens of one rank in so many columns. Programs take items in one order on all ranks: of each part those for the peers,
 and among them the own ones, which wait for the peers' sums of the same tokens and come as many items later as there are programs. So the
 link carries sums while memory is read for the own ones, which mostly wait for nobody. Who comes first takes the next one, so nobody waits
-for an item that stands behind one that waits for it, however many programs run at once. A turn of an item's loop takes a few rows, while
-the next turns' are copied. The last part's items are shorter, as all programs have only these then.
+for an item that stands behind one that waits for it, however many programs run at once. The last part's items are shorter, as all programs
+have only these then.
 
 Signals hold the number of the call, epoch + 1, and are never reset; `begun` says which call a rank has begun: it has ended the one before,
 and read its parts, so a program looks there before its first store. What counts within a call the last program puts back to 0.
@@ -17,12 +17,10 @@ and read its parts, so a program looks there before its first store. What counts
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.brought import make_rings
 from ops.device.calls import is_last_of, take
-from ops.device.product import packed, packed_width
+from ops.device.product import packed_width
 from ops.device.routes import BLOCKS, is_of_call
-from ops.device.slots import sum_of_slots
-from ops.moe_rs.sums import sum_item
+from ops.moe_rs.sums import make_ring, sum_item
 from tandem.simt import num_warps
 
 
@@ -68,17 +66,16 @@ def combine(
     E: tl.constexpr,
     TOP_K: tl.constexpr,
     RANKS: tl.constexpr,
-    ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
     TILE_M: tl.constexpr,
     TILE_N: tl.constexpr,
-    STAGES: tl.constexpr,
-    RING: tl.constexpr = 0,
+    RING: tl.constexpr,
+    TABLE: tl.constexpr,
 ):
     """Of n columns; out has `own_rows` rows, which stand `pitch` apart. The product has tiles of TILE_M rows and TILE_N columns, and parts
     of `part_columns`, a multiple of COLUMNS. `parts`: of each peer, [shard_rows, width], in the product's order of columns. Items have
-    `item_rows` rows, those of the last part `last_item_rows`, which are not more. RING: a warp has room for so many rows, which come ahead
-    of their sums (sums.py); 0: ROWS tokens are summed at once, while those of the next STAGES - 1 turns come."""
+    `item_rows` rows, those of the last part `last_item_rows`, which are not more. A warp has room for RING rows that come ahead of their
+    sums, and for TABLE addresses (sums.py)."""
     rank = dl.rank()
     call = tl.load(epoch_ptr) + 1
     fits = is_of_call(route_ptr, findings_ptr, m, E, TOP_K, TILE_M)
@@ -100,12 +97,7 @@ def combine(
         parts_ptr = dl.consume_token(parts_ptr, token)
     whole = 0  # parts, as far as this program knows
     there = 0
-    in_rows = tl.arange(0, ROWS)[:, None]
-    in_columns = tl.arange(0, COLUMNS)[None, :]
-    rings = ()
-    cursor = (0, 0)
-    if RING:
-        rings = make_rings(rows_ptr.dtype.element_ty, COLUMNS, RING, num_warps())
+    ring = make_ring(rows_ptr.dtype.element_ty, COLUMNS, RING, TABLE, num_warps())
     while item < items:
         is_last_part = item >= before_last
         part = tl.where(is_last_part, parts - 1, item // (RANKS * of_shard))
@@ -124,46 +116,20 @@ def combine(
                 tiles = blocks * tl.cdiv(tl.minimum(part_columns, n - part * part_columns), TILE_N)
                 there = dl.wait(brought_ptr + part, 1, "gpu", "acquire", waitValue=tiles, compare="ge")
             results_ptr = dl.consume_token(rows_ptr, there)
-            columns = left + in_columns
             signal = ready_ptr + (left // COLUMNS * tl.cdiv(shard_rows, height) + place // across) * (RANKS - 1)
             first = owner * shard_rows + top
             of_item = (first, rows, left, tl.minimum(end - left, COLUMNS), tokens_of_route, width, shard, pitch, n, own_rows - top)
             if owner != rank:
                 slot = rank - tl.where(rank > owner, 1, 0)
                 to = dl.symm_at(parts_ptr, owner) + slot * shard
-                if RING:
-                    from_item = (results_ptr, route_ptr, to + top.to(tl.int64) * width + left, out_ptr)
-                    cursor = sum_item(*from_item, rings, cursor, *of_item, E, TOP_K, RANKS, COLUMNS, RING, False, TILE_N >= 32)
-                else:
-                    for row in tl.range(0, rows, ROWS, num_stages=STAGES):
-                        inside = (row + in_rows < rows) & (columns < end)
-                        tokens = first + row + in_rows
-                        total = sum_of_slots(results_ptr, route_ptr, tokens, columns, inside, tokens_of_route, width, E, TOP_K)
-                        at = (top + row + in_rows).to(tl.int64) * width + columns
-                        tl.store(to + at, total.to(parts_ptr.dtype.element_ty), mask=inside)
+                from_item = (results_ptr, route_ptr, to + top.to(tl.int64) * width + left, out_ptr)
+                sum_item(*from_item, ring, *of_item, E, TOP_K, RANKS, COLUMNS, RING, TABLE, False, TILE_N >= 32)
                 dl.notify(signal + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")
             else:
                 token = dl.wait(signal, RANKS - 1, "sys", "acquire", waitValue=call, compare="ge")
                 arrived = dl.consume_token(parts_ptr, token)
-                if RING:
-                    own_item = (results_ptr, route_ptr, arrived + top.to(tl.int64) * width + left, out_ptr + top.to(tl.int64) * pitch)
-                    cursor = sum_item(*own_item, rings, cursor, *of_item, E, TOP_K, RANKS, COLUMNS, RING, True, TILE_N >= 32)
-                else:
-                    for row in tl.range(0, rows, ROWS, num_stages=STAGES):
-                        inside = (row + in_rows < rows) & (columns < end)
-                        tokens = first + row + in_rows
-                        own = sum_of_slots(results_ptr, route_ptr, tokens, columns, inside, tokens_of_route, width, E, TOP_K)
-                        at = (top + row + in_rows).to(tl.int64) * width + columns
-                        total = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
-                        for slot in tl.static_range(RANKS - 1):
-                            total = tl.where(slot == rank, total + own, total)
-                            total += tl.load(arrived + slot * shard + at, mask=inside, other=0.0).to(tl.float32)
-                        total = tl.where(rank == RANKS - 1, total + own, total)
-                        result = total.to(out_ptr.dtype.element_ty)
-                        if TILE_N >= 32:
-                            result = packed(result, ROWS, COLUMNS)
-                        to_out = out_ptr + (top + row + in_rows).to(tl.int64) * pitch + columns
-                        tl.store(to_out, result, mask=inside & (columns < n) & (top + row + in_rows < own_rows))
+                own_item = (results_ptr, route_ptr, arrived + top.to(tl.int64) * width + left, out_ptr + top.to(tl.int64) * pitch)
+                sum_item(*own_item, ring, *of_item, E, TOP_K, RANKS, COLUMNS, RING, TABLE, True, TILE_N >= 32)
         item = take(taken_ptr)
 
     if is_last_of(done_ptr, tl.num_programs(0)):

@@ -10,56 +10,42 @@
 namespace tandem::ops {
 namespace {
 
-// Programs that sum and send. A turn of their loops takes `rows` tokens in so many columns, while those of the next `stages` - 1
-// are copied. The columns are divided into so many parts, which travel one by one.
+// Programs that sum and send, by items of so many columns. A warp has room for `ring` rows that come ahead of their sums,
+// and for the addresses of `rows`.
 struct Sums {
-  int rows, columns, warps, stages, registers, programs;
-  int64_t ring = 0;  // rows that a warp has room for in shared memory, instead of stages
+  int columns, warps, ring, rows, registers, programs;
 };
 
-constexpr int kRows = 8, kSimulatedRows = 8;  // of an item, at least
-constexpr int kColumns = 256, kSimulatedColumns = 32;
-constexpr int64_t kBytesBeside = 24 << 10;  // of shared memory
-constexpr int64_t kFewSlots = 2, kSimulatedParts = 2;
+constexpr int kRows = 8, kMostRows = 64, kSimulatedMost = 16;  // of an item, at least and at most
+constexpr int kSimulatedColumns = 32;
+constexpr int kRing = 12, kWarpRows = 72;  // which take 30 KB of four warps
+constexpr int kBehindRing = 2;             // rows behind the ring's whose addresses are looked at, too
+constexpr int64_t kSimulatedParts = 2;
 
-int columnsOfItem(const Team& team) { return team.target() == "sim" ? kSimulatedColumns : kColumns; }
-
-// Rows that a warp has room for beside the product, where a token has up to topK; 0 if these do not fit.
-int64_t ringRows(const Team& team, int64_t topK, DType dtype) {
-  if (team.target() == "sim") return topK + 1;
-  int64_t rows = kBytesBeside / (4 * kColumns * byteSize(dtype));
-  return rows >= topK ? rows : 0;
+// Parts of the columns. What hides grows with their number, and so does what the product reads again: four where that
+// takes long (docs/performance/moe.md).
+int64_t partsOf(int64_t rowBytes, int64_t topK) {
+  constexpr int64_t kFewSlots = 2, kLong = 6144, kLongOfFew = 2048;
+  return rowBytes >= (topK <= kFewSlots ? kLongOfFew : kLong) ? 4 : 2;
 }
 
-// Parts of the columns. What hides is a share of the product's time, which grows with the bytes of a row that is multiplied, while
-// that of the sums does not: short products are left sooner than their first part is summed (docs/performance/moe.md).
-int64_t partsOf(int64_t rowBytes, int64_t topK, bool hasRing) {
-  constexpr int64_t kShort = 1408, kLong = 6144, kLongOfFew = 2048;
-  if (topK <= kFewSlots) return rowBytes >= kLongOfFew ? 4 : 2;
-  return !hasRing || rowBytes < kShort ? 1 : rowBytes < kLong ? 2 : 4;
+// A lane takes 16 bytes of a row. A program finds room beside one of the product, with few registers and as much shared
+// memory as that leaves, and seven do where that has ended.
+Sums sums(const Team& team, int64_t topK, DType dtype) {
+  constexpr int kLaneBytes = 16, kLanes = 32;
+  int ofToken = int(topK) + team.size() - 1;  // rows that a token's sum has at most
+  if (team.target() == "sim") return {kSimulatedColumns, 2, 3, kSimulatedMost / 2 * ofToken, 0, 4};
+  int columns = kLanes * kLaneBytes / int(byteSize(dtype)), programs = 7 * team.residentPrograms();
+  return {columns, 4, kRing, std::max(kWarpRows, ofToken), kRegistersBeside, programs};
 }
 
-// Beside the product a thread has few registers, so rows come into shared memory. A program has room beside one of the product, and
-// eight where that has ended.
-Sums sums(const Team& team, int64_t topK, int64_t ring) {
-  int columns = columnsOfItem(team);
-  if (team.target() == "sim") return {kSimulatedRows, columns, 2, 3, 0, 4, ring};
-  int resident = team.residentPrograms();
-  if (ring) return {kRows, columns, 4, 2, kRegistersBeside, 8 * resident, ring};
-  if (topK <= kFewSlots) return {kRows, columns, 4, 2, kRegistersBeside, 8 * resident};
-  if (topK <= 4) return {4, columns, 4, 3, 0, 5 * resident};
-  return {2, columns, 4, 2, 64, 8 * resident};
-}
-
-constexpr int64_t kMostRows = 64;  // of an item
 // Of the last part, items for each program: the own ones among them begin when others have been sent.
 constexpr int64_t kItemsEach = 8;
-constexpr int64_t kSlotsOfItem = 128;  // beside the product: what has begun when that ends is not to be waited for long
 
-// Rows of an item beside the product, where the last part's have so many.
-int64_t rowsBeside(const Team& team, int64_t topK, int64_t last) {
-  if (team.target() == "sim") return std::min(2 * last, kMostRows);
-  return std::clamp(int64_t(std::bit_floor(uint64_t(kSlotsOfItem / topK))), last, kMostRows);
+// The most rows of an item: a warp takes a share of them, and has room for the addresses of what each is summed of.
+int64_t rowsOfItem(const Team& team, const Sums& s, int64_t topK) {
+  int64_t most = s.rows / (topK + team.size() - 1) * s.warps;
+  return std::min<int64_t>(std::max<int64_t>(most, s.warps), team.target() == "sim" ? kSimulatedMost : kMostRows);
 }
 
 constexpr int kRowsOfParts = 128;
@@ -79,12 +65,12 @@ SummedProduct::SummedProduct(const Table& table, Team& team, Memory& memory, int
     : team_(team), n_(n), experts_(experts), topK_(topK), rowBytes_(k * byteSize(dtype)), givenParts_(parts),
       findings_(findings), product_(table, team, nullptr, maxM, n, k, experts, topK, dtype, config,
                                     GroupedWay{.packed = true, .own = own}, findings) {
-  Sums s = sums(team, topK, 0);
+  Sums s = sums(team, topK, partType(dtype));
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
   int64_t columns =
       columnsAtOnce(maxM * topK, GroupedProduct::resultColumns(n), byteSize(partType(dtype)), slotColumns);
   columns_ = columns;
-  int64_t places = cdiv(shard, s.rows) * cdiv(columns, s.columns);
+  int64_t places = cdiv(shard, std::min<int64_t>(kRows, rowsOfItem(team, s, topK))) * cdiv(columns, s.columns);
   memory.share(config.shared);
   rows_ = memory.localScratch({maxM * topK, columns}, partType(dtype), "rows");
   parts_ = memory.symmetricScratch({std::max<int64_t>(peers * shard, 1), columns}, partType(dtype), "parts");
@@ -114,18 +100,17 @@ SummedProduct::SummedProduct(const Table& table, Team& team, Memory& memory, int
 void SummedProduct::launch(const Tensor& h, const Tensor& w, const Tensor& route, const Tensor& out, int64_t m,
                            int stream, const GroupedProduct::More& more) const {
   int64_t tile = product_.tileColumns(m);
-  int64_t parts = givenParts_, ring = ringRows(team_, topK_, rows_.dtype);
+  int64_t parts = givenParts_;
   // The product of few rows ends before its first part is summed.
   bool simulated = team_.target() == "sim", isLong = simulated || product_.tileRows(m) >= kRowsOfParts;
-  if (!parts) parts = !isLong ? 1 : simulated ? kSimulatedParts : partsOf(rowBytes_, topK_, ring > 0);
-  // A few rows of a token come into registers as soon.
-  bool brings = parts > 1 && (simulated || topK_ > kFewSlots);
-  Sums s = sums(team_, topK_, brings ? ring : 0);
+  if (!parts) parts = !isLong ? 1 : simulated ? kSimulatedParts : partsOf(rowBytes_, topK_);
+  Sums s = sums(team_, topK_, rows_.dtype);
   int64_t unit = std::max<int64_t>(tile, s.columns);  // both are powers of two
   for (int64_t first = 0; first < n_; first += columns_) {
     int64_t count = std::min(columns_, n_ - first), part = cdiv(cdiv(count, unit), parts) * unit;
     int64_t each = std::max<int64_t>(m * cdiv(part, s.columns) / (kItemsEach * s.programs), 1);
-    int64_t rows = std::clamp<int64_t>(int64_t(std::bit_ceil(uint64_t(each))), kRows, kMostRows);
+    int64_t most = rowsOfItem(team_, s, topK_);
+    int64_t last = std::min(std::max<int64_t>(int64_t(std::bit_ceil(uint64_t(each))), kRows), most);
     GroupedProduct::Counted counted{brought_, part};
     product_.launch(h, w, rows_, route, m, stream, more, nullptr, {first, count}, &counted);
     team_.launch(kernelOf("ops/moe_rs/moe_rs.py", "combine"),
@@ -136,16 +121,15 @@ void SummedProduct::launch(const Tensor& h, const Tensor& w, const Tensor& route
                   .dependent = true},
                  {rows_, route, Tensor{out.address + uint64_t(first * byteSize(out.dtype)), out.shape, out.dtype},
                   parts_, brought_, ready_, begun_, taken_, done_, epoch_, findings_, m, out.shape[0], count, n_,
-                  shardRows(m, team_.size()), part, rowsBeside(team_, topK_, rows), rows},
+                  shardRows(m, team_.size()), part, most, last},
                  {{"E", experts_},
                   {"TOP_K", topK_},
                   {"RANKS", int64_t(team_.size())},
-                  {"ROWS", int64_t(s.rows)},
                   {"COLUMNS", int64_t(s.columns)},
                   {"TILE_M", product_.tileRows(m)},
                   {"TILE_N", tile},
-                  {"STAGES", int64_t(s.stages)},
-                  {"RING", s.ring}});
+                  {"RING", int64_t(s.ring)},
+                  {"TABLE", int64_t(s.rows + s.ring + kBehindRing)}});
   }
 }
 

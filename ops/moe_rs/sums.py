@@ -1,63 +1,118 @@
-"""Sums of slots beside a product, where a thread has few registers: by warps whose rows bulk copies bring into shared memory
-(ops/device/brought.py). The warps of a program take an item's tokens in turns."""
+"""Sums of slots by threads that copy rows ahead into shared memory. What is under way takes no registers there, and a thread reads what it
+has copied itself, so nobody meets; with few registers the program finds room beside one of a product's.
+
+Each warp has some tokens of an item, whose rows it takes one after the other: the results of a token's slots, by their weights, and, of
+this rank's own tokens, what the peers have sent. A table has all their addresses and weights. RING rows are under way at any time."""
 
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.brought import AHEAD, add_rows, start_copies
 from ops.device.routes import place_of, weights_of
-from tandem.libdevice import popc
-from tandem.simt import __ballot_sync, laneid, ld, ld_vector, num_warps, st, st_vector, tid
+from tandem.simt import (
+    __shfl_sync_i32,
+    __syncwarp,
+    cp_async,
+    cp_async_commit_group,
+    cp_async_wait_group,
+    laneid,
+    ld,
+    ld_vector,
+    num_warps,
+    st,
+    st_vector,
+    tid,
+)
 
 
 @tandem.jit
-def lanes_with_slots(place):
-    """A bit for each lane whose slot has a row."""
-    return __ballot_sync(0xFFFFFFFF, place >= 0)
+def make_ring(dtype: tl.constexpr, ROW: tl.constexpr, RING: tl.constexpr, TABLE: tl.constexpr, WARPS: tl.constexpr):
+    """Of each warp RING rows of ROW elements, and tables of TABLE addresses and weights; all threads of the program make them."""
+    rows = dl.allocate_smem(dtype, [WARPS * RING * ROW])
+    return rows, dl.allocate_smem(tl.int64, [WARPS * TABLE]), dl.allocate_smem(tl.float32, [WARPS * TABLE])
 
 
 @tandem.jit
-def slot_of_lane(word_ptr, token, is_there, none, TOP_K: tl.constexpr):
-    """What the route says of the lane's slot of a token; else `none`."""
-    word = none
-    if (laneid() < TOP_K) & is_there:
-        word = ld(word_ptr + token * TOP_K + laneid(), semantic="weak")
-    return word
-
-
-@tandem.jit
-def bring(
+def fill_table(
+    ring,
+    table,
     rows_ptr,
+    sums_ptr,
     place_ptr,
-    rings,
-    ahead,
-    until,
-    first,
-    rows,
+    by_ptr,
+    count,
     with_slots,
     width,
-    columns,
+    shard,
     TOP_K: tl.constexpr,
-    COLUMNS: tl.constexpr,
+    ALL: tl.constexpr,
     RING: tl.constexpr,
 ):
-    """Starts the copies of the warp's next tokens, up to its `until`-th one, while the ring has room. `ahead`: the next token, behind the
-    `first` one, how many came before it, where its rows go, how many are under way, and the places of its slots and of those of the token
-    behind, which are loaded a token ahead."""
-    row, nth, head, under_way, place, later = ahead
-    lanes = lanes_with_slots(place)
-    while (row < rows) & (nth < until) & (under_way + popc(lanes) <= RING):
-        size = columns * (rows_ptr.dtype.element_ty.primitive_bitwidth // 8)
-        start_copies(rings, nth, head, lanes, rows_ptr + place.to(tl.int64) * width, size, COLUMNS, RING)
-        head = (head + popc(lanes)) % RING
-        under_way += popc(lanes)
-        row += num_warps()
-        nth += 1
-        place = later
-        following = row + num_warps()
-        later = slot_of_lane(place_ptr, first + following, following < with_slots, -1, TOP_K)
-        lanes = lanes_with_slots(place)
-    return row, nth, head, under_way, place, later
+    """The addresses and weights of the rows of `count` tokens, ALL of each, in their order: of its slots, which the first `with_slots`
+    tokens have, and of peers' sums, `shard` behind each other. Behind them are RING and two of no row; a slot that is dropped has none.
+    `table`: where the warp's begins."""
+    addresses, weights = ring[1:]
+    __syncwarp()  # all lanes have read what stands there
+    for i in range(laneid(), count * ALL + RING + 2, 32):
+        token = i // ALL
+        nth = i - token * ALL
+        address = tl.cast(0, tl.int64)
+        weight = 0.0
+        if nth < TOP_K:
+            if token < with_slots:
+                place = ld(place_ptr + token * TOP_K + nth, semantic="weak")
+                if place >= 0:
+                    weight = ld(by_ptr + token * TOP_K + nth, semantic="weak")
+                    address = (rows_ptr + place.to(tl.int64) * width).to(tl.int64, bitcast=True)
+        elif token < count:
+            weight = 1.0
+            address = (sums_ptr + (nth - TOP_K) * shard + token.to(tl.int64) * width).to(tl.int64, bitcast=True)
+        dl.smem_store(addresses, address, [table + i])
+        dl.smem_store(weights, weight, [table + i])
+    __syncwarp()
+
+
+@tandem.jit
+def copy_row(rows, to, address, at, columns, COLUMNS: tl.constexpr, dtype: tl.constexpr):
+    """Starts the copy of the lane's part of a row, which begins at its element `at`, to the element `to` of the ring's: zeros where there
+    is none."""
+    if at < COLUMNS:
+        read = tl.where((address != 0) & (at < columns), 16, 0)
+        cp_async(dl.smem_get_ptr(rows, [to]), address.to(tl.pointer_type(dtype), bitcast=True) + at, 16, read=read)
+    cp_async_commit_group()
+
+
+@tandem.jit
+def row_at(rows, place, at, COLUMNS: tl.constexpr, dtype: tl.constexpr):
+    """The lane's part of the row of the ring at `place`."""
+    ELEMENTS: tl.constexpr = 128 // dtype.primitive_bitwidth
+    values = dl.zeros_vector(ELEMENTS, dtype)
+    if at < COLUMNS:
+        values = ld_vector(dl.smem_get_ptr(rows, [place]), ELEMENTS, "cta", "weak")
+    return values
+
+
+@tandem.jit
+def addresses_behind(addresses, nth):
+    return dl.smem_load(addresses, [nth]), dl.smem_load(addresses, [nth + 1])
+
+
+@tandem.jit
+def weights_from(weights, nth):
+    return dl.smem_load(weights, [nth]), dl.smem_load(weights, [nth + 1])
+
+
+@tandem.jit
+def with_pairs_changed(words, LOW: tl.constexpr):
+    """Of four words of each of two lanes that differ by LOW, LOW apart in both, those across change places."""
+    is_high = laneid() & LOW != 0
+    changed = ()
+    for i in tl.static_range(2):
+        first: tl.constexpr = i if LOW == 2 else 2 * i
+        theirs = __shfl_sync_i32(0xFFFFFFFF, tl.where(is_high, words[first], words[first + LOW]), laneid() ^ LOW)
+        changed += ((tl.where(is_high, theirs, words[first]), tl.where(is_high, words[first + LOW], theirs)),)
+    if LOW == 2:
+        return changed[0][0], changed[1][0], changed[0][1], changed[1][1]
+    return changed[0][0], changed[0][1], changed[1][0], changed[1][1]
 
 
 @tandem.jit
@@ -67,12 +122,21 @@ def column_of(at):
 
 
 @tandem.jit
-def store_result(out_ptr, left, at, values, n, ELEMENTS: tl.constexpr, PACKED: tl.constexpr):
-    """A lane's elements of a row, which stand at `left` + `at` among the product's columns, of which the row has those up to n."""
-    for j in tl.static_range(ELEMENTS):
-        column = left + (column_of(at + j) if PACKED else at + j)
-        if column < n:
-            st(out_ptr + column, values[j], semantic="weak")
+def store_result(out_ptr, at, values, until, is_aligned, ELEMENTS: tl.constexpr, PACKED: tl.constexpr):
+    """A lane's elements of a row, which stand from `at` on among the product's columns, of which the row has those up to `until`."""
+    IN_ORDER: tl.constexpr = not PACKED or ELEMENTS == 8
+    if PACKED and IN_ORDER:
+        # Of 32 columns four lanes have four pairs each, and change them so that each has eight columns that follow one another.
+        words = values.recast(tl.int32)
+        words = with_pairs_changed(with_pairs_changed((words[0], words[1], words[2], words[3]), 1), 2)
+        values = dl.make_vector(words[0], words[1], words[2], words[3]).recast(out_ptr.dtype.element_ty)
+    if IN_ORDER & is_aligned & (at + ELEMENTS <= until):
+        st_vector(out_ptr + at, values, "gpu", "weak")
+    else:
+        for i in tl.static_range(ELEMENTS):
+            column = at + i if IN_ORDER else column_of(at + i)
+            if column < until:
+                st(out_ptr + column, values[i], semantic="weak")
 
 
 @tandem.jit
@@ -81,8 +145,7 @@ def sum_item(
     route_ptr,
     to_ptr,
     out_ptr,
-    rings,
-    cursor,
+    ring,
     first,
     rows,
     left,
@@ -98,53 +161,71 @@ def sum_item(
     RANKS: tl.constexpr,
     COLUMNS: tl.constexpr,
     RING: tl.constexpr,
+    TABLE: tl.constexpr,
     OWN: tl.constexpr,
     PACKED: tl.constexpr,
 ):
     """The sums of `rows` tokens from `first` on in `columns` columns from `left` on. `to`: where a peer has the first one's, rows `width`
     apart; with OWN where this rank has what came from the others, each `shard` behind the one before, and `out`, whose rows stand `pitch`
-    apart, gets the sums of all in its first `own_rows` rows, up to column n. `cursor`: how many tokens the warp has had, and where the next
-    one's rows go in its ring."""
+    apart, gets the sums of all in its first `own_rows` rows, up to column n: its own slots' first, then the peers' in the order of the
+    ranks."""
     ELEMENTS: tl.constexpr = 128 // rows_ptr.dtype.element_ty.primitive_bitwidth
-    PIECES: tl.constexpr = max(COLUMNS // (32 * ELEMENTS), 1)
-    rank = dl.rank()
-    nth, head = cursor
+    ALL: tl.constexpr = TOP_K + (RANKS - 1 if OWN else 0)  # rows of a token
+    dtype: tl.constexpr = rows_ptr.dtype.element_ty
+    ring_rows, addresses, weights = ring
+    each = tl.cdiv(rows, num_warps())
+    begin = tid(0) // 32 * each
+    count = tl.maximum(tl.minimum(rows - begin, each), 0)
     slots = tokens_of_route * TOP_K
-    place_ptr = place_of(route_ptr, E, slots)
-    by_ptr = weights_of(route_ptr, E, slots)
-    with_slots = tl.where(tokens_of_route > 0, rows, 0)
-    from_ptr = rows_ptr + left
-    warp = tid(0) // 32
-    next_place = slot_of_lane(place_ptr, first + warp, warp < with_slots, -1, TOP_K)
-    next_weight = slot_of_lane(by_ptr, first + warp, warp < with_slots, 0.0, TOP_K)
-    later = slot_of_lane(place_ptr, first + warp + num_warps(), warp + num_warps() < with_slots, -1, TOP_K)
-    ahead = (warp, nth, head, 0, next_place, later)
-    for row in range(warp, rows, num_warps()):
-        of_item = (first, rows, with_slots, width, columns)
-        ahead = bring(from_ptr, place_ptr, rings, ahead, nth + AHEAD, *of_item, TOP_K, COLUMNS, RING)
-        lanes = lanes_with_slots(next_place)
-        weight = next_weight
-        following = row + num_warps()
-        next_place = slot_of_lane(place_ptr, first + following, following < with_slots, -1, TOP_K)
-        next_weight = slot_of_lane(by_ptr, first + following, following < with_slots, 0.0, TOP_K)
-        sums = add_rows(rings, nth, head, lanes, weight, columns, ELEMENTS, COLUMNS, RING, True)
-        head = (head + popc(lanes)) % RING
-        ahead = (*ahead[:3], ahead[3] - popc(lanes), *ahead[4:])
-        nth += 1
-        for i in tl.static_range(PIECES):
-            at = (i * 32 + laneid()) * ELEMENTS
-            to = to_ptr + row.to(tl.int64) * width + at
+    first_slot = (first + begin) * TOP_K
+    places = place_of(route_ptr, E, slots) + first_slot, weights_of(route_ptr, E, slots) + first_slot
+    to_ptr += begin.to(tl.int64) * width
+    out_ptr += begin.to(tl.int64) * pitch
+    table = tid(0) // 32 * TABLE
+    with_slots = tl.where(tokens_of_route > 0, count, 0)
+    fill_table(ring, table, rows_ptr + left, to_ptr, *places, count, with_slots, width, shard, TOP_K, ALL, RING)
+    at = laneid() * ELEMENTS
+    ring_begin = tid(0) // 32 * (RING * COLUMNS) + at
+    for i in tl.static_range(RING):
+        address = dl.smem_load(addresses, [table + i])
+        copy_row(ring_rows, ring_begin + i * COLUMNS, address, at, columns, COLUMNS, dtype)
+    ahead = addresses_behind(addresses, table + RING)
+    by = weights_from(weights, table)
+    place = 0  # in the ring, in elements
+    until = tl.minimum(n, left + columns)
+    # Told by what only the device knows, so that these are loops: few registers hold two rows.
+    pairs = tl.where(width > 0, ALL // 2, 0)
+    for token in range(count):
+        total = dl.zeros_vector(ELEMENTS, tl.float32)
+        for _pair in range(pairs):
+            cp_async_wait_group(RING - 2)
+            behind = tl.where(place == (RING - 1) * COLUMNS, 0, place + COLUMNS)
+            values = row_at(ring_rows, ring_begin + place, at, COLUMNS, dtype)
+            more = row_at(ring_rows, ring_begin + behind, at, COLUMNS, dtype)
+            copy_row(ring_rows, ring_begin + place, ahead[0], at, columns, COLUMNS, dtype)
+            copy_row(ring_rows, ring_begin + behind, ahead[1], at, columns, COLUMNS, dtype)
+            table += 2
+            ahead = addresses_behind(addresses, table + RING)
+            total = total + values.to(tl.float32) * by[0]
+            total = total + more.to(tl.float32) * by[1]
+            by = weights_from(weights, table)
+            place = tl.where(behind == (RING - 1) * COLUMNS, 0, behind + COLUMNS)
+        if ALL % 2:
+            cp_async_wait_group(RING - 1)
+            only = row_at(ring_rows, ring_begin + place, at, COLUMNS, dtype)
+            copy_row(ring_rows, ring_begin + place, ahead[0], at, columns, COLUMNS, dtype)
+            table += 1
+            ahead = addresses_behind(addresses, table + RING)
+            total = total + only.to(tl.float32) * by[0]
+            by = weights_from(weights, table)
+            place = tl.where(place == (RING - 1) * COLUMNS, 0, place + COLUMNS)
+        if OWN:
+            if begin + token < own_rows:
+                result = total.to(out_ptr.dtype.element_ty)
+                store_result(out_ptr, left + at, result, until, pitch % ELEMENTS == 0, ELEMENTS, PACKED)
+            out_ptr += pitch
+        else:
             if at < columns:
-                if OWN:
-                    total = dl.zeros_vector(ELEMENTS, tl.float32)
-                    for slot in tl.static_range(RANKS - 1):
-                        if slot == rank:
-                            total = total + sums[i]
-                        total = total + ld_vector(to + slot * shard, ELEMENTS, "gpu", "weak").to(tl.float32)
-                    if rank == RANKS - 1:
-                        total = total + sums[i]
-                    if row < own_rows:
-                        store_result(out_ptr + row.to(tl.int64) * pitch, left, at, total.to(out_ptr.dtype.element_ty), n, ELEMENTS, PACKED)
-                else:
-                    st_vector(to, sums[i].to(to_ptr.dtype.element_ty), "gpu", "weak")
-    return nth, head
+                st_vector(to_ptr + at, total.to(to_ptr.dtype.element_ty), "gpu", "weak")
+            to_ptr += width
+    cp_async_wait_group(0)

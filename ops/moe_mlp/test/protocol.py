@@ -13,7 +13,7 @@ from moe_reference import rows_of, scales
 
 from tandem.ops import RouteIds, route_parts, route_words, shard_rows
 
-FILES = [f"device/{name}.py" for name in ("brought", "calls", "findings", "gathering", "product", "routes", "signals", "slots")]
+FILES = [f"device/{name}.py" for name in ("calls", "findings", "gathering", "product", "routes", "signals", "slots")]
 FILES += [
     LINK,
     "grouped_gemm/grouped_gemm.py",
@@ -27,7 +27,7 @@ FILES += [
     "route/route.py",
     "route/score.py",
 ]
-BLOCK, PROGRAMS, COMBINERS, CHUNK = 16, 3, 2, 96
+BLOCK, PROGRAMS, COMBINERS, CHUNK, RING = 16, 3, 2, 96, 3
 
 
 def kernels(folder, *changes):
@@ -170,8 +170,8 @@ class Layer:
         sizes = (self.findings, self.route, self.route, *sizes)
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **constants, **ways, num_warps=1)
         arguments = (self.rows, self.route, out, self.parts, self.brought, self.signals, self.begun, self.taken, self.combined, self.calls)
-        constants = {"E": experts, "TOP_K": top_k, "ROWS": 8, "COLUMNS": min(tile, 32), "TILE_M": BLOCK, "TILE_N": tile}
-        constants |= {"RANKS": team.size, "STAGES": 3, "RING": top_k + 1 if "brought" in self.host else 0}
+        constants = {"E": experts, "TOP_K": top_k, "COLUMNS": min(tile, 32), "TILE_M": BLOCK, "TILE_N": tile}
+        constants |= {"RANKS": team.size, "RING": RING, "TABLE": 16 * (top_k + team.size - 1) + RING + 2}
         sizes = (self.findings, m, out.shape[0], hidden, hidden, self.shard, tile, 16, 8)
         self.kernels["combine"][(COMBINERS,)](*arguments, *sizes, **constants, num_warps=1, stream=self.beside)
         if "sums not awaited" not in self.host:

@@ -2,7 +2,7 @@
 
 python bench/gpu/products/run.py RESULTS.json [--forms plain] [--seed 0] [--count 100] [--processes 8]
 
-`plain` products are those of draw.py, `woven` ones those of woven.py, `unusual` ones those of unusual.py. Both compilers get the same
+`plain` products are those of draw.py, the others those of woven.py, unusual.py and applied.py. Both compilers get the same
 file of kernels. They compile in several processes first, so that nothing else runs while the products are timed; the two take turns, each
 call behind a flush of the second cache. A product that Triton does not take is left out.
 """
@@ -25,6 +25,7 @@ FORMS = {
     "plain": ("draw", "Call", "kernels"),
     "woven": ("woven", "Woven", "woven_kernels"),
     "unusual": ("unusual", "Unusual", "unusual_kernels"),
+    "applied": ("applied", "Applied", "applied_kernels"),
 }
 
 
@@ -98,6 +99,7 @@ def measure(product, both, Call):
     for _ in range(12):
         for side, (module, language) in alive.items():
             first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda._sleep(200_000)  # the host comes first, however long it takes for a launch
             contenders.flush_cache()
             first.record()
             call.launch(module, language)

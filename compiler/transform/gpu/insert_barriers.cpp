@@ -203,7 +203,7 @@ class Inserter {
     if (isa<LoopLikeOpInterface>(op)) return visitLoop(op, pending);
     if (auto branch = dyn_cast<scf::IfOp>(op)) return visitBranch(branch, pending);
     if (isa<scf::ExecuteRegionOp>(op)) return visit(op->getRegion(0).front(), pending);
-    if (auto barrier = dyn_cast<simt::BarrierOp>(op)) completeIn(barrier, pending);
+    if (auto barrier = dyn_cast<simt::BarrierOp>(op); barrier && !barrier.getInBlock()) completeIn(barrier, pending);
     if (std::optional<tile::Concurrency> does = tile::concurrencyOf(op)) visitAccesses(op, *does, pending);
   }
 

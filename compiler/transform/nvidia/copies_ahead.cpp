@@ -44,7 +44,7 @@ class CopiesAhead {
     later = moveBody(later, b);
     OpBuilder top = OpBuilder::atBlockBegin(loop_.getBody()), end(loop_.getBody()->getTerminator());
     tgpu::AwaitOp::create(top, loc, ring_);
-    if (isBehind) simt::BarrierOp::create(end, loc);
+    if (isBehind) simt::BarrierOp::create(end, loc, true, false);
     OpBuilder during = duringProducts(top);
     Iteration next = fill(later, top, isBehind ? end : ofGroups ? top : during);
     SmallVector<Value> yielded(loop_.getYieldedValues());

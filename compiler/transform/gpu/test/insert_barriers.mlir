@@ -261,6 +261,26 @@ func.func @promised(%o: !tile.ptr<f32>, %i: !tile.ptr<f32>) attributes {tile.num
   return
 }
 
+// The block's own meeting, for slots of its shared memory, leaves stores by TMA under way; one of the kernel's completes them.
+// CHECK-LABEL: func.func @slots
+// CHECK: simt.barrier in_block{{$}}
+// CHECK-NEXT: simt.barrier completing
+// CHECK-NEXT: tile.block_store
+func.func @slots(%o: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %n: i32) attributes {tile.num_warps = 4 : i32} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %next = arith.constant 1 : i64
+  %size = arith.constant 128 : i64
+  %number = arith.constant 1.0 : f16
+  %value = tile.splat %number {tgpu.layout = [#tgpu.layout<[16, 128], registers = [1, 1024, 32, 64], lanes = [2, 4, 128, 256, 512], warps = [8, 16]>]} : f16 -> tensor<16x128xf16>
+  scf.for %i = %zero to %n step %one : i32 {
+    simt.barrier in_block
+    simt.barrier
+    tile.block_store %value, %o shape(%size, %size) strides(%size, %next) at(%zero, %zero) check [0, 1] {descriptor, tgpu.tma} : tensor<16x128xf16>, !tile.ptr<f16>
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @but_for_these
 // CHECK-NOT: tile.apart
 // CHECK: tile.store

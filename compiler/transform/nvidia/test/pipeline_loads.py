@@ -315,7 +315,7 @@ def counted(a, b, x, o, K):
 # GATHER-NOT: {{tile.load|local_load|local_store|arith.addf}}
 # GATHER: %[[SUM:.*]] = tgpu.wgmma %[[A]] of %[[RING]], %[[B]] of %[[RING]], %{{.*}} {beginsAtZero}
 # GATHER-NEXT: tgpu.wgmma_wait %[[SUM]] pending 1
-# GATHER-NEXT: simt.barrier
+# GATHER-NEXT: simt.barrier in_block
 # GATHER-NEXT: tgpu.copy_async
 # GATHER: scf.yield
 # GATHER: tgpu.wgmma_wait {{.*}} pending 0
@@ -361,7 +361,7 @@ def gathered(a, b, c, rows, K, UP: tl.constexpr):
 # SCALED: %[[Q:.*]] = tgpu.local_load
 # SCALED: arith.sitofp %[[Q]]
 # SCALED: tgpu.wgmma_wait %[[SUM]] pending 0
-# SCALED-NEXT: simt.barrier
+# SCALED-NEXT: simt.barrier in_block
 # SCALED: tgpu.copy_async
 # SCALED: tgpu.wgmma
 # SCALED: tgpu.wgmma_wait {{.*}} pending 0
@@ -383,7 +383,7 @@ def scaled(a, b, c, K):
 # REFILL-NOT: tgpu.copy_async
 # REFILL: tgpu.local_load
 # REFILL: tgpu.local_load
-# REFILL: simt.barrier
+# REFILL: simt.barrier in_block
 # REFILL-COUNT-2: tgpu.copy_async
 # REFILL: scf.yield
 # KEEP: tgpu.copy_ring 2 ahead 1

@@ -240,8 +240,8 @@ bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProd
   int64_t bytes = bytesInSlot(copied.loads);
   int64_t room = roomForSlots(loop->getParentOfType<func::FuncOp>(), copied.loads, target, loop);
   // Nothing else hides the way from the second cache.
-  if (!sums.waits.empty() && hasMultiprocessorAlone(loop->getParentOfType<func::FuncOp>(), target))
-    asked = std::min(asked + 1, kMaxSlots);
+  bool isAlone = multiplies(loop) && hasMultiprocessorAlone(loop->getParentOfType<func::FuncOp>(), target);
+  if (isAlone) asked = std::min(asked + 1, kMaxSlots);
   // So many bytes are under way that more of them gain nothing.
   constexpr int64_t kEnough = 32 << 10;
   if (!multiplies(loop) && bytes >= kEnough) asked = 2;
@@ -256,8 +256,8 @@ bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProd
     remark::missed(loop, kRemarks, llvm::formatv("{0} stages instead of {1}", std::max<int64_t>(2, slots), asked).str(),
                    noRoom);
   RingSize size{slots, slots - 1};
-  if (int64_t fewer = slotsOfTwoBlocks(loop, slots, bytes, room, target); mayRefill && (slots == 1 || fewer < slots))
-    size.slots = size.ahead = fewer;
+  int64_t fewer = isAlone ? slots : slotsOfTwoBlocks(loop, slots, bytes, room, target);
+  if (mayRefill && (slots == 1 || fewer < slots)) size.slots = size.ahead = fewer;
   remarkCopies(copied, size, reasons);
   copyAhead(loop, copied, size, sums, reasons);
   return true;

@@ -10,8 +10,12 @@ using namespace mlir;
 namespace {
 
 // Tensor cores add products of eight-bit floats with fewer bits than the sum has: a kernel that adds them itself wants
-// all of its bits.
-bool sumsCoarsely(tile::DotOp dot) { return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(dot.getLhs())); }
+// all of its bits. So do products in parts, which are to be as those of float32.
+bool sumsCoarsely(tile::DotOp dot) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(dot.getLhs())) ||
+         llvm::is_contained({tile::Precision::Tf32x3, tile::Precision::Bf16x3, tile::Precision::Bf16x6},
+                            dot.getPrecision());
+}
 
 // The product of nothing but its operands that only `sum` reads. Null: `value` is none.
 tile::DotOp freshProduct(Value value, Operation* sum) {

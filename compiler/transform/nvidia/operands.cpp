@@ -23,7 +23,8 @@ static std::optional<Reason> whyNotTypes(tile::DotOp dot) {
   auto text = [](Type type) { return llvm::formatv("{0}", type).str(); };
   if (in != other)
     return Reason{"one operand is of " + text(in) + ", the other of " + text(other), "convert one of them"};
-  if (in.isF32() && dot.getPrecision() != tile::Precision::Tf32)
+  // The first parts of float32 operands are tf32 numbers.
+  if (in.isF32() && dot.getPrecision() != tile::Precision::Tf32 && dot.getPrecision() != tile::Precision::Tf32x3)
     return Reason{"tensor cores round float32 operands", "input_precision=\"tf32\", or operands of 16 bits"};
   bool fits = in.isF16() ? out.isF32() || out.isF16() : in.isInteger(8) ? out.isInteger(32) : out.isF32();
   bool isKnown =

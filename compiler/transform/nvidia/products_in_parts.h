@@ -4,8 +4,9 @@
 
 namespace tandem::transform::nvidia {
 
-// Makes three products of tf32 numbers of each that asks for them (`tf32x3`): of what tf32 holds of the operands, and of
-// each operand's rest by the other one. Returns true if there were any.
+// Makes products of narrower numbers of each that asks for them: of two parts of each operand, as tf32 (`tf32x3`) or bfloat16
+// (`bf16x3`), or of three (`bf16x6`). Loops carry the sums of all but the first parts apart where registers allow. Returns true if there
+// were any.
 bool multiplyInParts(mlir::func::FuncOp kernel);
 
 }  // namespace tandem::transform::nvidia

@@ -57,7 +57,7 @@ class Multiplication {
 
   void replace(tile::DotOp dot, const ProductTiming& timing) {
     OpBuilder builder(dot);
-    Operand lhs = operandOf(dot, true, builder), rhs = operandOf(dot, false, builder);
+    Operand lhs = operandOf(dot, true), rhs = operandOf(dot, false);
     auto product =
         tgpu::WgmmaOp::create(builder, dot.getLoc(), dot.getType(), lhs.value, rhs.value, dot.getAcc(), lhs.ring,
                               rhs.ring, lhs.transposed, rhs.transposed, timing.beginsAtZero, timing.joinsPrevious);
@@ -69,7 +69,7 @@ class Multiplication {
   }
 
  private:
-  Operand operandOf(tile::DotOp dot, bool isLhs, OpBuilder& builder) {
+  Operand operandOf(tile::DotOp dot, bool isLhs) {
     Value value = isLhs ? dot.getLhs() : dot.getRhs();
     OperandSource source = throughTranspose(value);
     for (const RingPlan& p : rings_)
@@ -81,7 +81,7 @@ class Multiplication {
           return {buffer, p.ring, source.transposed};
     if (isLhs && (held_.contains(dot) || staysInRegisters(dot) || isTurnedByThreads(value)))
       return {value, nullptr, false};
-    if (!readsFromShared(dot, isLhs, source)) source = {kMajorCopy(dot, isLhs, builder), !isLhs};
+    if (!readsFromShared(dot, isLhs, source)) source = {kMajorCopy(dot, isLhs), !isLhs};
     if (OperandSource columns{turned(source.source), !source.transposed}; columns.source) source = columns;
     return {stage(source.source), nullptr, source.transposed};
   }
@@ -130,12 +130,17 @@ class Multiplication {
     return false;
   }
 
-  // The operand's transpose, computed in registers, where wgmma wants K innermost.
-  static Value kMajorCopy(tile::DotOp dot, bool isLhs, OpBuilder& builder) {
-    if (isLhs) return dot.getLhs();
-    auto type = cast<RankedTensorType>(dot.getRhs().getType());
+  // The operand's transpose, computed in registers once for all products, where wgmma wants K innermost.
+  Value kMajorCopy(tile::DotOp dot, bool isLhs) {
+    Value tile = isLhs ? dot.getLhs() : dot.getRhs();
+    if (isLhs) return tile;
+    Value& result = flipped_[tile];
+    if (result) return result;
+    auto type = cast<RankedTensorType>(tile.getType());
     auto flipped = RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)}, type.getElementType());
-    return tile::PermuteOp::create(builder, dot.getLoc(), flipped, dot.getRhs(), builder.getDenseI32ArrayAttr({1, 0}));
+    OpBuilder builder(kernel_.getContext());
+    builder.setInsertionPointAfterValue(tile);
+    return result = tile::PermuteOp::create(builder, dot.getLoc(), flipped, tile, builder.getDenseI32ArrayAttr({1, 0}));
   }
 
   // A tile in shared memory, stored where it is computed, once for all products that read it.
@@ -153,7 +158,7 @@ class Multiplication {
   func::FuncOp kernel_;
   ArrayRef<RingPlan> rings_;
   analysis::AxisInfoAnalysis axes_;
-  llvm::DenseMap<Value, Value> staged_, turned_;
+  llvm::DenseMap<Value, Value> staged_, turned_, flipped_;
   llvm::DenseSet<Operation*> held_;  // products whose left operands wait in registers
 };
 

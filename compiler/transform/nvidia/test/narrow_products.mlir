@@ -42,11 +42,46 @@ func.func @others(%a: tensor<16x16xbf16>, %b: tensor<16x16xf16>, %c: tensor<16x1
 // CHECK: %[[RESTS:.*]] = tile.dot %[[A]], %[[BREST]], %[[FIRST]] :
 // CHECK: %[[IS:.*]] = arith.cmpf ord, %[[RESTS]], %[[RESTS]]
 // CHECK: %[[SOME:.*]] = arith.select %[[IS]], %[[RESTS]]
-// CHECK: %[[SUM:.*]] = arith.addf %[[ACC]], %[[SOME]]
-// CHECK: tile.dot %[[A]], %[[B]], %[[SUM]] :
+// CHECK: %[[P:.*]] = tile.dot %[[A]], %[[B]], %[[SOME]] {precision = #tile<precision tf32x3>} :
+// CHECK: arith.addf %[[ACC]], %[[P]]
 func.func @in_parts(%x: tensor<16x16xf32>, %y: tensor<16x16xf32>, %acc: tensor<16x16xf32>) -> tensor<16x16xf32> {
   %p = tile.dot %x, %y, %acc {precision = #tile<precision tf32x3>} : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
   return %p : tensor<16x16xf32>
+}
+
+// A loop carries the rests' sum beside the other; what is no number there is left out behind the loop.
+// CHECK-LABEL: func.func @carried
+// CHECK: %[[SUMS:.*]]:2 = scf.for {{.*}} iter_args(%[[TOTAL:.*]] = %{{.*}}, %[[OTHERS:.*]] = %{{.*}}) ->
+// CHECK: %[[FIRST:.*]] = tile.dot %{{.*}}, %{{.*}}, %[[OTHERS]] :
+// CHECK: %[[RESTS:.*]] = tile.dot %{{.*}}, %{{.*}}, %[[FIRST]] :
+// CHECK: %[[P:.*]] = tile.dot %{{.*}}, %{{.*}}, %{{.*}} {precision = #tile<precision tf32x3>} :
+// CHECK: %[[NEXT:.*]] = arith.addf %[[TOTAL]], %[[P]]
+// CHECK-NEXT: scf.yield %[[NEXT]], %[[RESTS]]
+// CHECK: tile.num_stages = 4
+// CHECK: %[[IS:.*]] = arith.cmpf ord, %[[SUMS]]#1, %[[SUMS]]#1
+// CHECK: %[[SOME:.*]] = arith.select %[[IS]], %[[SUMS]]#1
+// CHECK: arith.addf %[[SUMS]]#0, %[[SOME]]
+func.func @carried(%x: tensor<16x16xf32>, %y: tensor<16x16xf32>, %acc: tensor<16x16xf32>, %n: i32) -> tensor<16x16xf32> attributes {tile.num_warps = 4 : i32} {
+  %none = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  %sum = scf.for %i = %none to %n step %one iter_args(%s = %acc) -> tensor<16x16xf32> : i32 {
+    %p = tile.dot %x, %y, %zero {precision = #tile<precision tf32x3>} : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+    %next = arith.addf %s, %p : tensor<16x16xf32>
+    scf.yield %next : tensor<16x16xf32>
+  } {tile.num_stages = 4 : i32}
+  return %sum : tensor<16x16xf32>
+}
+
+// Two parts of bfloat16 make three products, three parts six.
+// CHECK-LABEL: func.func @of_bfloat
+// CHECK-COUNT-9: tile.dot {{.*}} : tensor<16x16xbf16>, tensor<16x16xbf16> -> tensor<16x16xf32>
+// CHECK-NOT: tile.dot
+// CHECK: return
+func.func @of_bfloat(%x: tensor<16x16xf32>, %y: tensor<16x16xf32>, %acc: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %p = tile.dot %x, %y, %acc {precision = #tile<precision bf16x3>} : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+  %q = tile.dot %x, %y, %p {precision = #tile<precision bf16x6>} : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+  return %q : tensor<16x16xf32>
 }
 
 // Operands in a microscaling format are decoded, and scaled by one factor for 32 neighbours along K. Numbers of four bits come apart along

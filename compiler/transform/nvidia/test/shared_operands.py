@@ -16,8 +16,26 @@
 # RUN:   | FileCheck %s --check-prefix=STORES
 # RUN: tandemc %s:last_page --emit=layouts --num-warps 4 --num-stages 1 --signature '*bf16:16, *bf16:16, *i32:16, *fp32:16, i32' \
 # RUN:   | FileCheck %s --check-prefix=PAGES
+# RUN: tandemc %s:precise --emit=gpu --num-warps 4 --signature '*fp32:16, *fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=PARTS
 import triton
 import triton.language as tl
+
+
+# Each part of the right operand is turned and stored once for both products that read it, before the first one.
+# PARTS: scf.for
+# PARTS-COUNT-2: tgpu.local_store
+# PARTS-NOT: tgpu.local_store
+# PARTS-COUNT-3: tgpu.wgmma %
+# PARTS-NOT: arith.cmpf
+# PARTS: scf.yield
+@triton.jit
+def precise(a, b, c, K):
+    m, n, k = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 16)
+    acc = tl.zeros((64, 64), dtype=tl.float32)
+    for start in range(0, K, 16):
+        x = tl.load(a + m[:, None] * K + (start + k)[None, :])
+        acc += tl.dot(x, tl.load(b + (start + k)[:, None] * 64 + n[None, :]), input_precision="tf32x3")
+    tl.store(c + m[:, None] * 64 + n[None, :], acc)
 
 
 # TOGETHER: %[[RING:.*]] = tgpu.ring 4 bytes 40960

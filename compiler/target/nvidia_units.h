@@ -12,7 +12,9 @@ struct ProductShape {
   int64_t warps, rows, leastColumns, mostColumns, bitsAlongK;
   constexpr int64_t depth(unsigned elementBits) const { return bitsAlongK / elementBits; }
 };
+// mma.sync takes float64 in the shape of float32, so that each of its registers is two.
 constexpr ProductShape kMmaSync{1, 16, 8, 8, 256};
+constexpr unsigned mmaSyncBits(unsigned elementBits) { return elementBits < 32 ? elementBits : 32; }
 constexpr ProductShape kWgmma{4, 64, 8, 256, 256};
 
 // A producer is a warpgroup beside the consumers. Where their blocks' threads have `each` registers, it keeps

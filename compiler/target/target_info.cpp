@@ -37,6 +37,7 @@ constexpr Gpu kGpus[] = {
      .bf16Atomics = true,
      .fp8Mma = true,
      .emulatesFp8Mma = true,
+     .f64Mma = true,
      .fp8Convert = true,
      .vectorAtomics = true},
 };

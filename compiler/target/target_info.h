@@ -20,8 +20,8 @@ struct Gpu {
   int maxSharedBytes = 48 * 1024, sharedBytesReserved = 1024;  // of a block
   int maxClusterSize = 1;
   bool wgmma = false, tma = false, ldmatrix = false, stmatrix = false, setMaxRegister = false, mbarrierTryWait = false,
-       multimem = false, bf16Atomics = false, fp8Mma = false, emulatesFp8Mma = false, fp8Convert = false,
-       slowShuffleAssembly = false, vectorAtomics = false;
+       multimem = false, bf16Atomics = false, fp8Mma = false, emulatesFp8Mma = false, f64Mma = false,
+       fp8Convert = false, slowShuffleAssembly = false, vectorAtomics = false;
 };
 
 class TargetInfo {
@@ -72,6 +72,8 @@ class TargetInfo {
   bool hasFp8Mma() const { return gpu_.fp8Mma; }
   // ptxas makes each mma.sync of 8-bit floats of two of 16-bit floats, and adds their sums to the result by itself.
   bool emulatesFp8Mma() const { return gpu_.emulatesFp8Mma; }
+  // mma.sync of float64 in the shape of tf32.
+  bool hasF64Mma() const { return gpu_.f64Mma; }
   bool hasFp8Convert() const { return gpu_.fp8Convert; }
   // ptxas takes time that grows by the square of a basic block's shuffles.
   bool hasSlowShuffleAssembly() const { return gpu_.slowShuffleAssembly; }

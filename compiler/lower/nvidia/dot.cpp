@@ -14,6 +14,7 @@ ptx::Element elementOf(mlir::Type type) {
   if (type.isF16()) return E::F16;
   if (type.isBF16()) return E::BF16;
   if (type.isF32()) return E::TF32;
+  if (type.isF64()) return E::F64;
   if (isa<Float8E4M3FNType>(type)) return E::E4M3;
   return isa<Float8E5M2Type>(type) ? E::E5M2 : E::S8;
 }
@@ -43,7 +44,7 @@ uint64_t positionAt(const LinearLayout& layout, ArrayRef<int64_t> corner, int64_
 
 }  // namespace
 
-// The packed words of one instruction's operand that begins at `corner` of the whole one. Of a float32 the unit ignores
+// The packed words of one instruction's operand that begins at `corner` of the whole one; float64 as it is. Of a float32 the unit ignores
 // what tf32 has no bits for, as wgmma does.
 static Regs operandWords(KernelContext& cx, const Held& operand, const LinearLayout& instruction,
                          ArrayRef<int64_t> corner) {
@@ -51,8 +52,10 @@ static Regs operandWords(KernelContext& cx, const Held& operand, const LinearLay
   Regs parts;
   for (int64_t r = 0; r < instruction.numRegisters(); ++r) {
     SmallVector<int64_t> c = instruction.coordinates(instruction.apply(r, 0, 0, 0));
-    parts.push_back(cx.toBits(operand.regs[at.lookup(positionAt(operand.layout, corner, c[0], c[1]))]));
+    parts.push_back(operand.regs[at.lookup(positionAt(operand.layout, corner, c[0], c[1]))]);
   }
+  if (parts[0]->getType()->isDoubleTy()) return parts;
+  for (llvm::Value*& part : parts) part = cx.toBits(part);
   return cx.pack(parts, 32);
 }
 
@@ -90,7 +93,7 @@ static Regs halvesOf(KernelContext& cx, Scalars words, ptx::Element kind) {
 // once. 8-bit floats are widened where no unit multiplies them: which of a word's neighbours along K an instruction takes
 // is the same for both operands.
 static Regs multiply(KernelContext& cx, const Held& lhs, const Held& rhs, const Held& acc, ptx::Element kind) {
-  unsigned bits = ptx::bitsOf(kind);
+  unsigned bits = target::mmaSyncBits(ptx::bitsOf(kind));
   int64_t instructionK = 256 / bits, depth = lhs.layout.shape().back();
   bool isHalf = lhs.layout.shape()[lhs.layout.rank() - 2] < target::kMmaSync.rows;
   const int64_t rows = isHalf ? target::kMmaSync.rows / 2 : target::kMmaSync.rows;
@@ -101,9 +104,10 @@ static Regs multiply(KernelContext& cx, const Held& lhs, const Held& rhs, const 
   bool isWidened = (kind == ptx::Element::E4M3 || kind == ptx::Element::E5M2) && cx.target.emulatesFp8Mma();
   ptx::Element taken = isWidened ? ptx::Element::F16 : kind;
   ptx::MmaSync mma{taken, taken,
-                   type->isHalfTy()    ? ptx::Accumulator::F16
-                   : type->isFloatTy() ? ptx::Accumulator::F32
-                                       : ptx::Accumulator::S32};
+                   type->isHalfTy()     ? ptx::Accumulator::F16
+                   : type->isFloatTy()  ? ptx::Accumulator::F32
+                   : type->isDoubleTy() ? ptx::Accumulator::F64
+                                        : ptx::Accumulator::S32};
   Regs out = acc.regs;
   for (int64_t k = 0; k < depth; k += instructionK) {
     std::map<uint64_t, Regs> lhsWords, rhsWords;

@@ -26,9 +26,12 @@ static std::optional<Reason> whyNotTypes(tile::DotOp dot) {
   // The first parts of float32 operands are tf32 numbers.
   if (in.isF32() && dot.getPrecision() != tile::Precision::Tf32 && dot.getPrecision() != tile::Precision::Tf32x3)
     return Reason{"tensor cores round float32 operands", "input_precision=\"tf32\", or operands of 16 bits"};
-  bool fits = in.isF16() ? out.isF32() || out.isF16() : in.isInteger(8) ? out.isInteger(32) : out.isF32();
-  bool isKnown =
-      in.isF16() || in.isBF16() || in.isF32() || in.isInteger(8) || isa<Float8E4M3FNType, Float8E5M2Type>(in);
+  bool fits = in.isF16()        ? out.isF32() || out.isF16()
+              : in.isInteger(8) ? out.isInteger(32)
+              : in.isF64()      ? out.isF64()
+                                : out.isF32();
+  bool isKnown = in.isF16() || in.isBF16() || in.isF32() || in.isF64() || in.isInteger(8) ||
+                 isa<Float8E4M3FNType, Float8E5M2Type>(in);
   if (!isKnown) return Reason{"tensor cores do not multiply " + text(in), ""};
   if (!fits) return Reason{"they do not add products of " + text(in) + " to " + text(out), ""};
   return std::nullopt;
@@ -74,6 +77,7 @@ static std::optional<Reason> whyNotWgmma(tile::DotOp dot, bool turned, int numWa
     return Reason{llvm::formatv("{0} groups of {1} warps have fewer than {2} columns each", groups, kWgmma.warps,
                                 kWgmma.leastColumns),
                   "fewer warps, or a larger tile"};
+  if (lhs.getElementType().isF64()) return because("wgmma does not multiply f64");
   if (std::optional<Reason> types = whyNotTypes(dot)) return types;
   int64_t least = kWgmma.depth(lhs.getElementTypeBitWidth());
   if (lhs.getDimSize(1) < least)
@@ -97,10 +101,12 @@ static std::optional<Reason> whyNotMma(tile::DotOp dot, int64_t rows, int64_t co
   if (std::optional<Reason> types = whyNotTypes(dot)) return types;
   if (isa<Float8E4M3FNType, Float8E5M2Type>(lhs.getElementType()) && !target.hasFp8Mma())
     return Reason{target.name() + " does not multiply floats of 8 bits", "operands of 16 bits"};
+  if (lhs.getElementType().isF64() && !target.hasF64Mma())
+    return Reason{target.name() + " multiplies f64 in another shape", "operands of float32"};
   // A result of fewer rows than an instruction's is filled up with zeros; fewer columns are computed several times. A
   // thread has two of a row's.
   constexpr int64_t kLeastColumns = 2;
-  int64_t depth = lhs.getShape().back(), least = kMmaSync.depth(lhs.getElementTypeBitWidth());
+  int64_t depth = lhs.getShape().back(), least = kMmaSync.depth(target::mmaSyncBits(lhs.getElementTypeBitWidth()));
   if (columns < kLeastColumns || depth < least)
     return Reason{llvm::formatv("the product is {0} x {1} x {2}, and one instruction does {3} x {4} x {5}", rows,
                                 columns, depth, kMmaSync.rows, kMmaSync.leastColumns, least),

@@ -87,7 +87,7 @@ DotPlan planDot(tile::DotOp op, int numWarps, const target::TargetInfo& target) 
   plan.mma = !whyNotMma(op, target);
   if (plan.mma) {
     layout::WarpGrid grid = mmaGrid(acc.getShape(), numWarps, isChained(op));
-    unsigned bits = lhs.getElementTypeBitWidth();
+    unsigned bits = target::mmaSyncBits(lhs.getElementTypeBitWidth());
     plan.result = layout::mmaV2Result(acc.getShape(), grid);
     plan.lhs = layout::dotOperandA(lhs.getShape(), bits, grid);
     plan.rhs = layout::dotOperandB(rhs.getShape(), bits, grid);

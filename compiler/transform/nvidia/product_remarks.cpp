@@ -45,7 +45,7 @@ void remarkDot(tile::DotOp dot, int numWarps, const target::TargetInfo& target) 
   if (std::optional<remark::Reason> why = whyNotMma(dot, target))
     return remark::missed(dot, kRemarks, "multiply-adds of the threads, not tensor cores", *why);
   bool isWidened = isa<Float8E4M3FNType, Float8E5M2Type>(element) && target.emulatesFp8Mma();
-  int64_t depth = layout::instructionK(isWidened ? 16 : element.getIntOrFloatBitWidth());
+  int64_t depth = layout::instructionK(isWidened ? 16 : target::mmaSyncBits(element.getIntOrFloatBitWidth()));
   std::string text =
       llvm::formatv("mma.sync m{0}n{1}k{2} of {3}{4}, {5} sums", target::kMmaSync.rows, target::kMmaSync.leastColumns,
                     depth, isWidened ? "f16 made of " : "", element, getElementTypeOrSelf(dot.getType()));

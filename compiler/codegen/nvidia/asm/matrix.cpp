@@ -14,17 +14,18 @@ std::string braced(const std::string& list) { return list.front() == '{' ? list 
 }  // namespace
 
 unsigned bitsOf(Element element) {
+  if (element == Element::F64) return 64;
   if (element == Element::TF32) return 32;
   return element == Element::F16 || element == Element::BF16 ? 16 : 8;
 }
 
 std::string text(Element element) {
-  static constexpr const char* names[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8"};
+  static constexpr const char* names[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "f64"};
   return names[int(element)];
 }
 
 std::string text(Accumulator accumulator) {
-  static constexpr const char* names[] = {"f16", "f32", "s32"};
+  static constexpr const char* names[] = {"f16", "f32", "s32", "f64"};
   return names[int(accumulator)];
 }
 
@@ -42,7 +43,8 @@ void storeMatrix(llvm::IRBuilderBase& b, llvm::Value* address, ValueRange matric
 }
 
 Values mmaSync(llvm::IRBuilderBase& builder, const MmaSync& op, ValueRange a, ValueRange b, ValueRange c) {
-  unsigned k = unsigned(b.size()) * 128 / bitsOf(op.a);
+  constexpr unsigned kLanesAlongK = 4, kWordBits = 32;
+  unsigned k = unsigned(b.size()) * kLanesAlongK * std::max(1u, kWordBits / bitsOf(op.a));
   Call call(builder);
   std::string d = braced(call.outs(c[0]->getType(), c.size()));
   std::string operands = braced(call.ins(a)) + ", ";

@@ -37,13 +37,16 @@ TEST(AsmMma, ShapesAndTypes) {
       {"sm_80", Element::U8, Accumulator::S32, 4, "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32"},
       {"sm_89", Element::E4M3, Accumulator::F32, 4, "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"},
       {"sm_90a", Element::E5M2, Accumulator::F32, 4, "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32"},
+      {"sm_90a", Element::F64, Accumulator::F64, 4, "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64"},
   };
   for (const MmaCase& c : cases)
     check(c.target,
           [&](TestKernel& k) {
-            Values a(c.aRegisters, k.i32()), b(c.aRegisters / 2, k.i32());
+            llvm::Value* one = llvm::ConstantFP::get(k.b.getDoubleTy(), 1);
+            llvm::Value* word = c.element == Element::F64 ? one : k.i32();
+            Values a(c.aRegisters, word), b(c.aRegisters / 2, word);
             bool floats = c.accumulator == Accumulator::F32;
-            Values d(c.accumulator == Accumulator::F16 ? 2 : 4, floats ? k.f32() : k.i32());
+            Values d(c.accumulator == Accumulator::F16 ? 2 : 4, floats ? k.f32() : word);
             Values result = mmaSync(k.b, {.a = c.element, .b = c.element, .accumulator = c.accumulator}, a, b, d);
             EXPECT_EQ(result.size(), d.size());
             EXPECT_EQ(result[0]->getType(), d[0]->getType());

@@ -13,6 +13,8 @@
 # RUN:   | FileCheck %s --check-prefix=FMA
 # RUN: tandemc %s:whole_numbers --emit=ptx --target sm_80 --signature '*i8, *i8, *i32' | FileCheck %s --check-prefix=S8
 # RUN: tandemc %s:exact --emit=ptx --target sm_90a --signature '*fp32, *fp32, *fp32' | FileCheck %s --check-prefix=FMA
+# RUN: tandemc %s:double --emit=ptx --target sm_90a --signature '*fp64, *fp64, *fp64' | FileCheck %s --check-prefix=F64
+# RUN: tandemc %s:double --emit=ptx --target sm_80 --signature '*fp64, *fp64, *fp64' | FileCheck %s --check-prefix=FMA64
 # RUN: tandemc %s:exact_sum --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16, *fp32:16, i32' \
 # RUN:   | FileCheck %s --check-prefix=SUM
 # RUN: tandemc %s:half --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp16' | FileCheck %s --check-prefix=HALF
@@ -53,6 +55,18 @@ def whole_numbers(x, y, o):
     # S8-COUNT-2: mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32
     z = tl.dot(tl.load(x + m[:, None] * 32 + m[None, :]), tl.load(y + m[:, None] * 32 + m[None, :]))
     tl.store(o + m[:, None] * 32 + m[None, :], z)
+
+
+# A step along K of 16 takes two instructions.
+@triton.jit
+def double(x, y, o):
+    m, k = tl.arange(0, 16), tl.arange(0, 16)
+    # F64-COUNT-2: mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64
+    # F64-NOT: mma.sync
+    # FMA64-NOT: mma.sync
+    # FMA64: fma.rn.f64
+    z = tl.dot(tl.load(x + m[:, None] * 16 + k[None, :]), tl.load(y + k[:, None] * 16 + m[None, :]), out_dtype=tl.float64)
+    tl.store(o + m[:, None] * 16 + m[None, :], z)
 
 
 @triton.jit

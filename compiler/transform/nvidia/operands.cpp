@@ -184,12 +184,15 @@ bool onlyProductsRead(Operation* tile, ArrayRef<tile::DotOp> dots) {
   });
 }
 
-// Returns true if threads load a tile of the block for the operand: through pointers, a block that TMA does not, or one to compute it
-// from.
-static bool comesThroughThreads(Value operand, Block* body) {
+// Returns true if threads load a tile of the product's block for the operand: through pointers, a block that TMA does not, or not as wgmma
+// reads it, or one to compute it from.
+static bool comesThroughThreads(tile::DotOp dot, bool isLhs) {
   constexpr int64_t kPacked = 8;  // numbers in a byte, at most
-  tile::BlockLoadOp whole = blockLoadBehind(throughTranspose(operand).source);
-  if (whole && whyNotTma(whole)) whole = nullptr;
+  Value operand = isLhs ? dot.getLhs() : dot.getRhs();
+  Block* body = dot->getBlock();
+  OperandSource source = throughTranspose(operand);
+  tile::BlockLoadOp whole = blockLoadBehind(source.source);
+  if (whole && (whyNotTma(whole) || !readsFromShared(dot, isLhs, source))) whole = nullptr;
   int64_t elements = cast<RankedTensorType>(operand.getType()).getNumElements();
   llvm::SetVector<Operation*> behind;
   auto add = [&](Value v) {
@@ -208,9 +211,7 @@ static bool comesThroughThreads(Value operand, Block* body) {
   return found;
 }
 
-bool readsTileOfThreads(tile::DotOp dot) {
-  return comesThroughThreads(dot.getLhs(), dot->getBlock()) || comesThroughThreads(dot.getRhs(), dot->getBlock());
-}
+bool readsTileOfThreads(tile::DotOp dot) { return comesThroughThreads(dot, true) || comesThroughThreads(dot, false); }
 
 // TMA wants addresses and strides of whole 16 bytes. A descriptor promises them, a block pointer does not.
 template <class Op>

@@ -1,5 +1,6 @@
 // Warp roles: the program's warps consume; of an added warpgroup the first thread produces, or all do where they copy by
 // cp.async, and one of the second warp signals; a further warpgroup prepares what the consumers multiply.
+#include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/dialect/tgpu/products.h"
 #include "compiler/lower/nvidia/ring.h"
 #include "compiler/lower/nvidia/roles.h"
@@ -26,20 +27,51 @@ static bool hasSmallBuffers(KernelContext& cx, func::FuncOp kernel) {
   return bytesOfBuffers(kernel) + kBesideBuffers <= cx.target.maxSharedBytes() / blocks;
 }
 
-// Returns a bound on the registers of a thread that tiles take in loops with products: all sums of a block, and each tile
-// that is computed beside them, as if all were there at once.
-static int64_t registersOfProducts(KernelContext& cx, func::FuncOp kernel, int64_t mostColumns) {
-  llvm::DenseSet<Block*> loops;
-  kernel.walk([&](tgpu::WgmmaOp op) { loops.insert(op->getBlock()); });
-  int64_t bits = 0;
-  for (Block* loop : loops)
-    for (Operation& op : *loop) {
-      if (isa<tgpu::WgmmaOp, tgpu::WgmmaWaitOp>(op)) continue;
-      for (Type type : op.getResultTypes())
-        if (auto tile = dyn_cast<RankedTensorType>(type))
-          bits += tile.getNumElements() *
-                  (tile.getElementType().isIntOrFloat() ? std::max(32u, tile.getElementTypeBitWidth()) : 64);
+// Returns how many neighbours one access takes of the elements that the pointers address, or what is added to them.
+static int64_t neighboursAt(Value pointers) {
+  for (Operation* user : pointers.getUsers()) {
+    if (std::optional<tgpu::Neighbours> neighbours = tgpu::neighboursOf(user)) return neighbours->count;
+    if (isa<tile::AddPtrOp>(user)) return neighboursAt(user->getResult(0));
+  }
+  return 1;
+}
+
+// The bits of registers that a tile takes; conditions are predicates.
+static int64_t bitsOfTile(Value value) {
+  auto tile = dyn_cast<RankedTensorType>(value.getType());
+  if (!tile || tile.getElementType().isInteger(1)) return 0;
+  if (!tile.getElementType().isIntOrFloat()) return tile.getNumElements() * 64 / neighboursAt(value);
+  return tile.getNumElements() * std::max(32u, tile.getElementTypeBitWidth());
+}
+
+// Returns the bits of the tiles that the block computes beside its products, where most of them are there at once.
+static int64_t mostBitsAtOnce(Block& block) {
+  llvm::DenseMap<Operation*, int64_t> ended;  // behind an op, the bits that it was the last one to use
+  int64_t now = 0, most = 0;
+  for (Operation& op : block) {
+    ResultRange tiles = op.getResults();
+    for (Value result : isa<tgpu::WgmmaOp, tgpu::WgmmaWaitOp>(op) ? tiles.take_front(0) : tiles) {
+      Operation* last = &op;
+      for (Operation* user : result.getUsers()) {
+        Operation* inside = block.findAncestorOpInBlock(*user);
+        if (inside && last->isBeforeInBlock(inside)) last = inside;
+      }
+      ended[last] += bitsOfTile(result);
+      now += bitsOfTile(result);
     }
+    most = std::max(most, now);
+    now -= ended.lookup(&op);
+  }
+  return most;
+}
+
+// Returns a bound on the registers of a thread that tiles take in loops with products: all sums of a block, and the tiles that are
+// computed beside them.
+static int64_t registersOfProducts(KernelContext& cx, func::FuncOp kernel, int64_t mostColumns) {
+  llvm::DenseSet<Block*> blocks;
+  kernel.walk([&](tgpu::WgmmaOp op) { blocks.insert(op->getBlock()); });
+  int64_t bits = 0;
+  for (Block* block : blocks) bits = std::max(bits, mostBitsAtOnce(*block));
   return mostColumns / 2 + bits / 32 / (cx.numWarps * cx.warpSize());
 }
 

@@ -27,6 +27,12 @@ constexpr int64_t kMaxSlots = 8, kDefaultStages = 3;
 
 bool multiplies(scf::ForOp loop) { return llvm::any_of(*loop.getBody(), llvm::IsaPred<tile::DotOp, tgpu::WgmmaOp>); }
 
+// Returns true if the loop asks for one stage, and its products read operands from the threads' registers: one slot, filled again behind
+// each iteration, takes no more memory than what operands change threads through otherwise.
+bool hasOneStage(scf::ForOp loop, int64_t asked) {
+  return asked == 1 && multiplies(loop) && llvm::none_of(*loop.getBody(), llvm::IsaPred<tgpu::WgmmaOp>);
+}
+
 // A loop's own number of stages, else, if it has products, the kernel's.
 int64_t stagesAsked(scf::ForOp loop) {
   std::optional<int64_t> asked = tile::numStages(loop);
@@ -221,7 +227,8 @@ bool loadNarrow(scf::ForOp& loop, const target::TargetInfo& target, Reasons& rea
 bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProducer, Reasons& reasons) {
   bool ownTiles = besideProducer && loadsBehindProducts(loop);
   int64_t asked = stagesAsked(loop);
-  if (asked < 2) {
+  bool isSingle = !besideProducer && hasOneStage(loop, asked);
+  if (asked < 2 && !isSingle) {
     refuse(loop,
            asked ? remark::Reason{"its loop has one stage", "num_stages=3"}
                  : remark::Reason{"its loop multiplies nothing and asks for no stages", "tl.range(..., num_stages=3)"},
@@ -231,7 +238,7 @@ bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProd
   if (isDivergent(loop.getBody()->getTerminator()))
     return refuse(loop, {"its loop is different for threads of a block", ""}, reasons), false;
   bool changed = (!besideProducer || ownTiles) && usePointers(loop, reasons);
-  if (multiplies(loop) && !besideProducer) changed |= loadNarrow(loop, target, reasons);
+  if (multiplies(loop) && !besideProducer && !isSingle) changed |= loadNarrow(loop, target, reasons);
   CopiedLoads copied = chooseLoads(loop, reasons);
   for (CopiedLoad& c : copied.loads) c.feeds = feedsOf(c);
   if (besideProducer && !ownTiles) llvm::erase_if(copied.loads, [](const CopiedLoad& c) { return c.feeds.empty(); });
@@ -240,13 +247,13 @@ bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProd
   int64_t bytes = bytesInSlot(copied.loads);
   int64_t room = roomForSlots(loop->getParentOfType<func::FuncOp>(), copied.loads, target, loop);
   // Nothing else hides the way from the second cache.
-  bool isAlone = multiplies(loop) && hasMultiprocessorAlone(loop->getParentOfType<func::FuncOp>(), target);
+  bool isAlone = !isSingle && multiplies(loop) && hasMultiprocessorAlone(loop->getParentOfType<func::FuncOp>(), target);
   if (isAlone) asked = std::min(asked + 1, kMaxSlots);
   // So many bytes are under way that more of them gain nothing.
   constexpr int64_t kEnough = 32 << 10;
   if (!multiplies(loop) && bytes >= kEnough) asked = 2;
   int64_t slots = std::min(asked, room / bytes);
-  if (slots == 1 && room + spareOf(target.maxSharedBytes()) >= 2 * bytes) slots = 2;
+  if (slots == 1 && !isSingle && room + spareOf(target.maxSharedBytes()) >= 2 * bytes) slots = 2;
   remark::Reason noRoom{
       llvm::formatv("the shared memory of {0} has no room for more of {1} bytes", target.name(), bytes),
       "smaller tiles"};

@@ -192,6 +192,16 @@ def PrepareOperands : KernelPass<"prepare-operands"> {
   let dependentDialects = ["::tandem::simt::SimtDialect", "::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect"];
 }
 
+def ComputeAnew : KernelPass<"compute-anew"> {
+  let summary = "let a loop compute again what would take many registers of addresses";
+  let description = [{
+    Where each thread of a loop accesses many rows of a tile, the rows' places times a stride are the same in all iterations, and LLVM keeps
+    each one, in two registers, beside the loop. From 24 on they are computed in the loop, by one multiplication and addition each, of a
+    stride that LLVM cannot know to be the same. Loads of several neighbours at once, whose width is known by the stride, stay.
+  }];
+  let dependentDialects = ["::tandem::tile::TileDialect"];
+}
+
 def AssignLayouts : KernelPass<"assign-layouts"> {
   let summary = "give every tile a layout over the threads";
   let description = [{

@@ -27,10 +27,16 @@ constexpr int64_t kMaxSlots = 8, kDefaultStages = 3;
 
 bool multiplies(scf::ForOp loop) { return llvm::any_of(*loop.getBody(), llvm::IsaPred<tile::DotOp, tgpu::WgmmaOp>); }
 
-// Returns true if the loop asks for one stage, and its products read operands from the threads' registers: one slot, filled again behind
-// each iteration, takes no more memory than what operands change threads through otherwise.
-bool hasOneStage(scf::ForOp loop, int64_t asked) {
-  return asked == 1 && multiplies(loop) && llvm::none_of(*loop.getBody(), llvm::IsaPred<tgpu::WgmmaOp>);
+// Returns true if the loop asks for one stage, and its products would read more operands from the threads' registers than there is room
+// for: one slot, filled again behind each iteration, takes no more memory than what operands change threads through otherwise.
+bool needsSlot(scf::ForOp loop, int64_t asked) {
+  constexpr int64_t kRoom = 224;
+  if (asked != 1 || !multiplies(loop) || llvm::any_of(*loop.getBody(), llvm::IsaPred<tgpu::WgmmaOp>)) return false;
+  int64_t registers = 0;
+  int numWarps = tile::numWarps(loop->getParentOfType<func::FuncOp>());
+  for (Operation& op : *loop.getBody())
+    if (isa<tile::LoadOp, tile::BlockLoadOp>(op)) registers += registersOf(op.getResult(0), numWarps);
+  return registers > kRoom;
 }
 
 // A loop's own number of stages, else, if it has products, the kernel's.
@@ -227,7 +233,7 @@ bool loadNarrow(scf::ForOp& loop, const target::TargetInfo& target, Reasons& rea
 bool pipeline(scf::ForOp loop, const target::TargetInfo& target, bool besideProducer, Reasons& reasons) {
   bool ownTiles = besideProducer && loadsBehindProducts(loop);
   int64_t asked = stagesAsked(loop);
-  bool isSingle = !besideProducer && hasOneStage(loop, asked);
+  bool isSingle = !besideProducer && needsSlot(loop, asked);
   if (asked < 2 && !isSingle) {
     refuse(loop,
            asked ? remark::Reason{"its loop has one stage", "num_stages=3"}

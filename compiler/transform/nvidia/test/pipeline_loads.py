@@ -6,6 +6,9 @@
 # RUN:   | FileCheck %s --check-prefix=FEWER
 # RUN: tandemc %s:product --emit=gpu --target sm_80 --num-warps 8 --num-stages 1 \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16' --constexpr 'BM=128, BN=128, BK=32' \
+# RUN:   | FileCheck %s --check-prefix=NONE
+# RUN: tandemc %s:product --emit=gpu --target sm_80 --num-warps 1 --num-stages 1 \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16' --constexpr 'BM=16, BN=128, BK=128' \
 # RUN:   | FileCheck %s --check-prefix=ONE
 # RUN: tandemc %s:product --emit=gpu --target sm_80 --num-warps 8 --num-stages 4 \
 # RUN:   --signature '*fp16, *fp16, *fp32, i32, i32, i32' --constexpr 'BM=128, BN=128, BK=32' \
@@ -78,7 +81,8 @@ import triton.language as tl
 # CHECK: %[[Y:.*]] = tgpu.local_load %[[B]] of %[[RING]]
 # CHECK: tile.dot %[[X]], %[[Y]],
 # FEWER: tgpu.copy_ring 2
-# One stage is one slot, which is filled again when all threads have read it.
+# NONE-NOT: tgpu.copy_async
+# Tiles of one stage that registers have no room for get one slot, which is filled again when all threads have read it.
 # ONE: tgpu.copy_ring 1 ahead 1
 # ONE: scf.for
 # ONE: tgpu.local_load

@@ -29,7 +29,7 @@ def Tgpu_RingOp : Tgpu_EffectOp<"ring", [MemoryEffects<[MemAlloc]>]> {
     Two other uses have no bytes. A `gate` is where the producer waits for the consumers: these do release, await, advance, it does
     acquire, commit. A `mailbox` goes the other way, from the consumers (acquire, commit) to the signaller (await, release, advance). It
     may come with a buffer: then consumers put a tile there (acquire, stage, commit), which the signaller stores (await, tma_store,
-    release, advance). Mailboxes with buffers go from the preparer to the consumers, too; at a gate the preparer only waits.
+    release, advance). Mailboxes with buffers go from the preparer to the consumers, too; at a gate the preparer does as the producer.
 
     A slot of a `cluster` ring is empty when the consumers of all the cluster's blocks have released it: producers of other blocks write
     to it too.

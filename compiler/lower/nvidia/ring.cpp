@@ -232,6 +232,7 @@ void initialiseBarriers(KernelContext& cx) {
       for (int slot = 0; slot < ring.slots && !ring.isCopied; ++slot) {
         ptx::mbarrierInit(cx.b, cx.sharedAddress(ring.full + 8 * slot),
                           cx.b.getInt32(ring.isMailbox      ? arrivals<tgpu::CommitOp>(cx, value)
+                                        : ring.isGate       ? 1 + arrivals<tgpu::CommitOp>(cx, value)
                                         : isGathered(value) ? 1 + kProducers
                                                             : 1));
         int releases = std::max(1, arrivals<tgpu::ReleaseOp>(cx, value)) * (ring.isCluster ? cx.blocks : 1);
@@ -295,6 +296,18 @@ static void post(KernelContext& cx, Ring& mailbox) {
                       cx.b.CreateICmpEQ(cx.laneId(), cx.b.getInt32(0)));
 }
 
+// Consumers go on when everybody whom they have told something at the gate has read it, so that the next may take its place.
+static void leaveGate(KernelContext& cx, Operation* op, Ring& gate) {
+  llvm::Value* address = barrierOf(cx, gate, gate.full, kFill);
+  if (cx.role == Role::Preparer) {
+    ptx::syncWarp(cx.b);
+    ptx::mbarrierArrive(cx.b, address, cx.b.CreateICmpEQ(cx.laneId(), cx.b.getInt32(0)));
+    return;
+  }
+  if (isRunByGroup(op)) ptx::barrierSync(cx.b, KernelContext::kProducersBarrier, kProducers);
+  byOneProducer(cx, op, [&] { ptx::mbarrierArrive(cx.b, address); });
+}
+
 void completeBulkStores(KernelContext& cx) {
   if (cx.role == Role::Signaller ? !cx.signallerStores : !cx.stagingBytes) return;
   ptx::waitBulk(cx.b, 0, false);
@@ -307,11 +320,10 @@ void registerRing(Lowerings& table) {
     Ring& ring = cx.ringOf(o.getRing());
     ptx::mbarrierWait(cx.b, barrierOf(cx, ring, ring.empty, kFill),
                       cx.b.CreateLoad(cx.b.getInt32Ty(), ring.parity[kFill]));
-    if (ring.isGate && isRunByGroup(o)) ptx::barrierSync(cx.b, KernelContext::kProducersBarrier, kProducers);
     if (ring.isGate && ring.isCluster) ptx::fence(cx.b, ptx::Scope::Cluster);
     if (ring.isGate) ptx::fenceProxyAsync(cx.b);
     if (cx.role == Role::Signaller) cx.emit.completeStores();
-    if (!ring.isMailbox && cx.role != Role::Preparer)
+    if (!ring.isMailbox && !ring.isGate && cx.role != Role::Preparer)
       byOneProducer(cx, o, [&] {
         ptx::mbarrierArriveExpect(cx.b, barrierOf(cx, ring, ring.full, kFill),
                                   cx.b.getInt32(o.getBytes().value_or(ring.bytes)));
@@ -322,6 +334,7 @@ void registerRing(Lowerings& table) {
     if (ring.isCopied) ptx::commitCopies(cx.b);
     if (isGathered(o.getRing())) ptx::mbarrierArriveCopies(cx.b, barrierOf(cx, ring, ring.full, kFill));
     if (ring.isMailbox) post(cx, ring);
+    if (ring.isGate) leaveGate(cx, o, ring);
     advance(cx, ring, kFill);
   });
   on<tgpu::AwaitOp>(table, [](KernelContext& cx, auto o) {

@@ -11,7 +11,7 @@ def LimitSize : KernelPass<"limit-size"> {
   }];
   let options = [
     Option<"most", "most", "size_t", "200'000", "operations that are compiled">,
-    Option<"mostHeld", "most-held", "int64_t", "2048", "elements of a tile for each thread that are compiled">,
+    Option<"mostHeld", "most-held", "int64_t", "4096", "elements of a tile for each thread that are compiled">,
     Option<"lanes", "lanes", "int64_t", "32", "threads of a warp">,
     Option<"blocks", "blocks", "int64_t", "1", "blocks that divide a program's tiles">,
   ];

@@ -21,17 +21,17 @@ func.func @long(%x: !tile.ptr<i32>, %n: i32) attributes {tile.num_warps = 4 : i3
 
 // -----
 
-// A thread of 128 may hold 2048 elements of a tile.
+// A thread of 128 may hold 4096 elements of a tile.
 func.func @just_held(%x: !tile.ptr<i32>) attributes {tile.num_warps = 4 : i32} {
-  %a = tile.splat %x : !tile.ptr<i32> -> tensor<262144x!tile.ptr<i32>>
-  tile.load %a : tensor<262144x!tile.ptr<i32>> -> tensor<262144xi32>
+  %a = tile.splat %x : !tile.ptr<i32> -> tensor<524288x!tile.ptr<i32>>
+  tile.load %a : tensor<524288x!tile.ptr<i32>> -> tensor<524288xi32>
   return
 }
 
 // -----
 
 func.func @not_held(%x: !tile.ptr<i32>) attributes {tile.num_warps = 4 : i32} {
-  // expected-error @+1 {{a tile of 524288 elements is too large for 4 warps on a GPU: a thread would hold 4096 of them, of which at most 2048 are compiled}}
-  %a = tile.splat %x : !tile.ptr<i32> -> tensor<524288x!tile.ptr<i32>>
+  // expected-error @+1 {{a tile of 1048576 elements is too large for 4 warps on a GPU: a thread would hold 8192 of them, of which at most 4096 are compiled}}
+  %a = tile.splat %x : !tile.ptr<i32> -> tensor<1048576x!tile.ptr<i32>>
   return
 }

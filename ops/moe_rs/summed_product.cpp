@@ -22,11 +22,12 @@ constexpr int kRing = 12, kWarpRows = 72;  // which take 30 KB of four warps
 constexpr int kBehindRing = 2;             // rows behind the ring's whose addresses are looked at, too
 constexpr int64_t kSimulatedParts = 2;
 
-// Parts of the columns. What hides grows with their number, and so does what the product reads again: four where that
-// takes long (docs/performance/moe.md).
-int64_t partsOf(int64_t rowBytes, int64_t topK) {
-  constexpr int64_t kFewSlots = 2, kLong = 6144, kLongOfFew = 2048;
-  return rowBytes >= (topK <= kFewSlots ? kLongOfFew : kLong) ? 4 : 2;
+// Parts of the columns, for a product of as many multiplications and additions. What hides grows with their number, and so does
+// what the product reads again: four where that takes long beside sums of many slots (docs/performance/moe.md).
+int64_t partsOf(double operations, int64_t topK) {
+  constexpr int64_t kFewSlots = 2;
+  constexpr double kLong = 5e11;
+  return topK > kFewSlots && operations >= kLong ? 4 : 2;
 }
 
 // A lane takes 16 bytes of a row. A program finds room beside one of the product, with few registers and as much shared
@@ -62,7 +63,7 @@ int64_t columnsAtOnce(int64_t slots, int64_t columns, int64_t bytes, int given) 
 SummedProduct::SummedProduct(const Table& table, Team& team, Memory& memory, int64_t maxM, int64_t n, int64_t k,
                              int64_t experts, int64_t topK, DType dtype, const GroupedConfig& config, int parts,
                              int slotColumns, const Tensor& findings, bool own)
-    : team_(team), n_(n), experts_(experts), topK_(topK), rowBytes_(k * byteSize(dtype)), givenParts_(parts),
+    : team_(team), n_(n), experts_(experts), topK_(topK), rowElements_(k), givenParts_(parts),
       findings_(findings), product_(table, team, nullptr, maxM, n, k, experts, topK, dtype, config,
                                     GroupedWay{.packed = true, .own = own}, findings) {
   Sums s = sums(team, topK, partType(dtype));
@@ -103,7 +104,7 @@ void SummedProduct::launch(const Tensor& h, const Tensor& w, const Tensor& route
   int64_t parts = givenParts_;
   // The product of few rows ends before its first part is summed.
   bool simulated = team_.target() == "sim", isLong = simulated || product_.tileRows(m) >= kRowsOfParts;
-  if (!parts) parts = !isLong ? 1 : simulated ? kSimulatedParts : partsOf(rowBytes_, topK_);
+  if (!parts) parts = !isLong ? 1 : simulated ? kSimulatedParts : partsOf(2.0 * m * topK_ * rowElements_ * n_, topK_);
   Sums s = sums(team_, topK_, rows_.dtype);
   int64_t unit = std::max<int64_t>(tile, s.columns);  // both are powers of two
   for (int64_t first = 0; first < n_; first += columns_) {

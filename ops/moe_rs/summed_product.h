@@ -31,7 +31,7 @@ class SummedProduct {
 
  private:
   Team& team_;
-  int64_t n_, experts_, topK_, columns_, rowBytes_;
+  int64_t n_, experts_, topK_, columns_, rowElements_;
   int givenParts_;
   Tensor findings_;
   GroupedProduct product_;

@@ -50,8 +50,8 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   passes.addPass(createLongestFirst());             // No later pass makes a `tile.program_id`.
   if (!options.layouts) return;
   passes.addPass(createJoinNeighbours());  // Of the loads that no pass copies ahead.
-  passes.addPass(createComputeAnew());     // When loops have the loads that they will have; before offsets are in order.
-  passes.addPass(createOrderOffsets());    // Of the addresses that are left.
+  passes.addPass(createComputeAnew());   // When loops have the loads that they will have; before offsets are in order.
+  passes.addPass(createOrderOffsets());  // Of the addresses that are left.
   passes.addPass(createAssignLayouts({target}));
   passes.addPass(createDeferReductions());  // By layout: what a thread has of a tile it folds alone.
   passes.addPass(createLayOutScans());      // By layout, too: what its neighbours are.

@@ -30,13 +30,13 @@ int64_t partsOf(double operations, int64_t topK) {
   return topK > kFewSlots && operations >= kLong ? 4 : 2;
 }
 
-// A lane takes 16 bytes of a row. A program finds room beside one of the product, with few registers and as much shared
+// A warp takes 512 bytes of a row at once, 16 a lane. A program finds room beside one of the product, with few registers and as much shared
 // memory as that leaves, and seven do where that has ended.
 Sums sums(const Team& team, int64_t topK, DType dtype) {
-  constexpr int kLaneBytes = 16, kLanes = 32;
+  constexpr int kWarpBytes = 512;
   int ofToken = int(topK) + team.size() - 1;  // rows that a token's sum has at most
   if (team.target() == "sim") return {kSimulatedColumns, 2, 3, kSimulatedMost / 2 * ofToken, 0, 4};
-  int columns = kLanes * kLaneBytes / int(byteSize(dtype)), programs = 7 * team.residentPrograms();
+  int columns = kWarpBytes / int(byteSize(dtype)), programs = 7 * team.residentPrograms();
   return {columns, 4, kRing, std::max(kWarpRows, ofToken), kRegistersBeside, programs};
 }
 
@@ -63,9 +63,9 @@ int64_t columnsAtOnce(int64_t slots, int64_t columns, int64_t bytes, int given) 
 SummedProduct::SummedProduct(const Table& table, Team& team, Memory& memory, int64_t maxM, int64_t n, int64_t k,
                              int64_t experts, int64_t topK, DType dtype, const GroupedConfig& config, int parts,
                              int slotColumns, const Tensor& findings, bool own)
-    : team_(team), n_(n), experts_(experts), topK_(topK), rowElements_(k), givenParts_(parts),
-      findings_(findings), product_(table, team, nullptr, maxM, n, k, experts, topK, dtype, config,
-                                    GroupedWay{.packed = true, .own = own}, findings) {
+    : team_(team), n_(n), experts_(experts), topK_(topK), rowElements_(k), givenParts_(parts), findings_(findings),
+      product_(table, team, nullptr, maxM, n, k, experts, topK, dtype, config, GroupedWay{.packed = true, .own = own},
+               findings) {
   Sums s = sums(team, topK, partType(dtype));
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
   int64_t columns =

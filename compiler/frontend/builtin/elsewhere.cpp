@@ -133,7 +133,7 @@ constexpr Group kNowhere[] = {
      "putmem_rma_wg putmem_signal_rma_nbi_wave putmem_signal_rma_nbi_wg putmem_signal_rma_wave "
      "putmem_signal_rma_wg sync_all_wave sync_all_wg sync_block sync_warp sync_wave sync_wg team_sync_wave "
      "team_sync_wg"},
-    {"extra", "", "__syncwarp expect sync_threads"},
+    {"extra", "", "__syncwarp cp_async cp_async_commit_group cp_async_wait_group expect sync_threads"},
     {"dl.tma", "", "cvta_shared_to_generic fence_mbarrier_init"},
     {"tl.extra.libdevice", "", "max min"},
 };

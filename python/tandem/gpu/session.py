@@ -156,7 +156,8 @@ class GpuSession(Session):
     def adopt(self, team, stream):
         """A CUDA stream, or its handle, as a stream of the team."""
         if isinstance(stream, Stream):
-            if stream.team._session is not self or stream.team.world_rank != team.world_rank:
+            owner = stream.owner()
+            if owner is None or owner._session is not self or owner.world_rank != team.world_rank:
                 raise ValueError("the stream is another rank's or another run's")
             return stream
         handle = getattr(stream, "cuda_stream", stream)

@@ -24,14 +24,15 @@ class Stream:
     """An ordered queue of work on one rank. On a GPU `cuda_stream` is the CUDA stream's handle, as PyTorch's streams have it."""
 
     def __init__(self, team: "Team", index: int, cuda_stream: int | None = None):
-        self._team = weakref.ref(team)  # which has the stream: a run's memory goes with its last user, not with a collection of cycles
+        self.owner = weakref.ref(team)  # which has the stream: a run's memory goes with its last user, not with a collection of cycles
         self.index = index
         self.cuda_stream = cuda_stream
         self.pending = False  # something may be queued that `synchronize` has not waited for
 
     @property
     def team(self) -> "Team":
-        team = self._team()
+        """The team whose stream it is, as long as somebody has that."""
+        team = self.owner()
         if team is None:
             raise RuntimeError("the stream's team is no longer there")
         return team

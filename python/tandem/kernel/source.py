@@ -6,6 +6,7 @@ import inspect
 import re
 import sys
 import textwrap
+import typing
 
 
 class _Uses(ast.NodeVisitor):
@@ -205,6 +206,7 @@ class Aggregate(Source):
         raise RuntimeError(f"the aggregate `{self.__name__}` can be made only inside a kernel")
 
 
+@typing.dataclass_transform()  # for checkers of types: without an `__init__` the fields are its arguments
 def aggregate(cls):
     """A class whose members kernels may use: its fields are values, its methods functions of the kernel language."""
     return Aggregate(cls)

@@ -1,4 +1,4 @@
-// What tiles of integers leave when they are divided by a power of two, whatever their values are.
+// This analysis finds the remainder that all elements of a tile of integers leave when a power of two divides them.
 #pragma once
 #include <cstdint>
 #include <mlir/IR/Value.h>

@@ -95,7 +95,7 @@ def route():
         logits, bias = torch.randn(m, experts, device="cuda"), torch.zeros(experts, device="cuda")
         scored = Route(worlds.current().team, m, experts, top_k, "fp32", renormalise=True)
         call(scored, [logits, bias, None, out], [m])
-        # Of equal logits, which one of some ten draws has, `topk` gives any first; the route gives the smaller expert.
+        # `topk` gives equal logits, which one of some ten draws has, in any order; the route gives the smaller expert first.
         best, chosen = (found[:, :top_k] for found in logits.softmax(1).sort(dim=1, descending=True, stable=True))
         right_scores = torch.equal(order_in(out, experts, flat.numel()), chosen.flatten().argsort(stable=True))
         found = out[64 + 2 * experts + 2 * flat.numel() :][: flat.numel()].view(torch.float32).view(m, top_k)

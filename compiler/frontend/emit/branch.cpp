@@ -70,7 +70,7 @@ void Emitter::decayIn(const Branch& branch, Value& value) {
 void Emitter::mergeObjects(const Locals& before, Branch& thenBranch, Branch& elseBranch, Merged& merged) {
   std::set<const Aggregate*> seen;
   for (const auto& [name, local] : before) {
-    // What a loop has made is not there behind it, whatever it holds.
+    // An undefined local is one that a loop's body has made: nobody may use its value behind the loop.
     if (local.undefined || !local.value.is<std::shared_ptr<Aggregate>>()) continue;
     const std::shared_ptr<Aggregate>& object = local.value.as<std::shared_ptr<Aggregate>>();
     if (!seen.insert(object.get()).second) continue;

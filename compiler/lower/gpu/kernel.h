@@ -169,7 +169,7 @@ class KernelContext {
   Regs loadShared(llvm::Value* address, unsigned bits, size_t count);
 
   //===- state of constructs ------------------------------------------------------------------------------------===//
-  // Where a tile has been stored for a `tile.gather`, row-major.
+  // The place in shared memory to which a tile has been stored for a `tile.gather`, row-major.
   struct Gathered {
     mlir::Operation* gather;
     llvm::Value* base;

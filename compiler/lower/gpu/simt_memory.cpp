@@ -28,7 +28,7 @@ static Regs fromWords(KernelContext& cx, const Regs& words, llvm::Type* element,
   return out;
 }
 
-// Where a thread's access goes, and how: through a shared address where the pointer is known to be one.
+// This is the address of a thread's access, a shared one where the pointer is known to be one, and the access' options.
 struct ThreadAccess {
   llvm::Value* base;
   AccessOptions options;

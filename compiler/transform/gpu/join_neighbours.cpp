@@ -136,7 +136,8 @@ RankedTensorType pairsOf(RankedTensorType type, size_t count) {
   return type;
 }
 
-// What accesses have in common that become one.
+// Accesses may become one if these are the same: the variable terms of their addresses, attributes, types, masks and what stands in for
+// masked elements.
 using Kind = std::tuple<std::vector<const void*>, const void*, const void*, const void*, const void*>;
 
 Kind kindOf(Operation* op, const Place& place, Value mask, Value other) {

@@ -82,7 +82,7 @@ class Dealer {
            llvm::all_of(loop_.getResults(), [](Value result) { return result.use_empty(); });
   }
 
-  // What the loop carries is the tile's number but for a constant distance: it grows as that does.
+  // The loop carries a number that is the tile's but for a constant distance: both grow by the same step.
   bool matchCarried() {
     auto yields = loop_.getBody()->getTerminator()->getOperands();
     for (auto [carried, init, yielded] : llvm::zip(loop_.getRegionIterArgs(), loop_.getInitArgs(), yields)) {

@@ -89,7 +89,7 @@ class Sum {
     share_ = arith::MulIOp::create(builder, where_, memory_.getBands(), memory_.getChunk());
     Value first = arith::MulIOp::create(builder, where_, wide(builder, rank_), share_);
     Value end = arith::AddIOp::create(builder, where_, first, share_);
-    // Of a tile that goes beyond the share nothing is added here: its program would wait for what the peers' programs of the same tile
+    // A tile that goes beyond the share gets nothing added here: its program would wait for what the peers' programs of the same tile
     // send, and these for what it sends.
     Value all = arith::MulIOp::create(builder, where_, memory_.getChunks(), memory_.getChunk());
     Value last = arith::SubIOp::create(builder, where_, all, arith::ConstantIntOp::create(builder, where_, 1, 64));

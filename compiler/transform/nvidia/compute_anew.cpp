@@ -27,7 +27,7 @@ std::optional<Access> accessOf(Operation& op, const analysis::AxisInfoAnalysis& 
     auto type = dyn_cast<RankedTensorType>(load.getPointer().getType());
     if (!type || type.getRank() != 2) return std::nullopt;
     gpu::Coalescing c = gpu::coalesced(load.getPointer(), load.getMask(), known, threads);
-    // What is not known of new addresses would take wider accesses apart.
+    // The analysis knows nothing of addresses made anew, which would take wider accesses apart.
     if (c.neighbours > 1) return std::nullopt;
     return Access{&load.getPointerMutable(), 1, c.axis};
   }

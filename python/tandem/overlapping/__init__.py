@@ -183,7 +183,7 @@ class _End:
         if (kind in DEALT and fills_rounds(math.prod(grid), programs) or how["spread"]) and math.prod(grid) > programs:
             dealt = self.of(kind, dealt=True, **how)
             numbers = dict(zip(("dealt_x", "dealt_y", "dealt_z"), (*grid, 1, 1)))
-            with contextlib.suppress(CompileError):  # programs that may wait for others
+            with contextlib.suppress(CompileError):  # a kernel that cannot be dealt, as its programs may wait for others, stays as below
                 if fills_multiprocessor(dealt.run(grid=(programs,), warmup=True, **numbers, **arguments)):
                     return dealt.run(grid=(programs,), **numbers, **keywords, **arguments)
             if self.is_consumer:  # whose loop stays, where several of its programs may run on a multiprocessor

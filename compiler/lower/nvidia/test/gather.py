@@ -39,7 +39,7 @@ def masked_counts(x, o, n):
     tl.store(o + tl.arange(0, 64), tl.histogram(tl.load(x + i).to(tl.int32), 64, mask=i < n))
 
 
-# What two gathers take from is stored once.
+# Two gathers from one tile find it stored in shared memory once.
 # TWICE-COUNT-2: st.shared
 # TWICE-NOT: st.shared
 # TWICE: bar.sync

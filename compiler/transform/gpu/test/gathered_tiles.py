@@ -1,4 +1,4 @@
-# What is gathered along a dimension lies as the tile that it is gathered from: it meets that tile's threads again, and the columns of
+# A tile gathered along a dimension lies as the tile that it is gathered from: it meets that tile's threads again, and the columns of
 # a weight that a thread needs are few.
 # RUN: tandemc %s:rotations --emit=layouts --target sm_90a --signature '*fp32, *fp32' | FileCheck %s
 import triton

@@ -60,7 +60,7 @@ func.func @pixel(%x: !tile.ptr<i8> {tile.multiple_of = 16 : i32}) -> (tensor<128
   return %v0, %v1, %v2, %v3 : tensor<128xi8>, tensor<128xi8>, tensor<128xi8>, tensor<128xi8>
 }
 
-// What lies at other places is another pair.
+// Addresses with other variable terms make another pair.
 // CHECK-LABEL: func.func @places
 // CHECK: %[[A:.*]] = tile.addptr {{.*}} : tensor<128x!tile.ptr<f32>>
 // CHECK: %[[B:.*]] = tile.addptr {{.*}} : tensor<128x!tile.ptr<f32>>

@@ -12,7 +12,8 @@
 
 namespace tandem::compiler {
 
-extern const char* const kTilelinkText;  // python/tandem/tilelink.py, by CMakeLists.txt
+// The modules of python/tandem/tilelink, by CMakeLists.txt.
+const std::map<std::string, ImportedText>& channelModules();
 
 namespace {
 using namespace tandem::frontend;
@@ -261,7 +262,8 @@ void addImports(const ast::Module& importing, const FindModule& find, json& impo
     for (const std::string& name : modules) {
       if (imports.contains(name) || canonicalModule(name)) continue;
       std::optional<ImportedText> found = find(name);
-      if (!found && name == "tandem.tilelink") found = ImportedText{"tandem/tilelink.py", kTilelinkText};
+      if (auto channels = channelModules().find(name); !found && channels != channelModules().end())
+        found = channels->second;
       std::optional<ast::Module> module = found ? parsedModule(*found) : std::nullopt;
       if (!module) continue;
       imports[name] = {{"file", found->file}, {"source", found->text}};

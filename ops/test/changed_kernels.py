@@ -7,14 +7,14 @@ import sys
 from tandem.kernel.source import Aggregate
 
 OPS = pathlib.Path(__file__).parents[1]
-LINK = "tilelink.py"  # the channels of tandem.tilelink, which are copied with the kernels
+LINKS = OPS.parent / "python/tandem/tilelink"  # channels, which are copied with all kernels
 
 
 def imported(folder, files, names, *changes):
     """The modules ops.<name> of `names`, imported from copies of `files` in `folder`. Each change: a file, its text, the text in its
-    place."""
-    folders = {LINK: OPS.parent / "python/tandem"}
-    texts = {name: (folders.get(name, OPS) / name).read_text().replace("import tandem.tilelink", "import ops.tilelink") for name in files}
+    place; channels are in `tilelink/`."""
+    paths = {name: OPS / name for name in files} | {f"tilelink/{path.name}": path for path in LINKS.glob("*.py")}
+    texts = {name: path.read_text().replace("tandem.tilelink", "ops.tilelink") for name, path in paths.items()}
     for name, old, new in changes:
         assert texts[name].count(old) == 1, f"{name} has this {texts[name].count(old)} times: {old}"
         texts[name] = texts[name].replace(old, new)

@@ -13,14 +13,15 @@ import pytest
 OPS = pathlib.Path(__file__).parents[2]
 sys.path += [str(OPS / "test"), str(OPS / "attention" / "test")]
 
-from changed_kernels import LINK, imported
+from changed_kernels import imported
 from gather_attention_reference import Case
 
 import tandem
 from tandem.check.explore import POLICIES
 
-FILES = [*(f"device/{name}.py" for name in ("attention", "calls", "attention_forward")), LINK, "ag_attention/ag_attention.py"]
-*_, FORWARD, CHANNEL, KERNEL = FILES
+FILES = [*(f"device/{name}.py" for name in ("attention", "calls", "attention_forward")), "ag_attention/ag_attention.py"]
+*_, FORWARD, KERNEL = FILES
+CHANNEL = "tilelink/streams.py"
 BLOCK_M, BLOCK_N, D = 32, 16, 64
 
 AWAITED = '"sys", "acquire", waitValue=arrival[5] + band + 1'

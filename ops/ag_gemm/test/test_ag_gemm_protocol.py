@@ -10,12 +10,12 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
 
-from changed_kernels import LINK, imported
+from changed_kernels import imported
 
 import tandem
 from tandem.ops import rows_of_rank, shard_rows
 
-KERNEL, PRODUCT, CHANNEL = "ag_gemm/ag_gemm.py", "device/product.py", LINK
+KERNEL, PRODUCT, CHANNEL = "ag_gemm/ag_gemm.py", "device/product.py", "tilelink/streams.py"
 FILES = [KERNEL, PRODUCT, CHANNEL, "device/calls.py", "device/tiles.py"]
 BLOCK, N, K, SLICE = 16, 32, 64, 32  # a slice is two steps of K
 

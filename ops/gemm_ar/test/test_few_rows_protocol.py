@@ -10,13 +10,14 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
 
-from changed_kernels import LINK, imported
+from changed_kernels import imported
 
 import tandem
 from tandem.ops import rows_of_rank, shard_rows
 
 KERNEL, CHANNELS = "gemm_ar/gemm_ar.py", "device/few_rows.py"
-FILES = [KERNEL, CHANNELS, LINK, *(f"device/{name}.py" for name in ("calls", "signals", "marks", "packets", "product", "tiles"))]
+LINK = "tilelink/sums.py"
+FILES = [KERNEL, CHANNELS, *(f"device/{name}.py" for name in ("calls", "signals", "marks", "packets", "product", "tiles"))]
 BM, BN, BK, CHUNK, PROGRAMS, N, K = 16, 16, 16, 64, 3, 32, 80
 KINDS = {"gather": ("gather", "packets"), "scatter": ("scatter", "packets")}
 STORED = ("one shot", "two shots")

@@ -10,14 +10,14 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "route/test"))
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
 
-from changed_kernels import LINK, imported
+from changed_kernels import imported
 from moe_reference import drawn_ids, drawn_weights, integers, up_projected
 
 import tandem
 from tandem.ops import GroupedGemm, RouteIds, route_parts
 
 GEMM = "grouped_gemm/grouped_gemm.py"
-FILES = [f"device/{name}.py" for name in ("findings", "gathering", "product", "routes")] + [LINK, GEMM, "grouped_gemm/places.py"]
+FILES = [f"device/{name}.py" for name in ("findings", "gathering", "product", "routes")] + [GEMM, "grouped_gemm/places.py"]
 PART = '                    is_left = dl.wait(left_ptr + program, 1, "gpu", "acquire", waitValue=1)\n'
 LEFT = '                tl.atomic_xchg(left_ptr + tl.program_id(0), 1, sem="release", scope="gpu")\n'
 STORED = "                tl.store(part_ptr + in_sum, acc)\n"

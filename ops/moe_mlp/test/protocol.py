@@ -8,14 +8,13 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "test"))
 
-from changed_kernels import LINK, imported
+from changed_kernels import imported
 from moe_reference import rows_of, scales
 
 from tandem.ops import RouteIds, route_parts, route_words, shard_rows
 
 FILES = [f"device/{name}.py" for name in ("calls", "findings", "gathering", "product", "routes", "signals", "slots")]
 FILES += [
-    LINK,
     "grouped_gemm/grouped_gemm.py",
     "grouped_gemm/places.py",
     "moe_rs/moe_rs.py",

@@ -18,7 +18,7 @@ import tandem
 
 SUMS = "moe_rs/sums.py"
 GEMM, RS, ARRIVALS, ROUTE = "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py", "device/gathering.py", "route/blocks.py"
-LINK = protocol.LINK
+LINK = "tilelink/streams.py"
 ORDER = "ag_moe/ag_moe.py"
 AR, TELL = "all_reduce/two_shot.py", "device/signals.py"
 TAKEN_ITEM = "item = take(taken_ptr)\n"

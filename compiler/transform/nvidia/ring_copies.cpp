@@ -15,8 +15,9 @@ namespace {
 
 class SlotCopy {
  public:
-  SlotCopy(const RingPlan& plan, tile::BlockLoadOp load, int64_t blocks, IRMapping& mapping)
-      : plan_(plan), load_(load), blocks_(blocks), mapping_(mapping),
+  SlotCopy(const RingPlan& plan, tile::BlockLoadOp load, int64_t blocks, const analysis::AxisInfoAnalysis& axes,
+           IRMapping& mapping)
+      : plan_(plan), load_(load), blocks_(blocks), axes_(axes), mapping_(mapping),
         buffer_(plan.buffers[llvm::find(plan.loads, load) - plan.loads.begin()]) {}
 
   // Data that only this program reads leaves L2 first.
@@ -83,10 +84,9 @@ class SlotCopy {
                        isKnown(load_.getBase()) && llvm::all_of(load_.getShape(), isKnown) &&
                        llvm::all_of(load_.getStrides(), isKnown);
     if (!isOneTensor || isMulticast(load_, blocks_)) return false;
-    analysis::AxisInfoAnalysis axes(load_->getParentOfType<func::FuncOp>());
     int64_t rows = cast<RankedTensorType>(load_.getResult().getType()).getDimSize(0);
-    auto isWhole = [&](Value v) { return axes.of(v).divisibility(0) % rows == 0; };
-    return !(isWhole(load_.getShape()[0]) && isWhole(load_.getOffsets()[0])) && areUnobservedBehindTensor(load_, axes);
+    auto isWhole = [&](Value v) { return axes_.of(v).divisibility(0) % rows == 0; };
+    return !(isWhole(load_.getShape()[0]) && isWhole(load_.getOffsets()[0])) && areUnobservedBehindTensor(load_, axes_);
   }
 
   void start(const TensorChoice& choice, bool once, OpBuilder& builder, std::optional<int64_t> rows = {}) {
@@ -112,6 +112,7 @@ class SlotCopy {
   const RingPlan& plan_;
   tile::BlockLoadOp load_;
   int64_t blocks_;
+  const analysis::AxisInfoAnalysis& axes_;
   IRMapping& mapping_;
   Value buffer_;
 };
@@ -140,9 +141,9 @@ void gatherIntoSlot(const RingPlan& plan, const CopiedLoad& copied, OpBuilder& b
   tgpu::setNeighbours(copy, {int32_t(copied.vector), int32_t(copied.axis)});
 }
 
-void copyIntoSlot(const RingPlan& plan, tile::BlockLoadOp load, int64_t blocks, OpBuilder& builder,
-                  IRMapping& mapping) {
-  SlotCopy(plan, load, blocks, mapping).start(builder);
+void copyIntoSlot(const RingPlan& plan, tile::BlockLoadOp load, int64_t blocks, const analysis::AxisInfoAnalysis& axes,
+                  OpBuilder& builder, IRMapping& mapping) {
+  SlotCopy(plan, load, blocks, axes, mapping).start(builder);
 }
 
 }  // namespace tandem::transform::nvidia

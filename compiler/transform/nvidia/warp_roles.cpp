@@ -95,6 +95,7 @@ class ProducerSplit {
   }
 
   tgpu::WarpSpecializeOp split(Block& body, const Needed& needed) {
+    analysis::AxisInfoAnalysis axes(kernel_);  // loops that are being copied have no end yet
     OpBuilder builder = OpBuilder::atBlockBegin(&body);
     for (auto [i, p] : llvm::enumerate(rings_)) {
       if (p.owner == int(i)) makeRing(p, builder);
@@ -123,7 +124,7 @@ class ProducerSplit {
       if (auto group = groups.find(op); group != groups.end()) return learn(group->second, gate, places, b, map);
       if (needed.told.contains(op)) return true;  // learned before
       if (llvm::is_contained(gates_, op)) return passGate(op, gate, b);
-      return copyLoad(op, b, map);
+      return copyLoad(op, axes, b, map);
     });
     for (Operation* op : gates_) openGate(op, gate);
     for (auto& [first, group] : groups) tell(group, gate, places);
@@ -146,7 +147,7 @@ class ProducerSplit {
       p.gatheredBuffers.push_back(makeBuffer(builder, tile::LoadOp(c.load).getLoc(), c.type(), p.slots));
   }
 
-  bool copyLoad(Operation* op, OpBuilder& builder, IRMapping& mapping) {
+  bool copyLoad(Operation* op, const analysis::AxisInfoAnalysis& axes, OpBuilder& builder, IRMapping& mapping) {
     auto load = dyn_cast<tile::BlockLoadOp>(op);
     auto plan = llvm::find_if(
         rings_, [&](const RingPlan& p) { return (load && llvm::is_contained(p.loads, load)) || p.gathers(op); });
@@ -155,7 +156,7 @@ class ProducerSplit {
     for (const CopiedLoad& c : plan->gathered) all.push_back(c.load);
     if (llvm::all_of(all, [&](Operation* o) { return o == op || op->isBeforeInBlock(o); }))
       tgpu::AcquireOp::create(builder, op->getLoc(), plan->ring, bytesInSlot(*plan, builder));
-    if (load) copyIntoSlot(*plan, load, blocks_, builder, mapping);
+    if (load) copyIntoSlot(*plan, load, blocks_, axes, builder, mapping);
     for (const CopiedLoad& c : plan->gathered)
       if (tile::LoadOp(c.load).getOperation() == op) gatherIntoSlot(*plan, c, builder, mapping);
     if (llvm::all_of(all, [&](Operation* o) { return o == op || o->isBeforeInBlock(op); }))

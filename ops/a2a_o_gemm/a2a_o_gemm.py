@@ -10,7 +10,7 @@ import tandem.dist as dl
 import tandem.language as tl
 import tandem.tilelink as link
 from ops.device.heads import heads_of_rank
-from ops.device.product import add_product, columns_of, product_by_pointers, store_tile
+from tandem.tilelink.product import add_product, columns_of, product_by_pointers, store_tile
 from ops.device.tiles import place_in_shard
 
 

@@ -16,7 +16,6 @@ import tandem.dist as dl
 import tandem.language as tl
 import tandem.tilelink as link
 from ops.device.calls import is_last
-from ops.device.product import Product, Result
 from ops.device.tiles import gathered_tile, piece_of
 
 
@@ -54,10 +53,10 @@ def ag_gemm(
     left over; `brought`: a zero for each of these tiles, which is a zero again in the end."""
     rank = dl.rank()
     channel = link.StreamChannel(ready_ptr, bands, band_rows)
-    product = Product(b_ptr, n, k, BLOCK_M, BLOCK_N, BLOCK_K, BLOCKS, B_TRANSPOSED)
+    product = link.Product(b_ptr, n, k, BLOCK_M, BLOCK_N, BLOCK_K, BLOCKS, B_TRANSPOSED)
     own = product.rows_of(a_ptr, own_rows)
     gathered = product.rows_of(gathered_ptr, gathered_rows)
-    result = Result(product, c_ptr, m, OUT_BLOCKS)
+    result = link.Result(product, c_ptr, m, OUT_BLOCKS)
     shards = tl.cdiv(m, shard_rows)
     blocks = tl.cdiv(shard_rows, BLOCK_M)
     columns = tl.cdiv(n, BLOCK_N)

@@ -34,7 +34,7 @@ import tandem.tilelink as link
 from ops.device.calls import is_last_of
 from ops.device.few_rows import PacketsChannel, RowsChannel
 from ops.device.packets import end_call
-from ops.device.product import Product, store_tile
+from tandem.tilelink.product import Product, store_tile
 from ops.device.signals import tell_all
 from ops.device.tiles import place_in_shard
 from tandem.simt import __syncthreads

@@ -10,7 +10,7 @@ import tandem.dist as dl
 import tandem.language as tl
 import tandem.tilelink as link
 from ops.device.calls import is_last
-from ops.device.product import Product, Result, packed
+from ops.device.packed import packed
 from ops.device.tiles import place_in_shard
 
 
@@ -58,9 +58,9 @@ def gemm_rs(
     channel = link.PartsChannel(ready_ptr, brought_ptr, begun_ptr, call, shard_tiles, turn, COPIED)
     if (tl.program_id(0) == 0) & (ranks > 1):
         link.parts_begin(channel)
-    product = Product(b_ptr, n, k, BLOCK_M, BLOCK_N, BLOCK_K, BLOCKS, B_TRANSPOSED)
+    product = link.Product(b_ptr, n, k, BLOCK_M, BLOCK_N, BLOCK_K, BLOCKS, B_TRANSPOSED)
     a = product.rows_of(a_ptr, m)
-    result = Result(product, out_ptr, own_rows, OUT_BLOCKS)
+    result = link.Result(product, out_ptr, own_rows, OUT_BLOCKS)
     peers = tl.make_tensor_descriptor(
         first_parts_ptr, shape=[rank_count, parts_rows, BLOCK_N], strides=[rank_stride, BLOCK_N, 1], block_shape=[1, BLOCK_M, BLOCK_N]
     )

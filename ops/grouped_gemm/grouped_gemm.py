@@ -26,10 +26,11 @@ import tandem.dist as dl
 import tandem.language as tl
 import tandem.tilelink as link
 from ops.device.gathering import arrived, both_arrived, is_of_shard
-from ops.device.product import add_product, packed, packed_width
+from ops.device.packed import packed, packed_width
 from ops.device.routes import BLOCK_WORDS, BLOCKS, FIRST_TURN, ROWS, blocks_of, is_of_call, order_of, place_of, weights_of
 from ops.grouped_gemm.places import order_of_blocks, place_behind, place_in_parts, place_of_mixed, rows_of, shared_out, slots_of, words_of
 from tandem.libdevice import fast_dividef
+from tandem.tilelink.product import add_product
 
 SCALED_ELEMENTS = tl.constexpr(128)
 LARGEST = tl.constexpr(448.0)  # of fp8e4nv

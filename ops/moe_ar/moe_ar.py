@@ -2,7 +2,7 @@
 
 import tandem
 import tandem.language as tl
-from ops.device.product import packed, packed_width
+from ops.device.packed import packed, packed_width
 from ops.device.routes import is_of_call
 from ops.device.slots import sum_of_slots
 

@@ -18,7 +18,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from ops.device.calls import is_last_of, take
-from ops.device.product import packed_width
+from ops.device.packed import packed_width
 from ops.device.routes import BLOCKS, is_of_call
 from ops.moe_rs.sums import make_ring, sum_item
 from tandem.simt import num_warps

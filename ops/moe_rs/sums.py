@@ -117,7 +117,7 @@ def with_pairs_changed(words, LOW: tl.constexpr):
 
 @tandem.jit
 def column_of(at):
-    """Of the element `at` of packed rows (ops/device/product.py)."""
+    """Of the element `at` of packed rows (ops/device/packed.py)."""
     return at // 32 * 32 + at % 8 // 2 * 8 + at % 32 // 8 * 2 + at % 2
 
 

@@ -2,7 +2,7 @@
 
 import tandem
 import tandem.language as tl
-from ops.device.product import product_by_pointers
+from tandem.tilelink.product import product_by_pointers
 
 
 @tandem.jit

@@ -15,9 +15,8 @@ import tandem.dist as dl
 import tandem.language as tl
 from ops.device.calls import is_last
 from ops.device.heads import heads_of_rank, part_of
-from ops.device.product import Product
 from ops.device.tiles import place_in_shard
-from tandem.tilelink import scattered_tile
+from tandem.tilelink import Product, scattered_tile
 
 
 @tandem.jit

@@ -15,7 +15,7 @@ from changed_kernels import imported
 import tandem
 from tandem.ops import rows_of_rank, shard_rows
 
-KERNEL, PRODUCT, CHANNEL = "ag_gemm/ag_gemm.py", "device/product.py", "tilelink/streams.py"
+KERNEL, PRODUCT, CHANNEL = "ag_gemm/ag_gemm.py", "tilelink/product.py", "tilelink/streams.py"
 FILES = [KERNEL, PRODUCT, CHANNEL, "device/calls.py", "device/tiles.py"]
 BLOCK, N, K, SLICE = 16, 32, 64, 32  # a slice is two steps of K
 

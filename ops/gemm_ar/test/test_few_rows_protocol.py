@@ -17,7 +17,7 @@ from tandem.ops import rows_of_rank, shard_rows
 
 KERNEL, CHANNELS = "gemm_ar/gemm_ar.py", "device/few_rows.py"
 LINK = "tilelink/sums.py"
-FILES = [KERNEL, CHANNELS, *(f"device/{name}.py" for name in ("calls", "signals", "marks", "packets", "product", "tiles"))]
+FILES = [KERNEL, CHANNELS, *(f"device/{name}.py" for name in ("calls", "signals", "marks", "packets", "tiles"))]
 BM, BN, BK, CHUNK, PROGRAMS, N, K = 16, 16, 16, 64, 3, 32, 80
 KINDS = {"gather": ("gather", "packets"), "scatter": ("scatter", "packets")}
 STORED = ("one shot", "two shots")

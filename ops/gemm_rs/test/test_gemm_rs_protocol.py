@@ -17,7 +17,7 @@ from tandem.ops import rows_of_rank, shard_rows
 
 KERNEL = "gemm_rs/gemm_rs.py"
 LINK = "tilelink/parts.py"
-FILES = [KERNEL, "device/calls.py", "device/product.py", "device/tiles.py"]
+FILES = [KERNEL, "device/calls.py", "device/packed.py", "device/tiles.py"]
 BLOCK, N, K = 16, 32, 16
 TILE = BLOCK * BLOCK
 

@@ -17,7 +17,7 @@ import tandem
 from tandem.ops import GroupedGemm, RouteIds, route_parts
 
 GEMM = "grouped_gemm/grouped_gemm.py"
-FILES = [f"device/{name}.py" for name in ("findings", "gathering", "product", "routes")] + [GEMM, "grouped_gemm/places.py"]
+FILES = [f"device/{name}.py" for name in ("findings", "gathering", "packed", "routes")] + [GEMM, "grouped_gemm/places.py"]
 PART = '                    is_left = dl.wait(left_ptr + program, 1, "gpu", "acquire", waitValue=1)\n'
 LEFT = '                tl.atomic_xchg(left_ptr + tl.program_id(0), 1, sem="release", scope="gpu")\n'
 STORED = "                tl.store(part_ptr + in_sum, acc)\n"

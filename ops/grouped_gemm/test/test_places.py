@@ -11,7 +11,7 @@ from changed_kernels import imported
 
 import tandem
 
-FILES = [f"device/{name}.py" for name in ("findings", "gathering", "product", "routes")] + ["grouped_gemm/places.py"]
+FILES = [f"device/{name}.py" for name in ("findings", "gathering", "packed", "routes")] + ["grouped_gemm/places.py"]
 KERNEL = """
 
 @tandem.jit

@@ -13,7 +13,7 @@ from moe_reference import rows_of, scales
 
 from tandem.ops import RouteIds, route_parts, route_words, shard_rows
 
-FILES = [f"device/{name}.py" for name in ("calls", "findings", "gathering", "product", "routes", "signals", "slots")]
+FILES = [f"device/{name}.py" for name in ("calls", "findings", "gathering", "packed", "routes", "signals", "slots")]
 FILES += [
     "grouped_gemm/grouped_gemm.py",
     "grouped_gemm/places.py",

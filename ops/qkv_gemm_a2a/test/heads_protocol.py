@@ -13,7 +13,7 @@ from changed_kernels import imported
 from tandem.ops import heads_of_rank, rows_of_rank
 
 BEFORE, BEHIND, CHANNEL = "qkv_gemm_a2a/qkv_gemm_a2a.py", "a2a_o_gemm/a2a_o_gemm.py", "tilelink/streams.py"
-FILES = [BEFORE, BEHIND, CHANNEL, *(f"device/{name}.py" for name in ("calls", "heads", "product", "tiles"))]
+FILES = [BEFORE, BEHIND, CHANNEL, *(f"device/{name}.py" for name in ("calls", "heads", "tiles"))]
 BLOCK, PROGRAMS = 16, 3
 
 

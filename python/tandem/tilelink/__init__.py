@@ -1,7 +1,7 @@
 """Tile-centric primitives: channels between who brings tiles and who uses them, and what kernels say through these.
 
 `blocks` has channels of rows in shards, `tiles` what is said through them; `streams` has rows that copy engines bring, `parts` sums for
-who owns them, `sums` those for all ranks.
+who owns them, `sums` those for all ranks. `product` has products of tiles that channels feed.
 """
 
 from tandem.tilelink.blocks import BlockChannel, TableChannel, arrivals_of, channels_of
@@ -19,6 +19,7 @@ from tandem.tilelink.tiles import (
     tile_pull_data,
     tile_push_data,
 )
+from tandem.tilelink.product import Product, Result
 from tandem.tilelink.streams import ShardRows, StreamChannel, call_ends, end_call, rank_copy_slices, slices_wait, stream_words
 from tandem.tilelink.parts import (
     PartsChannel,
@@ -69,4 +70,6 @@ __all__ = [
     "parts_wait",
     "rank_copy_parts",
     "SumsChannel",
+    "Product",
+    "Result",
 ]

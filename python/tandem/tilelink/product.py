@@ -103,6 +103,7 @@ class Product:
         self.k = k
         self.height = height
         self.widths = widths_of(width)
+        tl.static_assert(blocks or len(self.widths) == 1, "where nothing is read as blocks, the width of a tile must be a power of two")
         self.depth = depth
         self.blocks = blocks
         self.b_transposed = b_transposed

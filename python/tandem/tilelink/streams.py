@@ -89,11 +89,12 @@ def stream_words(team, bands):
     return team.zeros(before + team.size * bands, "int64", name="words of a channel")[before:]
 
 
-def rank_copy_slices(team, stream, matrix, words, m, shard_rows, bands, band_rows, slices):
-    """A rank's own rows of a symmetric `matrix` to all peers by `stream`, in so many slices of each band, the ring's next one first. The
-    stream waits ahead of it for what has written them; the kernel that waits for the slices may be queued before or behind."""
+def rank_copy_slices(team, stream, matrix, words, m, shard_rows, bands, band_rows, slices, step=1):
+    """A rank's own rows of a symmetric `matrix` to all peers by `stream`, in so many slices of each band, the ring's next one first. Slices
+    are whole steps of `step` columns, as the kernel's loop goes through them; the last ones may have none. The stream waits ahead of it for
+    what has written the rows; the kernel that waits for the slices may be queued before or behind."""
     width = matrix.numel() // max(matrix.shape[0], 1)
-    columns = -(-width // slices)
+    columns = -(-width // (slices * step)) * step
     own, rows = team.rank * shard_rows, max(min(m - team.rank * shard_rows, shard_rows), 0)
     for distance in range(1, team.size):
         peer = (team.rank - distance) % team.size

@@ -20,6 +20,7 @@ import tandem.language as tl
 from ops.device.calls import is_last_of, take
 from ops.device.packed import packed_width
 from ops.device.routes import BLOCKS, is_of_call
+from ops.moe_rs.few_slots import sum_few
 from ops.moe_rs.sums import make_ring, sum_item
 from tandem.simt import num_warps
 
@@ -75,7 +76,7 @@ def combine(
     """Of n columns; out has `own_rows` rows, which stand `pitch` apart. The product has tiles of TILE_M rows and TILE_N columns, and parts
     of `part_columns`, a multiple of COLUMNS. `parts`: of each peer, [shard_rows, width], in the product's order of columns. Items have
     `item_rows` rows, those of the last part `last_item_rows`, which are not more. A warp has room for RING rows that come ahead of their
-    sums, and for TABLE addresses (sums.py)."""
+    sums, and for TABLE addresses (sums.py); without a RING rows come into registers (few_slots.py)."""
     rank = dl.rank()
     call = tl.load(epoch_ptr) + 1
     fits = is_of_call(route_ptr, findings_ptr, m, E, TOP_K, TILE_M)
@@ -97,7 +98,7 @@ def combine(
         parts_ptr = dl.consume_token(parts_ptr, token)
     whole = 0  # parts, as far as this program knows
     there = 0
-    ring = make_ring(rows_ptr.dtype.element_ty, COLUMNS, RING, TABLE, num_warps())
+    ring = make_ring(rows_ptr.dtype.element_ty, COLUMNS, RING, TABLE, num_warps()) if RING else ()
     while item < items:
         is_last_part = item >= before_last
         part = tl.where(is_last_part, parts - 1, item // (RANKS * of_shard))
@@ -123,13 +124,19 @@ def combine(
                 slot = rank - tl.where(rank > owner, 1, 0)
                 to = dl.symm_at(parts_ptr, owner) + slot * shard
                 from_item = (results_ptr, route_ptr, to + top.to(tl.int64) * width + left, out_ptr)
-                sum_item(*from_item, ring, *of_item, E, TOP_K, RANKS, COLUMNS, RING, TABLE, False, TILE_N >= 32)
+                if RING:
+                    sum_item(*from_item, ring, *of_item, E, TOP_K, RANKS, COLUMNS, RING, TABLE, False, TILE_N >= 32)
+                else:
+                    sum_few(*from_item, *of_item, E, TOP_K, RANKS, COLUMNS, False, TILE_N >= 32)
                 dl.notify(signal + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")
             else:
                 token = dl.wait(signal, RANKS - 1, "sys", "acquire", waitValue=call, compare="ge")
                 arrived = dl.consume_token(parts_ptr, token)
                 own_item = (results_ptr, route_ptr, arrived + top.to(tl.int64) * width + left, out_ptr + top.to(tl.int64) * pitch)
-                sum_item(*own_item, ring, *of_item, E, TOP_K, RANKS, COLUMNS, RING, TABLE, True, TILE_N >= 32)
+                if RING:
+                    sum_item(*own_item, ring, *of_item, E, TOP_K, RANKS, COLUMNS, RING, TABLE, True, TILE_N >= 32)
+                else:
+                    sum_few(*own_item, *of_item, E, TOP_K, RANKS, COLUMNS, True, TILE_N >= 32)
         item = take(taken_ptr)
 
     if is_last_of(done_ptr, tl.num_programs(0)):

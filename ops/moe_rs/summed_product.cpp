@@ -11,7 +11,7 @@ namespace tandem::ops {
 namespace {
 
 // Programs that sum and send, by items of so many columns. A warp has room for `ring` rows that come ahead of their sums,
-// and for the addresses of `rows`.
+// and for the addresses of `rows`. Without a ring rows come into registers.
 struct Sums {
   int columns, warps, ring, rows, registers, programs;
 };
@@ -21,23 +21,27 @@ constexpr int kSimulatedColumns = 32;
 constexpr int kRing = 12, kWarpRows = 72;  // which take 30 KB of four warps
 constexpr int kBehindRing = 2;             // rows behind the ring's whose addresses are looked at, too
 constexpr int64_t kSimulatedParts = 2;
+// A thread that takes 32 bytes of a slot's rows in a turn has 64 bytes of two slots under way, beside 64 of sums: as many as its few
+// registers hold. More slots go through a ring.
+constexpr int64_t kFewSlots = 2;
 
-// Parts of the columns, for a product of as many multiplications and additions. What hides grows with their number, and so does
-// what the product reads again: four where that takes long beside sums of many slots (docs/performance/moe.md).
-int64_t partsOf(double operations, int64_t topK) {
-  constexpr int64_t kFewSlots = 2;
+// Parts of the columns, for a product of as many multiplications and additions, by rows of so many bytes. What hides grows with their
+// number, and so does what the product reads again: four where that takes long (docs/performance/moe.md).
+int64_t partsOf(double operations, int64_t rowBytes, int64_t topK) {
   constexpr double kLong = 5e11;
-  return topK > kFewSlots && operations >= kLong ? 4 : 2;
+  constexpr int64_t kLongRow = 2048;
+  return (topK > kFewSlots ? operations >= kLong : rowBytes >= kLongRow) ? 4 : 2;
 }
 
 // A warp takes 512 bytes of a row at once, 16 a lane. A program finds room beside one of the product, with few registers and as much shared
-// memory as that leaves, and seven do where that has ended.
+// memory as that leaves, and seven do where that has ended, or eight that have none.
 Sums sums(const Team& team, int64_t topK, DType dtype) {
   constexpr int kWarpBytes = 512;
   int ofToken = int(topK) + team.size() - 1;  // rows that a token's sum has at most
-  if (team.target() == "sim") return {kSimulatedColumns, 2, 3, kSimulatedMost / 2 * ofToken, 0, 4};
-  int columns = kWarpBytes / int(byteSize(dtype)), programs = 7 * team.residentPrograms();
-  return {columns, 4, kRing, std::max(kWarpRows, ofToken), kRegistersBeside, programs};
+  bool isFew = topK <= kFewSlots;
+  if (team.target() == "sim") return {kSimulatedColumns, 2, isFew ? 0 : 3, kSimulatedMost / 2 * ofToken, 0, 4};
+  int columns = kWarpBytes / int(byteSize(dtype)), programs = (isFew ? 8 : 7) * team.residentPrograms();
+  return {columns, 4, isFew ? 0 : kRing, std::max(kWarpRows, ofToken), kRegistersBeside, programs};
 }
 
 // Of the last part, items for each program: the own ones among them begin when others have been sent.
@@ -104,7 +108,10 @@ void SummedProduct::launch(const Tensor& h, const Tensor& w, const Tensor& route
   int64_t parts = givenParts_;
   // The product of few rows ends before its first part is summed.
   bool simulated = team_.target() == "sim", isLong = simulated || product_.tileRows(m) >= kRowsOfParts;
-  if (!parts) parts = !isLong ? 1 : simulated ? kSimulatedParts : partsOf(2.0 * m * topK_ * rowElements_ * n_, topK_);
+  if (!parts)
+    parts = !isLong     ? 1
+            : simulated ? kSimulatedParts
+                        : partsOf(2.0 * m * topK_ * rowElements_ * n_, rowElements_ * byteSize(h.dtype), topK_);
   Sums s = sums(team_, topK_, rows_.dtype);
   int64_t unit = std::max<int64_t>(tile, s.columns);  // both are powers of two
   for (int64_t first = 0; first < n_; first += columns_) {

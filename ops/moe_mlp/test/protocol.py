@@ -18,6 +18,7 @@ FILES += [
     "grouped_gemm/grouped_gemm.py",
     "grouped_gemm/places.py",
     "moe_rs/moe_rs.py",
+    "moe_rs/few_slots.py",
     "moe_rs/sums.py",
     "ag_moe/ag_moe.py",
     "moe_ar/moe_ar.py",
@@ -170,7 +171,7 @@ class Layer:
         self.kernels["grouped_gemm"][(PROGRAMS,)](*arguments, *sizes, PROGRAMS=PROGRAMS, **constants, **ways, num_warps=1)
         arguments = (self.rows, self.route, out, self.parts, self.brought, self.signals, self.begun, self.taken, self.combined, self.calls)
         constants = {"E": experts, "TOP_K": top_k, "COLUMNS": min(tile, 32), "TILE_M": BLOCK, "TILE_N": tile}
-        constants |= {"RANKS": team.size, "RING": RING, "TABLE": 16 * (top_k + team.size - 1) + RING + 2}
+        constants |= {"RANKS": team.size, "RING": 0 if "few" in self.host else RING, "TABLE": 16 * (top_k + team.size - 1) + RING + 2}
         sizes = (self.findings, m, out.shape[0], hidden, hidden, self.shard, tile, 16, 8)
         self.kernels["combine"][(COMBINERS,)](*arguments, *sizes, **constants, num_warps=1, stream=self.beside)
         if "sums not awaited" not in self.host:

@@ -190,6 +190,13 @@ SCALED_GATHER = {
         ["largest / LARGEST"],
     ),
 }
+# By rows in registers.
+IN_REGISTERS = {"cp_async(dl.smem_get_ptr": "results = tl.load(rows_ptr", SENT: "tl.store(to_ptr + at"}
+FEW = {
+    name: (change, kinds, [IN_REGISTERS.get(line, line) for line in lines] if lines != PARTS else ["total += tl.load(to_ptr"])
+    for name, (change, kinds, lines) in SCATTER.items()
+    if change[0] in (RS, GEMM) and name not in ("begun not awaited", "items taken by several")
+}
 SCALED_SCATTER = {
     "scales not awaited": ("scales not awaited", "race|uninitialised", ["tl.load(a_scale_ptrs"]),
     **{name: SCATTER[name] for name in ("slots not awaited", "narrow signal", "own sums do not wait", "one peer too few")},
@@ -199,6 +206,7 @@ ERRORS = {
     "gather": GATHER,
     "ordered": ORDERED,
     "scatter": SCATTER,
+    "few scatter": FEW,
     "reduce": REDUCE,
     "scaled gather": SCALED_GATHER,
     "scaled scatter": SCALED_SCATTER,
@@ -223,7 +231,7 @@ def reports_of(half, ranks, kernels, host, seed):
         return error.reports
 
 
-@pytest.mark.parametrize("half", ["gather", "ordered", "scatter", "reduce", "both"])
+@pytest.mark.parametrize("half", ["gather", "ordered", "scatter", "few scatter", "reduce", "both"])
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_as_they_are(tmp_path, half, ranks):
     given, kernels = cases(ranks, 3), protocol.kernels(tmp_path)
@@ -267,7 +275,7 @@ def test_planted_errors(tmp_path, half, name):
         assert any(text in report["text"] for text in (line if isinstance(line, tuple) else (line,))), report["text"]
 
 
-@pytest.mark.parametrize("half", ["gather", "ordered", "scatter", "reduce"])
+@pytest.mark.parametrize("half", ["gather", "ordered", "scatter", "few scatter", "reduce"])
 def test_every_schedule(tmp_path, monkeypatch, half):
     """The smallest instance with a block that needs both ranks."""
     *host, half = half.split()

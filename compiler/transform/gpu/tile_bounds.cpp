@@ -54,27 +54,37 @@ struct Leaves {
   bool collect(Value value) {
     if (!seen.insert(value).second) return true;
     if (!isTile(value)) {
-      if (!value.getParentRegion()->isAncestor(access->getParentRegion()))
-        return stopAt(value.getParentRegion()->getParentOp());
-      if (!isa<tile::PtrType>(value.getType())) return scalars.insert(value), true;
       if (auto add = value.getDefiningOp<tile::AddPtrOp>())
         return collect(add.getPointer()) && collect(add.getOffset());
-      bool isOnly = !base || base == value;
-      base = value;
-      return isOnly;
+      bool isPointer = isa<tile::PtrType>(value.getType());
+      if (auto choices = isPointer ? choicesOf(value) : std::nullopt)
+        return collectBoth(value.getDefiningOp(), *choices);
+      if (value.getParentRegion()->isAncestor(access->getParentRegion())) {
+        if (!isPointer) return scalars.insert(value), true;
+        bool isOnly = !base || base == value;
+        base = value;
+        return isOnly;
+      }
+      // Else it is computed in a branch.
     }
     Operation* op = value.getDefiningOp();
     if (!op) return stopAt(value.getParentBlock()->getParentOp());
     if (isa<tile::MakeRangeOp>(op)) return true;
     if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && isa<SplatElementsAttr>(constant.getValue()))
       return true;
-    if (auto choices = choicesOf(value)) return collect(choices->first) && collect(choices->second);
+    if (auto choices = choicesOf(value)) return collectBoth(op, *choices);
     if (!isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::PermuteOp, tile::AddPtrOp,
              arith::ExtSIOp, arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::RemSIOp,
              arith::MinSIOp, arith::MaxSIOp>(op) &&
         !isOfBits(op))
       return stopAt(op);
     return llvm::all_of(op->getOperands(), [&](Value operand) { return collect(operand); });
+  }
+
+  // Stops at a choice between places of two matrices.
+  bool collectBoth(Operation* choice, std::pair<Value, Value> values) {
+    if (collect(values.first) && collect(values.second)) return true;
+    return unknown ? false : stopAt(choice);
   }
 
   bool stopAt(Operation* op) {
@@ -90,18 +100,22 @@ class Bounds {
     bool isPoint() const { return low == high; }
   };
 
-  Bounds(OpBuilder& builder, Location where) : builder_(builder), where_(where) {}
+  // `scalars` are known at the builder.
+  Bounds(OpBuilder& builder, Location where, const llvm::SetVector<Value>& scalars)
+      : builder_(builder), where_(where), scalars_(scalars) {}
 
   // Nothing where a divisor, or what shifts, is not the same at all places.
   std::optional<Interval> of(Value value) {
-    if (!isTile(value) && !isa<tile::PtrType>(value.getType())) return point(wide(value));
+    if (scalars_.contains(value)) return point(wide(value));
     Operation* op = value.getDefiningOp();
-    if (isa<tile::PtrType>(value.getType()) && !isa_and_nonnull<tile::AddPtrOp>(op)) return point(number(0));
+    std::optional<std::pair<Value, Value>> choices = choicesOf(value);
+    if (isa<tile::PtrType>(value.getType()) && !isa_and_nonnull<tile::AddPtrOp>(op) && !choices)
+      return point(number(0));
     if (auto range = dyn_cast<tile::MakeRangeOp>(op))
       return Interval{number(int32_t(range.getStart())), number(int32_t(range.getEnd()) - 1)};
     if (auto constant = dyn_cast<arith::ConstantOp>(op))
       return point(number(cast<SplatElementsAttr>(constant.getValue()).getSplatValue<APInt>().getSExtValue()));
-    if (auto choices = choicesOf(value)) {
+    if (choices) {
       auto one = of(choices->first), other = of(choices->second);
       if (!one || !other) return std::nullopt;
       return Interval{least(one->low, other->low), most(one->high, other->high)};
@@ -173,6 +187,7 @@ class Bounds {
 
   OpBuilder& builder_;
   Location where_;
+  const llvm::SetVector<Value>& scalars_;
 };
 
 // Behind the last of the scalars, all of which come before the access.
@@ -196,7 +211,7 @@ std::optional<StridedAccess> boundsOf(Value pointer, Operation* access) {
   if (!leaves.collect(pointer) || !leaves.base) return std::nullopt;
   OpBuilder builder(access);
   setBehind(builder, leaves.scalars, access->getParentOfType<func::FuncOp>());
-  std::optional<Bounds::Interval> places = Bounds(builder, access->getLoc()).of(pointer);
+  std::optional<Bounds::Interval> places = Bounds(builder, access->getLoc(), leaves.scalars).of(pointer);
   if (!places) return std::nullopt;
   DimAccess dim;
   dim.size = kAnySize;

@@ -8,8 +8,8 @@ namespace tandem::transform::gpu {
 // values that are computed where all scalars are known on which they depend. Nothing where a loop carries the tile, or it is loaded.
 std::optional<analysis::StridedAccess> boundsOf(mlir::Value pointer, mlir::Operation* access);
 
-// Returns the op beyond which the places of a tile of pointers cannot be followed so, or the loop that carries it or the branch in which
-// they are computed; null: there is none.
+// Returns the op beyond which the places of a tile of pointers cannot be followed so, the loop that carries it, or the choice between
+// places of several matrices; null: there is none.
 mlir::Operation* unfollowed(mlir::Value pointer, mlir::Operation* access);
 
 }  // namespace tandem::transform::gpu

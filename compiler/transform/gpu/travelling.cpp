@@ -29,19 +29,23 @@ static Value behindCasts(Value pointer) {
   return pointer;
 }
 
+// What is beyond the op at which the places of an access stop being known.
+static StringRef reasonOf(Operation* stop) {
+  if (isa<tile::LoadOp, tile::BlockLoadOp>(stop))
+    return ", which is loaded: nobody knows whose rows a table names until it is read. Run this kernel before or behind "
+           "the collective, not beside it";
+  if (isa<arith::SelectOp, scf::IfOp>(stop))
+    return ", which chooses among several matrices: access each of them under a condition of its own";
+  return ": they may be made of arguments, programs' numbers and loops' counters by sums, products, quotients, "
+         "remainders, minima and choices of signed integers, as pointers to elements of the matrix";
+}
+
 // `base` is where the places begin, if they are known from there on.
 static void refusePlaces(Operation* access, Operation* memory, Value base, StringRef why) {
   InFlightDiagnostic error = refuse(access, memory, why);
-  Operation* from = base ? originOf(base) : unfollowed(access->getOperand(0), access);
-  if (!from) return;
-  bool isLoaded = isa<tile::LoadOp, tile::BlockLoadOp>(from);
-  error.attachNote(from->getLoc())
-      << "its places cannot be followed beyond this"
-      << (isLoaded
-              ? ", which is loaded: nobody knows whose rows a table names until it is read. Run this kernel before or "
-                "behind the collective, not beside it"
-              : ": they may be made of arguments, programs' numbers and loops' counters by sums, products, quotients, "
-                "remainders, minima and choices");
+  Operation* stop = unfollowed(access->getOperand(0), access);
+  if (!stop && base) stop = originOf(base);
+  if (stop) error.attachNote(stop->getLoc()) << "its places cannot be followed beyond this" << reasonOf(stop);
 }
 
 llvm::SetVector<Operation*> unreadUpdates(func::FuncOp kernel) {
@@ -68,8 +72,11 @@ std::optional<std::vector<TravellingAccess>> accessesOf(Operation* memory, const
   for (Operation* op : *ops) {
     if (!mayUse(op)) return refuse(op, memory, errors.forbidden), std::nullopt;
     std::optional<analysis::StridedAccess> access = accessOf(op, axes);
+    Value base = access ? access->base : Value();
+    if (base && behindCasts(base) != pointer && isa<RankedTensorType>(op->getOperand(0).getType()))
+      access = boundsOf(op->getOperand(0), op);  // the base may be chosen among places of the matrix
     if (!access || behindCasts(access->base) != pointer)
-      return refusePlaces(op, memory, access ? access->base : Value(), errors.noBox), std::nullopt;
+      return refusePlaces(op, memory, base, errors.noBox), std::nullopt;
     accesses.push_back({op, *access});
   }
   return accesses;

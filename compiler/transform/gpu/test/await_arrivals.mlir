@@ -376,13 +376,13 @@ func.func @of_a_branch(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, 
 
 // -----
 
-// A number that a branch has for itself is not known at the load.
+// A number that a branch loads for itself is not known.
 func.func @within_a_branch(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %chunk: i64, %chunks: i64, %table: !tile.ptr<i32>, %isWide: i1, %out: !tile.ptr<f32>) {
   // expected-note @+1 {{it is this memory}}
   %a = dist.arriving %x by %words[%chunk x %chunks] at %chunk : !tile.ptr<f32>, !tile.ptr<i64>, i64
   %range = tile.make_range 0 to 64 : tensor<64xi32>
-  // expected-note @+1 {{its places cannot be followed beyond this}}
   %offsets = scf.if %isWide -> tensor<64xi32> {
+    // expected-note @+1 {{its places cannot be followed beyond this}}
     %first = tile.load %table : !tile.ptr<i32> -> i32
     %firsts = tile.splat %first : i32 -> tensor<64xi32>
     %places = arith.addi %range, %firsts : tensor<64xi32>
@@ -428,5 +428,45 @@ func.func @cast_to_bytes(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %o
   // expected-error @+1 {{what this load reads of arriving memory is not a box with sides affine in the program's numbers}}
   %v = tile.load %cast : !tile.ptr<i8> -> i8
   tile.store %out, %v : !tile.ptr<i8>, i8
+  return
+}
+
+// -----
+
+// Branches and choices may also give where the rows begin, by what they compute themselves.
+// CHECK-LABEL: func.func @one_of_two_begins
+// CHECK:         dist.wait
+// CHECK:         dist.consume_token
+func.func @one_of_two_begins(%x: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %k: i32, %isSecond: i1, %out: tensor<16x!tile.ptr<f32>>) {
+  %a = dist.arriving %x by %words[%n x %n] at %n : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  %c2 = arith.constant 2 : i32
+  %begin = scf.if %isSecond -> !tile.ptr<f32> {
+    %half = arith.divsi %k, %c2 : i32
+    %second = tile.addptr %a, %half : !tile.ptr<f32>, i32
+    scf.yield %second : !tile.ptr<f32>
+  } else {
+    scf.yield %a : !tile.ptr<f32>
+  }
+  %range = tile.make_range 0 to 16 : tensor<16xi32>
+  %base = tile.splat %begin : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<16x!tile.ptr<f32>>, tensor<16xi32>
+  %v = tile.load %p : tensor<16x!tile.ptr<f32>> -> tensor<16xf32>
+  tile.store %out, %v : tensor<16x!tile.ptr<f32>>, tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @one_of_two_matrices(%x: !tile.ptr<f32>, %y: !tile.ptr<f32>, %words: !tile.ptr<i64>, %n: i64, %isSecond: i1, %out: tensor<16x!tile.ptr<f32>>) {
+  // expected-note @+1 {{it is this memory}}
+  %a = dist.arriving %x by %words[%n x %n] at %n : !tile.ptr<f32>, !tile.ptr<i64>, i64
+  // expected-note @+1 {{which chooses among several matrices}}
+  %begin = arith.select %isSecond, %a, %y : !tile.ptr<f32>
+  %range = tile.make_range 0 to 16 : tensor<16xi32>
+  %base = tile.splat %begin : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<16x!tile.ptr<f32>>, tensor<16xi32>
+  // expected-error @+1 {{what this load reads of arriving memory is not a box with sides affine in the program's numbers}}
+  %v = tile.load %p : tensor<16x!tile.ptr<f32>> -> tensor<16xf32>
+  tile.store %out, %v : tensor<16x!tile.ptr<f32>>, tensor<16xf32>
   return
 }

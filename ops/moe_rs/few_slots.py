@@ -10,42 +10,25 @@ ROWS = tl.constexpr(8)  # of a turn
 
 
 @tandem.jit
-def sum_few(
-    rows_ptr,
-    route_ptr,
-    to_ptr,
-    out_ptr,
-    first,
-    rows,
-    left,
-    columns,
-    tokens_of_route,
-    width,
-    shard,
-    pitch,
-    n,
-    own_rows,
-    E: tl.constexpr,
-    TOP_K: tl.constexpr,
-    RANKS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    OWN: tl.constexpr,
-    PACKED: tl.constexpr,
-):
+def sum_few(slots, item, OWN: tl.constexpr):
     """As `sum_item` of sums.py, with the same bits."""
-    in_columns = tl.arange(0, COLUMNS)[None, :]
-    for turn in tl.range(0, rows, ROWS, num_stages=2):
+    in_columns = tl.arange(0, slots.columns)[None, :]
+    columns = item.left + in_columns
+    for turn in tl.range(0, item.rows, ROWS, num_stages=2):
         row = turn + tl.arange(0, ROWS)[:, None]
-        inside = (row < rows) & (in_columns < columns)
-        total = sum_of_slots(rows_ptr, route_ptr, first + row, left + in_columns, inside, tokens_of_route, width, E, TOP_K)
-        at = row.to(tl.int64) * width + in_columns
+        inside = (row < item.rows) & (in_columns < item.columns)
+        tokens = item.first + row
+        total = sum_of_slots(
+            item.results_ptr, slots.route_ptr, tokens, columns, inside, slots.tokens, slots.width, slots.experts, slots.top_k
+        )
+        at = row.to(tl.int64) * slots.width + in_columns
         if OWN:
-            for slot in tl.static_range(RANKS - 1):
-                total += tl.load(to_ptr + slot * shard + at, mask=inside, other=0.0).to(tl.float32)
-            result = total.to(out_ptr.dtype.element_ty)
-            if PACKED:
-                result = packed(result, ROWS, COLUMNS)
-            to = out_ptr + row.to(tl.int64) * pitch + left + in_columns
-            tl.store(to, result, mask=inside & (left + in_columns < n) & (row < own_rows))
+            for slot in tl.static_range(slots.ranks - 1):
+                total += tl.load(item.to_ptr + slot * slots.shard + at, mask=inside, other=0.0).to(tl.float32)
+            result = total.to(item.out_ptr.dtype.element_ty)
+            if slots.packed:
+                result = packed(result, ROWS, slots.columns)
+            to = item.out_ptr + row.to(tl.int64) * slots.pitch + columns
+            tl.store(to, result, mask=inside & (columns < slots.n) & (row < item.own_rows))
         else:
-            tl.store(to_ptr + at, total.to(to_ptr.dtype.element_ty), mask=inside)
+            tl.store(item.to_ptr + at, total.to(item.to_ptr.dtype.element_ty), mask=inside)

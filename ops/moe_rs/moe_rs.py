@@ -21,6 +21,7 @@ from ops.device.calls import is_last_of, take
 from ops.device.packed import packed_width
 from ops.device.routes import BLOCKS, is_of_call
 from ops.moe_rs.few_slots import sum_few
+from ops.moe_rs.items import Item, Slots
 from ops.moe_rs.sums import make_ring, sum_item
 from tandem.simt import num_warps
 
@@ -41,6 +42,14 @@ def owner_and_place(nth, of_rank, ahead, RANKS: tl.constexpr):
         distance = 0
         place = behind - (of_rank - ahead) * PEERS
     return distance, place
+
+
+@tandem.jit
+def sum_up(slots, item, ring, RING: tl.constexpr, TABLE: tl.constexpr, OWN: tl.constexpr):
+    if RING:
+        sum_item(slots, item, ring, RING, TABLE, OWN)
+    else:
+        sum_few(slots, item, OWN)
 
 
 @tandem.jit
@@ -89,6 +98,7 @@ def combine(
     before_last = (parts - 1) * RANKS * of_shard
     items = before_last + RANKS * tl.cdiv(shard_rows, last_item_rows) * across
     shard = shard_rows.to(tl.int64) * width
+    slots = Slots(route_ptr, tokens_of_route, width, shard, pitch, n, E, TOP_K, RANKS, COLUMNS, TILE_N >= 32)
     item = take(taken_ptr)
     if RANKS > 1:
         if item == 0:
@@ -118,25 +128,16 @@ def combine(
                 there = dl.wait(brought_ptr + part, 1, "gpu", "acquire", waitValue=tiles, compare="ge")
             results_ptr = dl.consume_token(rows_ptr, there)
             signal = ready_ptr + (left // COLUMNS * tl.cdiv(shard_rows, height) + place // across) * (RANKS - 1)
-            first = owner * shard_rows + top
-            of_item = (first, rows, left, tl.minimum(end - left, COLUMNS), tokens_of_route, width, shard, pitch, n, own_rows - top)
+            tokens = (owner * shard_rows + top, rows, left, tl.minimum(end - left, COLUMNS), own_rows - top)
             if owner != rank:
                 slot = rank - tl.where(rank > owner, 1, 0)
                 to = dl.symm_at(parts_ptr, owner) + slot * shard
-                from_item = (results_ptr, route_ptr, to + top.to(tl.int64) * width + left, out_ptr)
-                if RING:
-                    sum_item(*from_item, ring, *of_item, E, TOP_K, RANKS, COLUMNS, RING, TABLE, False, TILE_N >= 32)
-                else:
-                    sum_few(*from_item, *of_item, E, TOP_K, RANKS, COLUMNS, False, TILE_N >= 32)
+                sum_up(slots, Item(results_ptr, to + top.to(tl.int64) * width + left, out_ptr, *tokens), ring, RING, TABLE, False)
                 dl.notify(signal + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")
             else:
                 token = dl.wait(signal, RANKS - 1, "sys", "acquire", waitValue=call, compare="ge")
-                arrived = dl.consume_token(parts_ptr, token)
-                own_item = (results_ptr, route_ptr, arrived + top.to(tl.int64) * width + left, out_ptr + top.to(tl.int64) * pitch)
-                if RING:
-                    sum_item(*own_item, ring, *of_item, E, TOP_K, RANKS, COLUMNS, RING, TABLE, True, TILE_N >= 32)
-                else:
-                    sum_few(*own_item, *of_item, E, TOP_K, RANKS, COLUMNS, True, TILE_N >= 32)
+                arrived = dl.consume_token(parts_ptr, token) + top.to(tl.int64) * width + left
+                sum_up(slots, Item(results_ptr, arrived, out_ptr + top.to(tl.int64) * pitch, *tokens), ring, RING, TABLE, True)
         item = take(taken_ptr)
 
     if is_last_of(done_ptr, tl.num_programs(0)):

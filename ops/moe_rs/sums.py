@@ -32,24 +32,14 @@ def make_ring(dtype: tl.constexpr, ROW: tl.constexpr, RING: tl.constexpr, TABLE:
 
 
 @tandem.jit
-def fill_table(
-    ring,
-    table,
-    rows_ptr,
-    sums_ptr,
-    place_ptr,
-    by_ptr,
-    count,
-    with_slots,
-    width,
-    shard,
-    TOP_K: tl.constexpr,
-    ALL: tl.constexpr,
-    RING: tl.constexpr,
-):
-    """The addresses and weights of the rows of `count` tokens, ALL of each, in their order: of its slots, which the first `with_slots`
-    tokens have, and of peers' sums, `shard` behind each other. Behind them are RING and two of no row; a slot that is dropped has none.
-    `table`: where the warp's begins."""
+def fill_table(slots, ring, table, rows_ptr, sums_ptr, first, count, ALL: tl.constexpr, RING: tl.constexpr):
+    """The addresses and weights of the rows of `count` tokens from `first` on, ALL of each, in their order: of its slots, where the route
+    has such tokens, and of peers' sums. Behind them are RING and two of no row; a slot that is dropped has none. `table`: where the warp's
+    begins."""
+    TOP_K: tl.constexpr = slots.top_k
+    place_ptr = place_of(slots.route_ptr, slots.experts, slots.tokens * TOP_K) + first * TOP_K
+    by_ptr = weights_of(slots.route_ptr, slots.experts, slots.tokens * TOP_K) + first * TOP_K
+    with_slots = tl.where(slots.tokens > 0, count, 0)
     addresses, weights = ring[1:]
     __syncwarp()  # all lanes have read what stands there
     for i in range(laneid(), count * ALL + RING + 2, 32):
@@ -62,10 +52,10 @@ def fill_table(
                 place = ld(place_ptr + token * TOP_K + nth, semantic="weak")
                 if place >= 0:
                     weight = ld(by_ptr + token * TOP_K + nth, semantic="weak")
-                    address = (rows_ptr + place.to(tl.int64) * width).to(tl.int64, bitcast=True)
+                    address = (rows_ptr + place.to(tl.int64) * slots.width).to(tl.int64, bitcast=True)
         elif token < count:
             weight = 1.0
-            address = (sums_ptr + (nth - TOP_K) * shard + token.to(tl.int64) * width).to(tl.int64, bitcast=True)
+            address = (sums_ptr + (nth - TOP_K) * slots.shard + token.to(tl.int64) * slots.width).to(tl.int64, bitcast=True)
         dl.smem_store(addresses, address, [table + i])
         dl.smem_store(weights, weight, [table + i])
     __syncwarp()
@@ -140,50 +130,21 @@ def store_result(out_ptr, at, values, until, is_aligned, ELEMENTS: tl.constexpr,
 
 
 @tandem.jit
-def sum_item(
-    rows_ptr,
-    route_ptr,
-    to_ptr,
-    out_ptr,
-    ring,
-    first,
-    rows,
-    left,
-    columns,
-    tokens_of_route,
-    width,
-    shard,
-    pitch,
-    n,
-    own_rows,
-    E: tl.constexpr,
-    TOP_K: tl.constexpr,
-    RANKS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    RING: tl.constexpr,
-    TABLE: tl.constexpr,
-    OWN: tl.constexpr,
-    PACKED: tl.constexpr,
-):
-    """The sums of `rows` tokens from `first` on in `columns` columns from `left` on. `to`: where a peer has the first one's, rows `width`
-    apart; with OWN where this rank has what came from the others, each `shard` behind the one before, and `out`, whose rows stand `pitch`
-    apart, gets the sums of all in its first `own_rows` rows, up to column n: its own slots' first, then the peers' in the order of the
-    ranks."""
-    ELEMENTS: tl.constexpr = 128 // rows_ptr.dtype.element_ty.primitive_bitwidth
-    ALL: tl.constexpr = TOP_K + (RANKS - 1 if OWN else 0)  # rows of a token
-    dtype: tl.constexpr = rows_ptr.dtype.element_ty
+def sum_item(slots, item, ring, RING: tl.constexpr, TABLE: tl.constexpr, OWN: tl.constexpr):
+    """The sums of an item, of this rank's own tokens with OWN."""
+    dtype: tl.constexpr = item.results_ptr.dtype.element_ty
+    ELEMENTS: tl.constexpr = 128 // dtype.primitive_bitwidth
+    ALL: tl.constexpr = slots.top_k + (slots.ranks - 1 if OWN else 0)  # rows of a token
+    COLUMNS: tl.constexpr = slots.columns
     ring_rows, addresses, weights = ring
-    each = tl.cdiv(rows, num_warps())
+    columns = item.columns
+    each = tl.cdiv(item.rows, num_warps())
     begin = tid(0) // 32 * each
-    count = tl.maximum(tl.minimum(rows - begin, each), 0)
-    slots = tokens_of_route * TOP_K
-    first_slot = (first + begin) * TOP_K
-    places = place_of(route_ptr, E, slots) + first_slot, weights_of(route_ptr, E, slots) + first_slot
-    to_ptr += begin.to(tl.int64) * width
-    out_ptr += begin.to(tl.int64) * pitch
+    count = tl.maximum(tl.minimum(item.rows - begin, each), 0)
+    to_ptr = item.to_ptr + begin.to(tl.int64) * slots.width
+    out_ptr = item.out_ptr + begin.to(tl.int64) * slots.pitch
     table = tid(0) // 32 * TABLE
-    with_slots = tl.where(tokens_of_route > 0, count, 0)
-    fill_table(ring, table, rows_ptr + left, to_ptr, *places, count, with_slots, width, shard, TOP_K, ALL, RING)
+    fill_table(slots, ring, table, item.results_ptr + item.left, to_ptr, item.first + begin, count, ALL, RING)
     at = laneid() * ELEMENTS
     ring_begin = tid(0) // 32 * (RING * COLUMNS) + at
     for i in tl.static_range(RING):
@@ -192,9 +153,9 @@ def sum_item(
     ahead = addresses_behind(addresses, table + RING)
     by = weights_from(weights, table)
     place = 0  # in the ring, in elements
-    until = tl.minimum(n, left + columns)
+    until = tl.minimum(slots.n, item.left + columns)
     # Told by what only the device knows, so that these are loops: few registers hold two rows.
-    pairs = tl.where(width > 0, ALL // 2, 0)
+    pairs = tl.where(slots.width > 0, ALL // 2, 0)
     for token in range(count):
         total = dl.zeros_vector(ELEMENTS, tl.float32)
         for _pair in range(pairs):
@@ -220,12 +181,12 @@ def sum_item(
             by = weights_from(weights, table)
             place = tl.where(place == (RING - 1) * COLUMNS, 0, place + COLUMNS)
         if OWN:
-            if begin + token < own_rows:
+            if begin + token < item.own_rows:
                 result = total.to(out_ptr.dtype.element_ty)
-                store_result(out_ptr, left + at, result, until, pitch % ELEMENTS == 0, ELEMENTS, PACKED)
-            out_ptr += pitch
+                store_result(out_ptr, item.left + at, result, until, slots.pitch % ELEMENTS == 0, ELEMENTS, slots.packed)
+            out_ptr += slots.pitch
         else:
             if at < columns:
                 st_vector(to_ptr + at, total.to(to_ptr.dtype.element_ty), "gpu", "weak")
-            to_ptr += width
+            to_ptr += slots.width
     cp_async_wait_group(0)

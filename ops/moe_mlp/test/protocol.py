@@ -19,6 +19,7 @@ FILES += [
     "grouped_gemm/places.py",
     "moe_rs/moe_rs.py",
     "moe_rs/few_slots.py",
+    "moe_rs/items.py",
     "moe_rs/sums.py",
     "ag_moe/ag_moe.py",
     "moe_ar/moe_ar.py",

@@ -191,9 +191,9 @@ SCALED_GATHER = {
     ),
 }
 # By rows in registers.
-IN_REGISTERS = {"cp_async(dl.smem_get_ptr": "results = tl.load(rows_ptr", SENT: "tl.store(to_ptr + at"}
+IN_REGISTERS = {"cp_async(dl.smem_get_ptr": "results = tl.load(rows_ptr", SENT: "tl.store(item.to_ptr + at"}
 FEW = {
-    name: (change, kinds, [IN_REGISTERS.get(line, line) for line in lines] if lines != PARTS else ["total += tl.load(to_ptr"])
+    name: (change, kinds, [IN_REGISTERS.get(line, line) for line in lines] if lines != PARTS else ["total += tl.load(item.to_ptr"])
     for name, (change, kinds, lines) in SCATTER.items()
     if change[0] in (RS, GEMM) and name not in ("begun not awaited", "items taken by several")
 }

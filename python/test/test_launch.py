@@ -407,6 +407,19 @@ def test_hooks_before_a_launch():
     assert x[0] == 33
 
 
+def test_the_stream_of_a_part_of_the_ranks_that_nobody_keeps():
+    def main(team):
+        stream = (
+            team.split([2, 0]).split([1]).stream if team.rank == 0 else team.split([2, 0]).stream if team.rank == 2 else team.new_stream()
+        )
+        x = team.full(4, 7, "int32")
+        stream.memset(x)
+        stream.synchronize()
+        return x.numpy().tolist(), stream.team.size
+
+    assert tandem.launch(main, ranks=3).values == [([0] * 4, 1), ([0] * 4, 3), ([0] * 4, 2)]
+
+
 def test_a_runs_memory_goes_with_its_last_user():
     """Not with a collection of reference cycles, before which the memory of many runs may have come together."""
     teams = []

@@ -156,6 +156,7 @@ class Team:
         self.device = session.device_of(world_rank)
         self._thread = threading.get_ident()
         self._held = []
+        self._parts = []  # kept for their streams, which do not keep them
         self._own = None  # of a part of the ranks: its session, made when first needed
         self.queue = None  # the stream of launches that name none and do not wait; without one they take `stream`, and wait for host arrays
         self.refuses_launch = None  # why its rank may start no ranks of its own
@@ -282,4 +283,5 @@ class Team:
         """A team of some of the ranks (their ranks in this team, in order); only they call. Its symmetric memory and its operators are
         its own; kernels know the ranks of the whole run, and not its memory on others, but within `tandem.on` of it."""
         world = [self.world_rank_of(m) for m in members]
-        return Team(self._session, self.world_rank, world, self._call(_tandem.create_team, world, len(world)))
+        self._parts.append(Team(self._session, self.world_rank, world, self._call(_tandem.create_team, world, len(world))))
+        return self._parts[-1]

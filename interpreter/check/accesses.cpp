@@ -146,6 +146,12 @@ View Checker::viewOf(const MemoryAccess& a) {
   return v;
 }
 
+static Part partOf(const BulkCopy& copy, AccessKind kind) {
+  if (!copy.hasGroup()) return kLoaded;
+  Part copies = copy.kind == CopyKind::OfThread ? kCopied : kind == AccessKind::Read ? kStoreRead : kStored;
+  return Part(copies + copy.lane);
+}
+
 Stamp Checker::stampOf(const MemoryAccess& a, const View& v) {
   Stamp s;
   s.site = siteOf(a);
@@ -154,8 +160,8 @@ Stamp Checker::stampOf(const MemoryAccess& a, const View& v) {
     const PendingPut& p = *a.transfer;
     auto& t = *static_cast<const Transfer*>(p.observed.get());
     s.actor = p.observedActor;
-    s.time = t.number + (p.bulk && a.kind != AccessKind::Read);
-    s.part = p.bulk ? kBulk : Part((p.isGet ? kFirstGet : kFirstPut) + p.peer);
+    s.time = t.number;
+    s.part = p.bulk ? partOf(*p.bulk, a.kind) : Part((p.isGet ? kFirstGet : kFirstPut) + p.peer);
     return s;
   }
   s.actor = v.self;
@@ -289,8 +295,9 @@ bool Checker::fenced(const View& v, const Stamp& now, const Stamp& s) const {
 
 // Returns true if `s` happens-before `now` in all of [begin, end). If not, sets `mine` and `theirs` to the parts of the
 // two actors between which the order is missing.
-bool Checker::ordered(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part* mine,
-                      Part* theirs) const {
+bool Checker::ordered(const View& v, const Stamp& now, const Stamp& remembered, uint64_t begin, uint64_t end,
+                      Part* mine, Part* theirs) const {
+  const Stamp s = actors_.settled(remembered);
   if (!now.laneBytes && !s.laneBytes) {
     *mine = now.part;
     *theirs = s.part;
@@ -343,8 +350,9 @@ bool Checker::judge(const View& v, const MemoryAccess& a, const Stamp& now, cons
   bool bulkReads =
       a.transfer && a.transfer->bulk && a.transfer->bulk->kind != CopyKind::OfThread && site.kind == AccessKind::Read;
   bool isForAll = site.strong && site.scope == Scope::Sys && !m_.options.portability;
-  auto check = [&](const Stamp& s) {
+  auto check = [&](const Stamp& remembered) {
     Part mine, theirs;
+    const Stamp s = actors_.settled(remembered);
     if (!s.actor) return;
     const Site& there = sites_[s.site];
     // The many updates of one word by many ranks: what `compatible` says of them.

@@ -83,10 +83,10 @@ class Checker : public AccessObserver {
   std::vector<Diagnostic> writersOf(Address address) override;
 
  private:
-  struct Transfer {  // a put or get knows the state of its issuer's clock
-    uint32_t number = 0;
+  struct Transfer {       // a put or get, or a bulk copy, knows the state of its issuer's clock
+    uint32_t number = 0;  // as in its stamps
     Clock clock;
-    Clock carried;  // the clock that its signal carries
+    Clock carried;  // a put's: the clock that its signal carries
   };
   // A stream or a host: one thread of work.
   struct Serial {
@@ -279,6 +279,7 @@ class Checker : public AccessObserver {
   }
   void orderLater(const Run& run, bool transfers, int peer);
   Stamp comesInTurn(const ProgramState& p, const Run& run, const ProgramState::NamedBarrier& barrier, int64_t id);
+  Clock carriedByLoad(const MemoryAccess& a);
   Clock callerClock(ProgramState& p, const Run& run);
   void learnByCaller(ProgramState& p, const Run& run, const Clock& clock);
 
@@ -301,16 +302,12 @@ class Checker : public AccessObserver {
   std::vector<Site> sites_{1};
   std::unordered_map<size_t, std::vector<uint32_t>> siteIndex_;
   uint32_t lastSite_ = 0;
-  struct TransferOwner {
-    uint32_t actor = 0;
-    bool isBulk = false;
-  };
   uint32_t transfers_ = 0;
-  std::vector<TransferOwner> transferOwners_{1};  // by number
-  std::vector<bool> endedKeys_{true};             // of signals and named barriers: true where they are no more
-  mutable std::array<Answer, 16> answers_;        // of knows(), since a grid ended last
-  Stamp lastStrong_;                              // before its release advanced the time
-  bool hasChain_ = false;                         // the current access has acquired all that its place's chain carries
+  std::vector<uint32_t> transferOwners_{0};  // actors, by number
+  std::vector<bool> endedKeys_{true};        // of signals and named barriers: true where they are no more
+  mutable std::array<Answer, 16> answers_;   // of knows(), since a grid ended last
+  Stamp lastStrong_;                         // before its release advanced the time
+  bool hasChain_ = false;                    // the current access has acquired all that its place's chain carries
   struct ProxyFence {
     Clock common, extra, own;  // what its thread knew, in parts
   };

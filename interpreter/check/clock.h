@@ -12,8 +12,11 @@ constexpr Part kEveryThread = 0xfffd;   // all threads and the tile code togethe
 constexpr Part kEach = 0xfffe;          // every thread for itself
 constexpr Part kAllTransfers = 0xfffc;  // the transfers of an actor; of a host: those of its rank's programs
 constexpr Part kFirstPut = 0x4000, kFirstGet = 0x8000;  // + peer: transfers to or from it
-constexpr Part kBulk = 0xbfff, kEndTransfers = 0xc000;  // a program's own bulk copies
+// A program's own bulk copies: the groups of a thread's copies, + thread, in which bulk stores are read before they are written; and
+// bulk loads.
+constexpr Part kCopied = 0xb000, kStoreRead = 0xb400, kStored = 0xb800, kLoaded = 0xbfff, kEndTransfers = 0xc000;
 constexpr bool isTransfer(Part p) { return p >= kFirstPut && p < kEndTransfers; }
+constexpr bool isBulk(Part p) { return p >= kCopied && p < kEndTransfers; }
 
 using ClockKey = uint64_t;
 constexpr ClockKey keyOf(uint32_t actor, Part part) { return ClockKey(actor) << 16 | part; }

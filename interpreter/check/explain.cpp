@@ -290,7 +290,7 @@ Checker::Missing Checker::missingEdge(const View& v, const Stamp& now, const Sta
 
 // A program and its own transfer, or two of its transfers.
 Checker::Missing Checker::missingOfTransfer(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) {
-  if (mine == kBulk || theirs == kBulk)
+  if (isBulk(mine) || isBulk(theirs))
     return "no wait for the copy lies between: its mbarrier, or that for its group (M16)";
   if (Missing missed = missedBy(now.actor, s, theirs, false); isTransfer(theirs) && !missed.text.empty()) return missed;
   if (isTransfer(mine) && isTransfer(theirs)) return "no `fence` or `quiet` lies between the two transfers (M9)";
@@ -453,7 +453,7 @@ Checker::Missing Checker::missingBetween(const View& v, const Stamp& now, const 
   if (missed.text.empty()) missed = missedBy(s.actor, now, mine, stale);
   if (!missed.text.empty()) return missed;
   if (Missing relayed = missedThrough(now.actor, s, theirs); !relayed.text.empty()) return relayed;
-  if (theirs == kBulk || mine == kBulk)
+  if (isBulk(theirs) || isBulk(mine))
     return "no `cp_async_bulk_wait_group` lies between the bulk copy and what tells of it (M16)";
   const ProgramState* reader = s.actor < programs_.size() ? programs_[s.actor].get() : nullptr;
   if (isTransfer(mine) && !isTransfer(theirs) && reader && reader->common.latestOf(now.actor))

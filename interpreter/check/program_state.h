@@ -141,14 +141,12 @@ struct ProgramState {
     Stamp last;                    // who came last to the round before
   };
   std::map<int64_t, NamedBarrier> named;
-  struct InGroup {
-    CopyKind kind;
-    uint32_t lane, group, number;
-    bool byAll;
+  struct Loads {
+    uint32_t mbarrier = 0, count = 0;  // the mbarrier's number among the actors, and how many loads it has counted
   };
-  std::vector<InGroup> inGroups;  // copies not yet waited for
-  std::vector<EarlyView> early;   // by location of the loads
-  bool threadsLooked = false;     // a thread has made a strong read of its own
+  std::unordered_map<uint64_t, Loads> loads;  // by address of their mbarrier
+  std::vector<EarlyView> early;               // by location of the loads
+  bool threadsLooked = false;                 // a thread has made a strong read of its own
 
   // Threads that acquire a release mostly know already what it brings. Here is what is left of each release without what all threads know.
   struct {

@@ -28,15 +28,12 @@ void Checker::prune(Clock& clock) const {
     return clock.get(keyOf(actors_.hostOf(a.rank), kAllTransfers)) >= number;
   };
   clock.prune([&](const Clock::Entry& e) {
-    if (isOneTransfer(e.key)) {
-      const TransferOwner& owner = transferOwners_[uint32_t(e.key)];
-      return owner.isBulk ? isPast(actors_[owner.actor]) : areComplete(actors_[owner.actor], uint32_t(e.key));
-    }
+    if (isOneTransfer(e.key)) return areComplete(actors_[transferOwners_[uint32_t(e.key)]], uint32_t(e.key));
     if (isOfUpdates(e.key)) return bool(endedKeys_[uint32_t(e.key)]);
     const Actor& a = actors_[actorOf(e.key)];
     if (a.kind != ActorKind::Program) return false;
     Part part = Part(e.key);
-    bool isOfTransfers = (isTransfer(part) && part != kBulk) || part == kAllTransfers;
+    bool isOfTransfers = (isTransfer(part) && !isBulk(part)) || part == kAllTransfers;
     return isOfTransfers ? areComplete(a, e.time) : isPast(a);
   });
 }

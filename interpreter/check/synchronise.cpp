@@ -39,7 +39,7 @@ void Checker::publish(const MemoryAccess& a) {
   r.rank = a.rank;
   if (a.transfer) {
     r.actor = a.transfer->observedActor;
-    r.common = static_cast<const Transfer*>(a.transfer->observed.get())->carried;
+    r.common = a.transfer->bulk ? carriedByLoad(a) : static_cast<const Transfer*>(a.transfer->observed.get())->carried;
     r.isFull = true;
   } else {
     Serial& s = a.stream ? serialOf(*a.stream) : hostOf(a.rank);

@@ -12,23 +12,19 @@ void Checker::transferIssued(const Run& run, PendingPut& put) {
   ProgramState& p = stateOf(run);
   bool whole = lane >= kFirstPut;
   auto t = std::make_shared<Transfer>();
-  t->number = ++transfers_;
-  transferOwners_.push_back({p.actor, put.bulk != nullptr});
   t->clock = whole ? p.wholeClock() : p.threadClock(Part(lane));
+  put.observedActor = p.actor;
+  put.observed = t;
+  if (put.bulk) {
+    t->number = put.bulk->hasGroup() ? put.bulk->group : actors_.addLoad();
+    ++p.time;
+    return;
+  }
+  t->number = ++transfers_;
+  transferOwners_.push_back(p.actor);
   ThreadState* thread = whole || p.threads.empty() ? nullptr : &p.threads[lane];
   const FencePoint* own = thread ? &thread->orders.of(put.peer) : nullptr;
   uint32_t fenced = std::max(p.orders.of(put.peer).transfers, own ? own->transfers : 0);
-  if (put.bulk) {
-    t->carried = t->clock;
-    t->carried.raise(keyOfTransfer(t->number), 1);
-    t->carried.raise(keyOfTransfer(++transfers_), 1);
-    transferOwners_.push_back({p.actor, true});
-    if (put.bulk->hasGroup()) p.inGroups.push_back({put.bulk->kind, put.bulk->lane, put.bulk->group, t->number, whole});
-    ++p.time;
-    put.observedActor = p.actor;
-    put.observed = std::move(t);
-    return;
-  }
   Part part = Part((put.isGet ? kFirstGet : kFirstPut) + put.peer);
   if (!put.isGet) {
     t->clock.raise(keyOf(p.actor, part), fenced);
@@ -48,30 +44,27 @@ void Checker::transferIssued(const Run& run, PendingPut& put) {
   }
   if (!whole) p.threadPuts.push_back({t->number, p.time, Part(lane), put.peer, p.caller == Group::Warp ? 32u : 1u});
   ++p.time;
-  put.observedActor = p.actor;
-  put.observed = std::move(t);
 }
 
-// A bulk copy's reads have its number, its writes the next.
 void Checker::groupsWaited(const Run& run, CopyKind kind, uint32_t lane, uint32_t group, bool read) {
   flush();
-  ProgramState& p = stateOf(run);
-  Clock done;
-  bool all = false;
-  auto isAwaited = [&](const ProgramState::InGroup& copy) {
-    return copy.kind == kind && copy.lane == lane && copy.group < group;
-  };
-  for (const ProgramState::InGroup& copy : p.inGroups) {
-    if (!isAwaited(copy)) continue;
-    done.raise(keyOfTransfer(copy.number), 1);
-    if (!read) done.raise(keyOfTransfer(copy.number + 1), 1);
-    all = all || copy.byAll;
-  }
-  if (!read) std::erase_if(p.inGroups, isAwaited);
-  if (all)
-    p.learn(done);
-  else
-    p.addExtra(lane, run.lanes, done);
+  const ProgramState& p = stateOf(run);
+  auto waited = [&](Part copies) { actors_.waited(p.actor, Part(copies + lane), group, p.time); };
+  if (kind == CopyKind::OfThread) return waited(kCopied);
+  waited(kStoreRead);
+  if (!read) waited(kStored);
+}
+
+// An mbarrier has counted a load: it brings the clock of who has started it, and its own count.
+Clock Checker::carriedByLoad(const MemoryAccess& a) {
+  const PendingPut& load = *a.transfer;
+  const auto& t = *static_cast<const Transfer*>(load.observed.get());
+  ProgramState::Loads& loads = programs_[load.observedActor]->loads[a.address];
+  if (!loads.mbarrier) loads.mbarrier = actors_.add(actors_[load.observedActor]);
+  actors_.counted(t.number, loads.mbarrier, ++loads.count);
+  Clock carried = t.clock;
+  carried.raise(keyOf(loads.mbarrier, kLoaded), loads.count);
+  return carried;
 }
 
 void Checker::fence(const Run& run, int peer) { orderLater(run, true, peer); }

@@ -1,4 +1,4 @@
-"""What a run has behind it costs its later launches nothing: the checker forgets programs, bulk copies and words that are no more."""
+"""What a run has behind it costs the rest of it nothing: the checker forgets programs, bulk copies and words that are no more."""
 
 import time
 
@@ -6,7 +6,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from tandem.dist import tma
-from tandem.simt import __syncthreads, st, tid
+from tandem.simt import __syncthreads, cp_async, cp_async_commit_group, cp_async_wait_group, st, tid
 
 PIECES = 32
 
@@ -26,13 +26,36 @@ def copy_in(x_ptr, y_ptr, PIECES: tl.constexpr):
     st(y_ptr + t, dl.smem_load(dl.smem_index(buffer, 0), [t % 32]), semantic="weak")
 
 
-def seconds(launches):
+@tandem.jit
+def copy_often(x_ptr, y_ptr, TIMES):
+    """Each round copies by an mbarrier and by each thread, and waits."""
+    buffer, barrier = dl.allocate_smem(tl.int32, [2, 128]), dl.smem_get_ptr(dl.allocate_smem(tl.int64, [1]))
+    t = tid(0)
+    if t == 0:
+        tma.mbarrier_init(barrier, 1)
+    __syncthreads()
+    for k in range(TIMES):
+        if t == 0:
+            tma.mbarrier_arrive_expect_tx(barrier, 512)
+            tma.cp_async_bulk_global_to_shared(dl.smem_get_ptr(dl.smem_index(buffer, 0)), x_ptr, 512, barrier)
+        cp_async(dl.smem_get_ptr(buffer, [1, t]), x_ptr + t, 4)
+        cp_async_commit_group()
+        cp_async_wait_group(0)
+        tma.mbarrier_wait_parity(barrier, k % 2)
+        __syncthreads()
+    st(y_ptr + t, dl.smem_load(buffer, [1, 127 - t]), semantic="weak")
+
+
+def seconds(launches, times=0):
     """Of the processor, so that others on the machine do not count."""
 
     def main(team):
         x, y = team.zeros(32 * PIECES, "int32"), team.zeros(128, "int32")
         for _ in range(launches):
-            copy_in[(1,)](x, y, PIECES)
+            if times:
+                copy_often[(1,)](x, y, times)
+            else:
+                copy_in[(1,)](x, y, PIECES)
         team.synchronize()
 
     begin = time.process_time()
@@ -44,3 +67,9 @@ def test_launches_that_copy_in_bulk():
     seconds(1)  # compiles
     few = min(seconds(50) for _ in range(3))
     assert seconds(400) < 24 * few
+
+
+def test_copies_of_a_program_that_goes_on():
+    seconds(1, 1)  # compiles
+    few = min(seconds(1, 20) for _ in range(3))
+    assert seconds(1, 160) < 24 * few

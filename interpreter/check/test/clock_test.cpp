@@ -1,5 +1,5 @@
 // These tests cover sparse clocks: their entries, copies that do not change with the original, joins and pruning.
-#include "interpreter/check/clock.h"
+#include "interpreter/check/actors.h"
 #include <gtest/gtest.h>
 
 namespace tandem::interpreter::check {
@@ -80,6 +80,52 @@ TEST(Clock, PruneForgetsWhatItIsTold) {
   EXPECT_EQ(c.size(), 5u);
   EXPECT_EQ(c.get(keyOf(4, 0)), 0u);
   EXPECT_EQ(shared.get(keyOf(4, 0)), 4u);
+}
+
+// One entry of a clock covers all copies of a thread's groups, or of an mbarrier.
+TEST(Actors, KnowTheCopiesThatAThreadHasWaitedFor) {
+  Actors actors(1);
+  actors.grids.push_back({});
+  uint32_t program = actors.add({ActorKind::Program, 0, 0, 0});
+  Clock known;
+  known.raise(keyOf(program, 3), 20);
+  auto copy = [&](Part copies, uint32_t group) {
+    Stamp s;
+    s.actor = program;
+    s.time = group;
+    s.part = copies;
+    return s;
+  };
+  auto isKnown = [&](const Stamp& s) { return actors.covers(known, actors.settled(s), actors.settled(s).part); };
+  EXPECT_FALSE(isKnown(copy(kCopied + 3, 0)));
+  actors.waited(program, kCopied + 3, 2, 10);
+  actors.waited(program, kCopied + 3, 4, 30);
+  EXPECT_TRUE(isKnown(copy(kCopied + 3, 0)));
+  EXPECT_TRUE(isKnown(copy(kCopied + 3, 1)));
+  EXPECT_FALSE(isKnown(copy(kCopied + 3, 2)));
+  EXPECT_FALSE(isKnown(copy(kCopied + 3, 4)));
+  EXPECT_FALSE(isKnown(copy(kCopied + 4, 0)));
+  EXPECT_FALSE(isKnown(copy(kStored + 3, 0)));
+  actors.waited(program, kStoreRead + 3, 1, 10);
+  EXPECT_TRUE(isKnown(copy(kStoreRead + 3, 0)));
+  EXPECT_FALSE(isKnown(copy(kStored + 3, 0)));
+}
+
+TEST(Actors, KnowTheLoadsThatAnMbarrierHasCounted) {
+  Actors actors(1);
+  actors.grids.push_back({});
+  uint32_t program = actors.add({ActorKind::Program, 0, 0, 0}), mbarrier = actors.add(actors[program]);
+  Clock known;
+  known.raise(keyOf(mbarrier, kLoaded), 1);
+  Stamp first, second;
+  for (Stamp* s : {&first, &second}) *s = {program, actors.addLoad(), 0, kLoaded};
+  auto isKnown = [&](const Stamp& s) { return actors.covers(known, s, s.part); };
+  EXPECT_FALSE(isKnown(first));
+  actors.counted(second.time, mbarrier, 1);
+  EXPECT_FALSE(isKnown(first));
+  EXPECT_TRUE(isKnown(second));
+  actors.counted(first.time, mbarrier, 2);
+  EXPECT_FALSE(isKnown(first));
 }
 
 }  // namespace

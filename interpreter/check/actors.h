@@ -108,9 +108,8 @@ class Actors {
 
  private:
   std::vector<Actor> actors_{1};
-  std::unordered_map<ClockKey, std::vector<uint32_t>>
-      waits_;  // by thread and kind of copies: the time of the wait for each group
-  std::vector<std::pair<uint32_t, uint32_t>> loads_;  // mbarrier and count, 0 until it is complete
+  std::unordered_map<ClockKey, std::vector<uint32_t>> waits_;  // by thread and kind of copies: when it waited, by group
+  std::vector<std::pair<uint32_t, uint32_t>> loads_;           // mbarrier and count, 0 until it is complete
 };
 
 }  // namespace tandem::interpreter::check

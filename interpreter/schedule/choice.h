@@ -12,12 +12,12 @@ namespace tandem::interpreter {
 
 // The task that goes on. The numbers are the same in every run of one computation.
 struct Transition {
-  enum class Kind : uint8_t { Program, Stream, Put };
+  enum class Kind : uint8_t { Program, Stream, Put, Store };  // Store: a program's late store
   Kind kind{};
   int rank = 0;
   uint32_t launch = 0;   // the number of the rank's launch; for a stream: its number
   uint32_t program = 0;  // of the grid
-  uint32_t put = 0;      // the number of the program's put
+  uint32_t number = 0;   // of the program's put; of a late store: how many steps the program had done before
   auto operator<=>(const Transition&) const = default;
 };
 

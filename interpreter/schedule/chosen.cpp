@@ -1,17 +1,18 @@
 // The turn of a world whose schedule a chooser decides: operations that concern nobody else are done at once, and
 // before every synchronising operation the chooser picks the task that goes on. A wait is a choice once it holds; a
-// signal that a late put carries is one from the moment it may arrive.
+// signal that a late put carries is one from the moment it may arrive, and a late store from the program's coming to it on.
 #include "interpreter/dist/delivery.h"
 #include "interpreter/dist/team.h"
 #include "interpreter/schedule/scheduler.h"
 #include "interpreter/schedule/sync_recorder.h"
 #include "interpreter/vm/fail.h"
+#include "interpreter/vm/late_stores.h"
 #include <algorithm>
 
 namespace tandem::interpreter {
 namespace {
 
-enum class Place : uint8_t { Local, Choice, Held };  // Held: until a transfer has arrived
+enum class Place : uint8_t { Local, Choice, Held };  // Held: until a transfer or a late store has arrived
 
 constexpr uint32_t kLocalTurn = 1u << 16;
 
@@ -33,7 +34,15 @@ Transition nameOf(const SyncRecorder& recorder, const PendingPut& put) {
   Transition t{Transition::Kind::Put, put.rank};
   t.launch = put.launch;
   t.program = put.number;
-  t.put = recorder.numberOf(put);
+  t.number = recorder.numberOf(put);
+  return t;
+}
+
+// The first late store of a program.
+Transition nameOfStore(const Run& run) {
+  Transition t = nameOf(run);
+  t.kind = Transition::Kind::Store;
+  t.number = run.late.front().steps;
   return t;
 }
 
@@ -56,6 +65,8 @@ Place placeOfStream(Machine& m, const Stream& s) {
 
 Place placeOfProgram(Machine& m, Run& run) {
   const Prepared& i = run.prepared->code[run.pc];
+  bool isLate = mayBeLate(m, run);
+  if (!run.late.empty() && !isLate && !mayPass(m, run)) return Place::Held;
   if (!synchronises(i)) return Place::Local;
   auto quiets = [&](const PendingPut& p) {
     return i.op == Op::Quiet ? i.a == kNone || namesPeer(m, run, i.a, p.peer)
@@ -65,6 +76,7 @@ Place placeOfProgram(Machine& m, Run& run) {
         return p.runId == run.runId && (quiets(p) || p.epoch < run.puts[size_t(p.peer)].fences);
       }))
     return Place::Held;
+  if (isLate) return Place::Local;
   if (i.op == Op::Quiet || run.collective || (i.op == Op::GridBarrier && run.awaitedRound != Run::kNoRound))
     return Place::Local;
   if ((i.op != Op::Wait && i.op != Op::SignalWait) || !run.parked.empty()) return Place::Choice;
@@ -117,6 +129,8 @@ bool World::Impl::chosenTurn() {
     Place place = placeOf(m, *task);
     if (m.failed) return true;
     if (place == Place::Choice) able.push_back({nameOf(*task), task, nullptr});
+    if (!task->isStream && !static_cast<Run*>(task)->late.empty())
+      able.push_back({nameOfStore(static_cast<Run&>(*task)), task, nullptr});
     if (place != Place::Local) continue;
     recorder.begins(task, true);
     turnOf(*task);
@@ -136,9 +150,12 @@ bool World::Impl::chosenTurn() {
     return false;
   }
   const Able& chosen = able[*choice];
-  recorder.begins(chosen.task, false);
+  bool isStore = chosen.who.kind == Transition::Kind::Store;
+  recorder.begins(isStore ? nullptr : chosen.task, false);
   if (chosen.put)
     deliver(m, *chosen.put);
+  else if (isStore)
+    storeFirst(m, static_cast<Run&>(*chosen.task));
   else
     turnOf(*chosen.task);
   return true;
@@ -146,10 +163,11 @@ bool World::Impl::chosenTurn() {
 
 void World::Impl::turnOf(Task& task) {
   ++m.counters.switches;
-  if (task.isStream)
-    turnOfStream(static_cast<Stream&>(task));
-  else
-    runUntil(static_cast<Run&>(task), kLocalTurn, synchronises);
+  if (task.isStream) return turnOfStream(static_cast<Stream&>(task));
+  Run& run = static_cast<Run&>(task);
+  if (!mayBeLate(m, run)) return runUntil(run, kLocalTurn, synchronises);
+  takeLate(m, run);
+  run.late.back().steps = static_cast<SyncRecorder&>(*m.observer).stepsOf(run);
 }
 
 // Tells the chooser the steps that had not happened when everything had ended, or nothing could go on: another order
@@ -165,6 +183,12 @@ void World::Impl::tellLeft() {
     for (size_t k = 0; task->awaited.empty() && k < task->waiterCount; ++k)
       m.options.chooser->leaves(nameOf(*task),
                                 recorder.on(task->waiters[k].address, task->waiters[k].bytes, SyncKind::Read));
+  }
+  for (Task* task : m.runnable) {
+    if (task->isStream || static_cast<Run*>(task)->late.empty()) continue;
+    const Run& run = static_cast<const Run&>(*task);
+    const Run::LateStore& store = run.late.front();
+    m.options.chooser->leaves(nameOfStore(run), recorder.on(store.address, store.bytes, SyncKind::Write));
   }
   for (auto& put : m.pending) {
     SyncKind kind = put->signalKind == SignalKind::Add ? SyncKind::Update : SyncKind::Write;

@@ -22,8 +22,6 @@ World::Impl::Impl(const WorldOptions& options) : m(options) {
   }
 }
 
-static bool endsPassing(const Prepared& i) { return synchronises(i) || !isPassed(i); }
-
 World::Impl::~Impl() {
   for (auto& run : runs) dropRegisters(m, *run);
 }
@@ -59,13 +57,17 @@ void World::Impl::turnOfProgram(Run& run) {
     storeLate(m, run);
     return;
   }
-  if (preempts && takesLate(m, run)) return;
-  runUntil(run, 1u << m.random.below(9), !run.late.empty() ? endsPassing : preempts ? synchronises : nullptr);
+  if (preempts && mayBeLate(m, run) && m.lateness.oneIn(2)) return takeLate(m, run);
+  runUntil(run, 1u << m.random.below(9), preempts ? synchronises : nullptr);
 }
 
-// Behind the first instruction, `stop` may name one to stop before.
+static bool endsPassing(const Prepared& i) { return synchronises(i) || !isPassed(i); }
+
+// Behind the first instruction, `stop` may name one to stop before, and late stores end the turn where they must not be late any more.
 void World::Impl::runUntil(Run& run, uint32_t quantum, bool (*stop)(const Prepared&)) {
   uint32_t left = quantum;
+  notePassing(run);
+  if (!run.late.empty()) stop = endsPassing;
   const Prepared* code = run.prepared->code.data();
   Step step = Step::Next;
   while (left) {

@@ -13,6 +13,15 @@ bool ScheduleSearch::dependent(const Footprint& a, const Footprint& b) {
   return false;
 }
 
+// Returns true for steps of one task, and for a program's step and its late store: these keep the program's order if they touch the same.
+static bool areOfOne(const Transition& a, const Transition& b) {
+  auto isOfProgram = [](const Transition& t) {
+    return t.kind == Transition::Kind::Program || t.kind == Transition::Kind::Store;
+  };
+  bool isOneProgram = isOfProgram(a) && isOfProgram(b) && a.launch == b.launch && a.program == b.program;
+  return a == b || (isOneProgram && a.rank == b.rank);
+}
+
 std::optional<size_t> ScheduleSearch::choose(const std::vector<Transition>& enabled) {
   auto indexOf = [&](const Transition& who) {
     return size_t(std::find(enabled.begin(), enabled.end(), who) - enabled.begin());
@@ -67,6 +76,14 @@ int64_t ScheduleSearch::causeOf(size_t step) const {
   return k - 1;
 }
 
+int64_t ScheduleSearch::issueOf(const Transition& who) const {
+  if (who.kind != Transition::Kind::Store || !who.number) return -1;
+  Transition program = who;
+  program.kind = Transition::Kind::Program;
+  program.number = 0;
+  return int64_t(stepsOf_.at(program)[who.number - 1]);
+}
+
 // Once a step of a task comes after another step, so do the task's later ones.
 std::vector<size_t> ScheduleSearch::apartFrom(size_t step, size_t end) const {
   std::vector<size_t> apart;
@@ -80,18 +97,19 @@ std::vector<size_t> ScheduleSearch::apartFrom(size_t step, size_t end) const {
 }
 
 void ScheduleSearch::reverse(const Event& event, size_t place, const StepSet& before) {
-  // Steps that the event's own task needs before it; a transfer begins at the step that caused it.
+  // Steps that the event's own task needs before it; a transfer and a late store begin at the step that caused them.
   StepSet owed(place);
+  bool isIssued = event.who.kind == Transition::Kind::Put || event.who.kind == Transition::Kind::Store;
+  int64_t cause = isIssued && place < trace_.size() ? causeOf(place) : -1, issue = issueOf(event.who);
   for (size_t k = place; k-- > 0;) {
-    bool issued = event.who.kind == Transition::Kind::Put && place < trace_.size() && causeOf(place) == int64_t(k);
-    if (trace_[k].who != event.who && !issued) continue;
+    if (trace_[k].who != event.who && cause != int64_t(k) && issue != int64_t(k)) continue;
     owed.add(earlier_[k]);
     owed.add(k);
-    break;
+    if (event.who.kind != Transition::Kind::Store) break;
   }
   owed.eachMissing(place, [&](size_t j) {
     Node& node = trace_[j];
-    if (node.who == event.who || !dependent(node.touched, event.touched)) return;
+    if (areOfOne(node.who, event.who) || !dependent(node.touched, event.touched)) return;
     // Steps that can happen without step j, up to the event; the first ones are those that none of the others precedes.
     std::vector<size_t> free;
     std::optional<Transition> first;
@@ -115,8 +133,10 @@ void ScheduleSearch::reverse(const Event& event, size_t place, const StepSet& be
 void ScheduleSearch::findReversals() {
   auto orderOf = [&](const Event& event, size_t place, int64_t cause) {
     StepSet before(place);
+    int64_t issue = issueOf(event.who);
     before.eachMissing(place, [&](size_t j) {
-      if (!(trace_[j].who == event.who || cause == int64_t(j) || dependent(trace_[j].touched, event.touched))) return;
+      bool isOwn = trace_[j].who == event.who || cause == int64_t(j) || issue == int64_t(j);
+      if (!isOwn && !dependent(trace_[j].touched, event.touched)) return;
       before.add(earlier_[j]);
       before.add(j);
     });
@@ -125,9 +145,9 @@ void ScheduleSearch::findReversals() {
   // Up to its last given step, this run is the one before.
   size_t same = std::min(prefix_ ? prefix_ - 1 : 0, earlier_.size());
   earlier_.erase(earlier_.begin() + int64_t(same), earlier_.end());
-  for (size_t i = same; i < trace_.size(); ++i) earlier_.push_back(orderOf(trace_[i], i, causeOf(i)));
   stepsOf_.clear();
   for (size_t i = 0; i < trace_.size(); ++i) stepsOf_[trace_[i].who].push_back(i);
+  for (size_t i = same; i < trace_.size(); ++i) earlier_.push_back(orderOf(trace_[i], i, causeOf(i)));
   for (size_t i = same; i < trace_.size(); ++i) reverse(trace_[i], i, earlier_[i]);
   for (const Event& event : left_) reverse(event, trace_.size(), orderOf(event, trace_.size(), -1));
 }

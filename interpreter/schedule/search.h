@@ -72,6 +72,8 @@ class ScheduleSearch final : public Chooser {
   }
   // The step that let this one's task go on, or -1.
   int64_t causeOf(size_t step) const;
+  // The step of the program behind which its late store was to come, or -1: of no late store, or of one behind no step.
+  int64_t issueOf(const Transition& who) const;
   // The steps between a step and a later one that do not come after the first, in their order.
   std::vector<size_t> apartFrom(size_t step, size_t end) const;
   void findReversals();

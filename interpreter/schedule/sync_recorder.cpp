@@ -16,6 +16,7 @@ uint64_t mixed(uint64_t h, uint64_t value) { return (h ^ value) * 1099511628211u
 void SyncRecorder::begins(const Task* task, bool local) {
   local_ = local ? task : nullptr;
   if (local) return;
+  if (task) ++steps_[task];
   auto owed = owed_.find(task);
   if (owed == owed_.end()) return;
   for (const SyncAccess& access : owed->second) m_.options.chooser->did(access);
@@ -27,6 +28,11 @@ void SyncRecorder::tell(const SyncAccess& access) {
     owed_[local_].push_back(access);
   else
     m_.options.chooser->did(access);
+}
+
+uint32_t SyncRecorder::stepsOf(const Task& task) const {
+  auto found = steps_.find(&task);
+  return found == steps_.end() ? 0 : found->second;
 }
 
 uint32_t SyncRecorder::numberOf(const PendingPut& put) const {
@@ -112,6 +118,7 @@ void SyncRecorder::gridBarrierLeaves(const Run& run) {
 }
 void SyncRecorder::programEnds(const Run& run) {
   owed_.erase(&run);
+  steps_.erase(&run);
   if (checker_) checker_->programEnds(run);
 }
 

@@ -15,6 +15,8 @@ class SyncRecorder final : public AccessObserver {
   // The accesses from here on belong to the step of this task; local: to the task's next step.
   void begins(const Task* task, bool local);
   uint32_t numberOf(const PendingPut& put) const;
+  // How many steps the task has begun.
+  uint32_t stepsOf(const Task& task) const;
   SyncAccess on(Address address, uint64_t bytes, SyncKind kind) const;
 
   void access(const MemoryAccess& access) override;
@@ -82,6 +84,7 @@ class SyncRecorder final : public AccessObserver {
   std::map<const Task*, std::vector<SyncAccess>> owed_;  // of local steps, for the task's next step
   std::map<const Collective*, uint64_t> meetings_;       // their numbers
   std::map<std::pair<std::vector<int>, bool>, uint32_t> rounds_;
+  std::map<const Task*, uint32_t> steps_;
   std::map<uint64_t, uint32_t> gridRounds_;  // by runId
   std::map<uint64_t, uint32_t> putsOf_;      // by runId
   std::map<const PendingPut*, uint32_t> putNumbers_;

@@ -3,7 +3,6 @@
 #include "interpreter/memory/observer.h"
 #include "interpreter/vm/registers.h"
 #include <algorithm>
-#include <utility>
 
 namespace tandem::interpreter {
 namespace {
@@ -29,24 +28,27 @@ bool isAlone(const Run& run, const Prepared& i, const RegisterInfo& value) {
 
 }  // namespace
 
-bool takesLate(Machine& m, Run& run) {
+bool mayBeLate(Machine& m, Run& run) {
   const Prepared& i = run.prepared->code[run.pc];
   if ((i.op != Op::St && i.op != Op::AtomicRmw) || !isAlone(run, i, run.info(i.b))) return false;
-  if (run.late.size() == kMostLate) return false;
-  if (Scope(i.as<imm::St>().scope) == Scope::Cta || !m.lateness.oneIn(2)) return false;
-  uint32_t bytes = run.info(i.b).elemBytes, lane = run.firstActiveLane();
+  if (run.late.size() == kMostLate || Scope(i.as<imm::St>().scope) == Scope::Cta) return false;
+  uint32_t bytes = run.info(i.b).elemBytes;
   Address address = addressOf(m, run, i);
   const Allocation* a = m.arena.find(address);
-  if (!a || a->freed || a->shared || address + bytes > a->end || address % bytes) return false;  // told at the store
+  return a && !a->freed && !a->shared && address + bytes <= a->end && address % bytes == 0;  // else told at the store
+}
+
+void takeLate(Machine& m, Run& run) {
+  const Prepared& i = run.prepared->code[run.pc];
+  uint32_t bytes = run.info(i.b).elemBytes, lane = run.firstActiveLane();
   // A store of all threads that there are is the tile code's, as in the store's own handler.
   bool isOfTile = i.op == Op::St && run.mask.all && !isLanes(run, i.a) && !isLanes(run, i.b);
-  Run::LateStore store{&i, isOfTile ? kTileCode : lane, bytes, address};
+  Run::LateStore store{&i, isOfTile ? kTileCode : lane, bytes, addressOf(m, run, i)};
   memcpy(store.value.data(), data(m, run, i.b) + (isLanes(run, i.b) ? lane * bytes : 0), bytes);
   run.late.push_back(store);
   for (uint32_t k = 0; k < i.releaseCount && run.parked.empty(); ++k) setBuffer(m, run, i.releases[k], nullptr);
   ++run.pc;
   ++m.counters.instructions;
-  return true;
 }
 
 bool isPassed(const Prepared& i) {
@@ -87,29 +89,37 @@ bool mayPass(Machine& m, Run& run) {
   Address address = addressOf(m, run, i);
   uint64_t bytes = run.info(i.r).elemBytes;
   auto isThere = [&](const Run::LateStore& s) { return address < s.address + s.bytes && s.address < address + bytes; };
-  if (std::any_of(run.late.begin(), run.late.end(), isThere)) return false;
-  run.passing = {run.passing.looks + 1, run.late.front().at->location, i.location};
+  return std::none_of(run.late.begin(), run.late.end(), isThere);
+}
+
+void notePassing(Run& run) {
+  const Prepared& i = run.prepared->code[run.pc];
+  if (!run.late.empty() && i.op == Op::Ld)
+    run.passing = {run.passing.looks + 1, run.late.front().at->location, i.location};
+}
+
+bool storeFirst(Machine& m, Run& run) {
+  const Run::LateStore store = run.late.front();
+  run.late.erase(run.late.begin());
+  if (run.late.empty()) run.passing.looks = 0;
+  Accessor who(m, run, *store.at);
+  who.type = run.info(store.at->b).elem;
+  who.semantic = Semantic(store.at->as<imm::St>().semantic);
+  who.scope = Scope(store.at->as<imm::St>().scope);
+  who.synchronises = true;
+  who.lane = store.lane;
+  if (store.at->op == Op::AtomicRmw) {
+    std::array<uint8_t, 8> old{};
+    return updateMemory(who, RmwOp(store.at->sub), *who.type, store.address, store.value.data(), old.data());
+  }
+  if (!writeMemory(who, store.address, store.value.data(), store.bytes, store.bytes)) return false;
+  recordWriter(who, store.address, store.bytes);
   return true;
 }
 
 bool storeLate(Machine& m, Run& run) {
-  run.passing.looks = 0;
-  for (const Run::LateStore& store : std::exchange(run.late, {})) {
-    Accessor who(m, run, *store.at);
-    who.type = run.info(store.at->b).elem;
-    who.semantic = Semantic(store.at->as<imm::St>().semantic);
-    who.scope = Scope(store.at->as<imm::St>().scope);
-    who.synchronises = true;
-    who.lane = store.lane;
-    if (store.at->op == Op::AtomicRmw) {
-      std::array<uint8_t, 8> old{};
-      if (!updateMemory(who, RmwOp(store.at->sub), *who.type, store.address, store.value.data(), old.data()))
-        return false;
-      continue;
-    }
-    if (!writeMemory(who, store.address, store.value.data(), store.bytes, store.bytes)) return false;
-    recordWriter(who, store.address, store.bytes);
-  }
+  while (!run.late.empty())
+    if (!storeFirst(m, run)) return false;
   return !m.failed;
 }
 

@@ -6,13 +6,18 @@
 
 namespace tandem::interpreter {
 
-// Takes the store that the program is at, if it is one thread's and chance wants it late, and goes on behind it.
-bool takesLate(Machine& m, Run& run);
+// Returns true if the program is at a store that may be late: one thread's, of which not too many are late already.
+bool mayBeLate(Machine& m, Run& run);
+// Takes such a store and goes on behind it.
+void takeLate(Machine& m, Run& run);
 // Returns true for what computes, decides and fences, which may run while stores of the program are late.
 bool isPassed(const Prepared& i);
 // Returns true if the program's next instruction may: such a one, or a look at another word.
 bool mayPass(Machine& m, Run& run);
-// Does the late stores in their order. False after a report that ends the run.
+// Called before an instruction that may: notes for reports that a look goes before a store.
+void notePassing(Run& run);
+// Does the late stores in their order, or the first. False after a report that ends the run.
 bool storeLate(Machine& m, Run& run);
+bool storeFirst(Machine& m, Run& run);
 
 }  // namespace tandem::interpreter

@@ -169,6 +169,72 @@ def test_steps_at_fences_and_volatile_looks(kernel, fixed):
 
 
 @tandem.jit
+def enter_if_alone(flag_ptr, x_ptr, BETWEEN: tl.constexpr, FENCE: tl.constexpr, ORDER: tl.constexpr):
+    """Dekker: each raises its own flag and goes in if the other one's is down. `BETWEEN`: stores of other words behind that of the flag."""
+    me = dl.rank()
+    if tid(0) == 0:
+        st(dl.symm_at(flag_ptr, 0) + me, 1, scope="sys", semantic=ORDER)
+        for i in tl.static_range(BETWEEN):
+            st(flag_ptr + 2 + i, 1, scope="sys", semantic=ORDER)
+        if FENCE != "":
+            fence(FENCE, "sys")
+        if ld(dl.symm_at(flag_ptr, 0) + 1 - me, scope="sys", semantic="acquire") == 0:
+            st(dl.symm_at(x_ptr, 0), me, semantic="weak")
+
+
+@pytest.mark.parametrize("order", ["relaxed", "release"])
+@pytest.mark.parametrize("between", [0, 1, 3])
+@pytest.mark.parametrize("fenced", ["", "acq_rel", "sc"])
+def test_stores_that_are_late(fenced, between, order):
+    """Others may see a store behind later looks of its thread, unless an `sc` fence lies between."""
+
+    def main(team):
+        enter_if_alone[(1,)](team.zeros(8, "int32", name="flag"), team.zeros(1, "int32", name="x"), between, fenced, order)
+
+    proof = every(main, 2)
+    assert (proof.runs, proof.complete) == (4, True)  # either store comes before the other's look, or behind it; or orders of the fences
+    races = [f for f in proof.findings if f.kind == "race"]
+    assert bool(races) is (fenced != "sc")
+    for finding in races:
+        assert "the others saw this store late, as a GPU may let them" in finding.text
+        for _, schedule in finding.runs:
+            with pytest.raises(tandem.SimulationError, match="race"):
+                tandem.launch(main, ranks=2, schedule=schedule, check=True)
+
+
+@tandem.jit
+def look_between(a_ptr, b_ptr, c_ptr, y_ptr):
+    if tid(0) == 0:
+        if dl.rank() == 0:
+            st(dl.symm_at(a_ptr, 0), 1, scope="sys", semantic="relaxed")
+            st(y_ptr, ld(dl.symm_at(b_ptr, 0), scope="sys", semantic="relaxed"), semantic="weak")
+            st(dl.symm_at(c_ptr, 0), 1, scope="sys", semantic="relaxed")
+        else:
+            st(dl.symm_at(b_ptr, 0), 1, scope="sys", semantic="relaxed")
+            fence("seq_cst", "sys")
+            st(y_ptr, ld(dl.symm_at(c_ptr, 0), scope="sys", semantic="relaxed"), semantic="weak")
+            st(y_ptr + 1, ld(dl.symm_at(a_ptr, 0), scope="sys", semantic="relaxed"), semantic="weak")
+
+
+def test_reduction_leaves_out_no_end_of_late_stores():
+    """Both searches meet the same ends, and who sees the later store sees the earlier one."""
+    ends = []
+    for reduction in (True, False):
+        found = set()
+
+        def main(team):
+            words = [team.zeros(1, "int32", name=name) for name in "abc"]
+            y = team.zeros(2, "int32", name="y")
+            look_between[(1,)](*words, y)
+            found.add((team.rank, *y.numpy().tolist()))  # noqa: B023  the search ends before the next
+
+        proof = every(main, 2, reduction=reduction)
+        assert proof.complete
+        ends.append((proof.runs, found))
+    assert ends[0][1] == ends[1][1] and (1, 1, 0) not in ends[0][1] and ends[0][0] < ends[1][0]
+
+
+@tandem.jit
 def polite(turn_ptr, flag_ptr, ROUNDS: tl.constexpr):
     """Whoever meets the other at every single turn waits for a sign that nobody gives."""
     met = 0

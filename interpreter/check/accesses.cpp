@@ -90,10 +90,21 @@ void Checker::access(const MemoryAccess& a) {
     hasPending_ = true;
     return;
   }
+  AsOfThen then(*this, a);
   process(a);
   if (!a.strong || m_.failed) return;
   lastStrong_ = stampOf(a, viewOf(a));
   synchronise(a);
+}
+
+std::shared_ptr<void> Checker::comesLate(const Run& run) {
+  flush();
+  ProgramState& p = stateOf(run);
+  auto then = std::make_shared<ProgramState>(p);
+  if (const Prepared& i = run.prepared->code[run.pc]; i.op == Op::AtomicRmw && !i.as<imm::AtomicRmw>().perThread)
+    p.meetEarlyLoads();
+  ++p.time;
+  return then;
 }
 
 void Checker::flush() {

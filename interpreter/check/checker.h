@@ -42,6 +42,7 @@ class Checker : public AccessObserver {
 
   void access(const MemoryAccess& access) override;
   void wrote(const MemoryAccess& access, uint64_t old, uint64_t now) override;
+  std::shared_ptr<void> comesLate(const Run& run) override;
   void freed(int rank, Address address, uint64_t bytes, const std::string& file, uint32_t line) override;
   void lanesDiffer(const MemoryAccess& access) override;
   void dividesByZero(const Run& run) override;
@@ -135,6 +136,22 @@ class Checker : public AccessObserver {
   struct TeamCall {
     Stamp by;  // its end, once it has ended
     bool open = false;
+  };
+
+  // A late store is judged, and releases, by what its program knew when it came to the store.
+  class AsOfThen {
+   public:
+    AsOfThen(Checker& checker, const MemoryAccess& a)
+        : now_(a.late ? &checker.stateOf(*a.run) : nullptr), then_(static_cast<ProgramState*>(a.late)) {
+      if (now_) std::swap(*now_, *then_);
+    }
+    ~AsOfThen() {
+      if (now_) std::swap(*now_, *then_);
+    }
+    AsOfThen(const AsOfThen&) = delete;
+
+   private:
+    ProgramState *now_, *then_;
   };
 
   // --- accesses (accesses.cpp) ---

@@ -1,6 +1,7 @@
 // A loop is a poll if nothing in it has an effect and the values that it loads decide only how long it goes on. Elsewhere
 // a look may decide conditions and nothing else.
 #include "interpreter/check/polls.h"
+#include "interpreter/op_kinds.h"
 #include "interpreter/vm/run.h"
 #include <algorithm>
 #include <vector>
@@ -29,45 +30,15 @@ bool isLook(const Program& p, const Instruction& i) {
 // poll.
 bool isHarmless(Op op) {
   switch (op) {
-    case Op::Constant:
-    case Op::Copy:
-    case Op::MaskedCopy:
-    case Op::Splat:
-    case Op::Unary:
-    case Op::Binary:
-    case Op::Compare:
-    case Op::Select:
-    case Op::Fma:
-    case Op::Clamp:
-    case Op::Convert:
-    case Op::AddPtr:
     case Op::SymmAt:
-    case Op::MakeRange:
-    case Op::Reshape:
     case Op::Reduce:
-    case Op::ConsumeToken:
     case Op::ThreadFence:
     case Op::Special:
     case Op::Load:
     case Op::Ld:
     case Op::AtomicRmw:
     case Op::AtomicCas: return true;
-    default: return false;
-  }
-}
-
-bool isControl(Op op) {
-  switch (op) {
-    case Op::Jump:
-    case Op::Branch:
-    case Op::LoopBegin:
-    case Op::LoopTest:
-    case Op::LoopEnd:
-    case Op::ForTest:
-    case Op::IfBegin:
-    case Op::IfElse:
-    case Op::IfEnd: return true;
-    default: return false;
+    default: return computes(op);
   }
 }
 

@@ -14,6 +14,7 @@ std::string Checker::valueText(uint64_t value, uint64_t bytes) {
 
 void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
   if (m_.failed || a.preserves) return;
+  AsOfThen then(*this, a);
   SyncPlace* written = sync_.find(a.address);
   if (written) remember(*written, a, old, now);
   if (!a.isSignal && a.run) noteLock(a, old, now);

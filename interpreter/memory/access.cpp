@@ -105,6 +105,7 @@ MemoryAccess accessOf(const Accessor& who, AccessKind kind, Address address, uin
   access.address = address;
   access.bytes = bytes;
   access.again = who.again;
+  access.late = who.late;
   return access;
 }
 

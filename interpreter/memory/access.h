@@ -29,7 +29,8 @@ struct Accessor {
   uint32_t lane = kTileCode, laneBytes = 0, elementBytes = 0;  // as in MemoryAccess
   // not null: each of these makes the access, which is plain or a read, not `lane`
   const LaneMask* threads = nullptr;
-  bool again = false;  // as in MemoryAccess
+  bool again = false;    // as in MemoryAccess
+  void* late = nullptr;  // as in MemoryAccess
   // A copy carries unwritten bytes along: a read notes which of its bytes nothing has written, and the next write
   // leaves them unwritten.
   bool copies = false;

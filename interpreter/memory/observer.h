@@ -46,6 +46,7 @@ struct MemoryAccess {
   Address address = 0;
   uint64_t bytes = 0;
   const void* value = nullptr;  // the value of a plain write
+  void* late = nullptr;         // a late store's: what `comesLate` gave
   bool isView = false;          // the host has NumPy's view of the bytes, to read or to write
 };
 
@@ -56,6 +57,8 @@ class AccessObserver {
   virtual void access(const MemoryAccess& access) = 0;
   // Called after a strong write: `now` is the value that is there now.
   virtual void wrote(const MemoryAccess& access, uint64_t old, uint64_t now) = 0;
+  // The run has come to a store that others will see later. Returns what it is to be judged by then.
+  virtual std::shared_ptr<void> comesLate(const Run& run) = 0;
   // The host of `rank` frees a symmetric buffer.
   virtual void freed(int rank, Address address, uint64_t bytes, const std::string& file, uint32_t line) = 0;
   // Lanes of one store have written other values to one address.

@@ -46,6 +46,17 @@ Transition nameOfStore(const Run& run) {
   return t;
 }
 
+// Some may sleep in a loop that looks.
+std::vector<Run*> runsWithLateStores(const Machine& m) {
+  std::vector<Run*> found;
+  auto add = [&](Task* task) {
+    if (!task->isStream && !static_cast<Run*>(task)->late.empty()) found.push_back(static_cast<Run*>(task));
+  };
+  std::for_each(m.runnable.begin(), m.runnable.end(), add);
+  std::for_each(m.blockedTasks.begin(), m.blockedTasks.end(), add);
+  return found;
+}
+
 bool owesSignal(const Machine& m, const std::function<bool(const PendingPut&)>& whose) {
   return std::any_of(m.pending.begin(), m.pending.end(), [&](const auto& p) { return p->hasSignal && whose(*p); });
 }
@@ -129,13 +140,12 @@ bool World::Impl::chosenTurn() {
     Place place = placeOf(m, *task);
     if (m.failed) return true;
     if (place == Place::Choice) able.push_back({nameOf(*task), task, nullptr});
-    if (!task->isStream && !static_cast<Run*>(task)->late.empty())
-      able.push_back({nameOfStore(static_cast<Run&>(*task)), task, nullptr});
     if (place != Place::Local) continue;
     recorder.begins(task, true);
     turnOf(*task);
     return true;
   }
+  for (Run* run : runsWithLateStores(m)) able.push_back({nameOfStore(*run), run, nullptr});
   for (auto& put : m.pending)
     if (put->hasSignal && mayArrive(m, *put)) able.push_back({nameOf(recorder, *put), nullptr, put.get()});
   if (able.empty()) return deliverOne(m, true) || leaveBehind();
@@ -184,11 +194,9 @@ void World::Impl::tellLeft() {
       m.options.chooser->leaves(nameOf(*task),
                                 recorder.on(task->waiters[k].address, task->waiters[k].bytes, SyncKind::Read));
   }
-  for (Task* task : m.runnable) {
-    if (task->isStream || static_cast<Run*>(task)->late.empty()) continue;
-    const Run& run = static_cast<const Run&>(*task);
-    const Run::LateStore& store = run.late.front();
-    m.options.chooser->leaves(nameOfStore(run), recorder.on(store.address, store.bytes, SyncKind::Write));
+  for (Run* run : runsWithLateStores(m)) {
+    const Run::LateStore& store = run->late.front();
+    m.options.chooser->leaves(nameOfStore(*run), recorder.on(store.address, store.bytes, SyncKind::Write));
   }
   for (auto& put : m.pending) {
     SyncKind kind = put->signalKind == SignalKind::Add ? SyncKind::Update : SyncKind::Write;

@@ -21,6 +21,7 @@ class SyncRecorder final : public AccessObserver {
 
   void access(const MemoryAccess& access) override;
   void wrote(const MemoryAccess& access, uint64_t old, uint64_t now) override;
+  std::shared_ptr<void> comesLate(const Run& run) override { return checker_ ? checker_->comesLate(run) : nullptr; }
   void freed(int rank, Address address, uint64_t bytes, const std::string& file, uint32_t line) override {
     if (checker_) checker_->freed(rank, address, bytes, file, line);
   }

@@ -123,7 +123,7 @@ LaneMask complete(Machine& m, Run& run, const Prepared& i) {
 }  // namespace
 
 Step stall(Machine& m, Run& run, Blocked why, Step whenBlocked) {
-  if (!run.late.empty() && !storeLate(m, run)) return Step::Failed;
+  if (!m.options.chooser && !run.late.empty() && !storeLate(m, run)) return Step::Failed;
   if (!run.maskStack.empty() || !run.parked.empty()) {
     Watched watched = run.watched;
     std::vector<AwaitedSignal> awaited = run.awaited;

@@ -1,4 +1,4 @@
-// Strong stores, and updates whose old value nobody uses, that others see only behind later looks of the same thread, as
+// Strong stores, and updates whose old value nobody uses, that others see only behind later looks of the same program, as
 // a GPU lets them: nothing but an `sc` fence between keeps the two in order (M4). Here stores wait in the program until it
 // does what may not come before them.
 #pragma once
@@ -10,7 +10,8 @@ namespace tandem::interpreter {
 bool mayBeLate(Machine& m, Run& run);
 // Takes such a store and goes on behind it.
 void takeLate(Machine& m, Run& run);
-// Returns true for what computes, decides and fences, which may run while stores of the program are late.
+// Returns true for what computes, decides, and orders or exchanges among the program's threads, which may run while stores
+// of the program are late.
 bool isPassed(const Prepared& i);
 // Returns true if the program's next instruction may: such a one, or a look at another word.
 bool mayPass(Machine& m, Run& run);

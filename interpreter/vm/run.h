@@ -142,7 +142,8 @@ struct Run : Task {
     uint32_t lane = 0, bytes = 0;
     Address address = 0;
     std::array<uint8_t, 8> value{};
-    uint32_t steps = 0;  // of a chosen schedule: those that the program had done before
+    std::shared_ptr<void> observed;  // the observer's
+    uint32_t steps = 0;              // of a chosen schedule: those that the program had done before
   };
   std::vector<LateStore> late;
   struct Passing {

@@ -2,6 +2,7 @@
 // 3, 7, ... are kept in turn to compare with, so a cycle is found within three times as many rounds as it takes to go
 // through it once.
 #include "interpreter/vm/spin.h"
+#include "interpreter/op_kinds.h"
 #include "interpreter/vm/branches.h"
 #include "interpreter/vm/registers.h"
 #include <algorithm>
@@ -41,47 +42,6 @@ bool isReadListNeeded(const Machine& m, const Run& run) {
                                                });
 }
 
-// Returns true if the op computes its results and does nothing else, not even report.
-bool onlyComputes(const Instruction& i) {
-  switch (i.op) {
-    case Op::Constant:
-    case Op::Copy:
-    case Op::MaskedCopy:
-    case Op::Splat:
-    case Op::Unary:
-    case Op::MulExtended:
-    case Op::Compare:
-    case Op::Select:
-    case Op::Fma:
-    case Op::Clamp:
-    case Op::Convert:
-    case Op::ProgramId:
-    case Op::NumPrograms:
-    case Op::MakeRange:
-    case Op::Reshape:
-    case Op::Broadcast:
-    case Op::Permute:
-    case Op::Join:
-    case Op::Split:
-    case Op::Cat:
-    case Op::AddPtr:
-    case Op::Dot:
-    case Op::DotScaled:
-    case Op::Rank:
-    case Op::NumRanks:
-    case Op::ConsumeToken:
-    case Op::Tid:
-    case Op::Ntid:
-    case Op::Vector:
-    case Op::VectorExtract:
-    case Op::VectorBitcast:
-    case Op::Deal:
-    case Op::Collect: return true;
-    case Op::Binary: return !isIntegerDivision(BinaryOp(i.sub));
-    default: return false;
-  }
-}
-
 }  // namespace
 
 SpinLoop spinLoop(const Program& program, uint32_t target, uint32_t pc, const std::vector<Register>& carried) {
@@ -98,7 +58,7 @@ SpinLoop spinLoop(const Program& program, uint32_t target, uint32_t pc, const st
   };
   for (uint32_t k = target; k < pc; ++k) {
     const Instruction& i = program.code[k];
-    if (!onlyComputes(i)) decide(i);
+    if (!computes(i.op) || (i.op == Op::Binary && isIntegerDivision(BinaryOp(i.sub)))) decide(i);
     for (Register r : program.results(i)) writers.emplace(r, k);
   }
   while (!reached.empty()) {

@@ -29,6 +29,65 @@ def enter_if_alone(flag_ptr, x_ptr, FENCE: tl.constexpr, ORDER: tl.constexpr, AD
 
 
 @tandem.jit
+def enter_by_tile_code(flag_ptr, x_ptr, FENCE: tl.constexpr, ORDER: tl.constexpr, FORM: tl.constexpr):
+    """The same by all threads: an atomic and volatile looks, of the other's flag or of both; or by two threads with a barrier between."""
+    me = dl.rank()
+    flags = dl.symm_at(flag_ptr, 0)
+    if FORM == "threads":
+        if tid(0) == 0:
+            st(flags + me, 1, scope="sys", semantic=ORDER)
+        __syncthreads()
+    else:
+        tl.atomic_xchg(flags + me, 1, sem=ORDER, scope="sys")
+    if FENCE != "":
+        fence(FENCE, "sys")
+    if FORM == "threads":
+        alone = dl.allocate_smem(tl.int32, [1])
+        if tid(0) == 64:
+            dl.smem_store(alone, ld(flags + 1 - me, scope="sys", semantic="acquire"), 0)
+        __syncthreads()
+        others = dl.smem_load(alone, 0)
+    elif FORM == "one":
+        others = tl.load(flags + 1 - me, volatile=True)
+    else:
+        o = tl.arange(0, 4)
+        others = tl.sum(tl.load(dl.symm_at(x_ptr, 0) + 4 + o, volatile=True) + tl.load(flags + (1 - me) + 0 * o, volatile=True))
+    if others == 0:
+        tl.store(dl.symm_at(x_ptr, 0), me)
+
+
+@tandem.jit
+def release_and_look(flag_ptr, x_ptr, y_ptr, SYNC: tl.constexpr):
+    """A release is of what its thread knew when it came to it, however late it is: neither what rank 1 learns from rank 0 behind it, nor
+    what its other threads have stored."""
+    me = dl.rank()
+    o = tl.arange(0, 128)
+    if me == 0:
+        if tid(0) == 0:
+            st(dl.symm_at(x_ptr, 2), 1, semantic="weak")
+            st(dl.symm_at(flag_ptr, 1), 1, scope="sys", semantic="release")
+    elif me == 1:
+        tl.store(dl.symm_at(y_ptr, 2) + o, 1)
+        if SYNC:
+            __syncthreads()
+        if tid(0) == 0:
+            if not SYNC:
+                st(dl.symm_at(flag_ptr, 2), 1, scope="sys", semantic="release")
+            while ld(flag_ptr, scope="sys", semantic="acquire") == 0:
+                pass
+            if SYNC:
+                st(dl.symm_at(flag_ptr, 2), 1, scope="sys", semantic="release")
+        __syncthreads()
+        tl.store(y_ptr, tl.load(flag_ptr, volatile=True))
+    else:
+        if tid(0) == 0:
+            while ld(flag_ptr, scope="sys", semantic="acquire") == 0:
+                pass
+        __syncthreads()
+        tl.store(y_ptr + o, tl.load(x_ptr) + tl.load(y_ptr + o))
+
+
+@tandem.jit
 def trade(flag_ptr, x_ptr, y_ptr):
     """Each stores, raises its flag and waits for the other's: no order of a store and a look matters."""
     peer = 1 - dl.rank()
@@ -80,6 +139,40 @@ def test_both_go_in_without_an_sc_fence(adds, fenced, order):
 @pytest.mark.parametrize("adds", [False, True], ids=["store", "add"])
 def test_an_sc_fence_keeps_them_in_order(adds):
     assert [seed for seed in SEEDS if reports_of(enter_if_alone, seed, "sc", "relaxed", adds)] == []
+
+
+@pytest.mark.parametrize("form", ["threads", "one", "several"])
+@pytest.mark.parametrize("fenced", ["", "acq_rel", "sc"])
+def test_of_tile_code_too(fenced, form):
+    def main(team):
+        enter_by_tile_code[(1,)](team.zeros(2, "int32", name="flag"), team.zeros(8, "int32", name="x"), fenced, "release", form)
+
+    found = []
+    for seed in SEEDS:
+        try:
+            found += tandem.launch(main, ranks=2, seed=seed, check=True).reports
+        except tandem.SimulationError as error:
+            found += error.reports
+    proof = tandem.explore(main, ranks=2, exhaustive=True)
+    assert proof.complete and bool(found) is any(f.kind == "race" for f in proof.findings) is (fenced != "sc")
+    assert all(report["kind"] == "race" and "the others saw this store late" in report["text"] for report in found)
+
+
+@pytest.mark.parametrize("right", [False, True], ids=["wrong", "right"])
+def test_a_release_that_is_late(right):
+    def main(team):
+        release_and_look[(1,)](
+            team.zeros(1, "int32", name="flag"), team.zeros(1, "int32", name="x"), team.zeros(128, "int32", name="y"), right
+        )
+
+    for seed in SEEDS:
+        try:
+            reports = tandem.launch(main, ranks=3, seed=seed, check=True).reports
+        except tandem.SimulationError as error:
+            reports = error.reports
+        assert {name for report in reports for name in "xy" if f"of `{name}`" in report["message"]} == (set() if right else {"x", "y"})
+    proof = tandem.explore(main, ranks=3, exhaustive=True)
+    assert proof.complete and any(f.kind == "race" for f in proof.findings) is not right
 
 
 @pytest.mark.parametrize("kernel", [trade, read_own], ids=["trade", "read_own"])

@@ -203,6 +203,34 @@ def test_stores_that_are_late(fenced, between, order):
 
 
 @tandem.jit
+def peterson(flag_ptr, turn_ptr, x_ptr, ROUNDS: tl.constexpr, FIXED: tl.constexpr):
+    """The store of the turn that comes last says nothing of the other flag to its own thread: that takes an `sc` fence between the two."""
+    me = dl.rank()
+    flag, turn = dl.symm_at(flag_ptr, 0), dl.symm_at(turn_ptr, 0)
+    if tid(0) == 0:
+        for _ in tl.static_range(ROUNDS):
+            st(flag + me, 1, scope="sys", semantic="relaxed")
+            if FIXED:
+                fence("sc", "sys")
+            st(turn, me + 1, scope="sys", semantic="release")
+            fence("sc", "sys")
+            if ld(flag + 1 - me, scope="sys", semantic="acquire") == 1:
+                while (ld(turn, scope="sys", semantic="acquire") == me + 1) & (ld(flag + 1 - me, scope="sys", semantic="acquire") == 1):
+                    pass
+            st(dl.symm_at(x_ptr, 0), me, semantic="weak")
+            st(flag + me, 0, scope="sys", semantic="release")
+
+
+@pytest.mark.parametrize("fixed", [False, True], ids=["wrong", "right"])
+def test_a_lock_by_turns(fixed):
+    def main(team):
+        peterson[(1,)](team.zeros(2, "int32", name="flag"), team.zeros(1, "int32", name="turn"), team.zeros(1, "int32", name="x"), 1, fixed)
+
+    proof = every(main, 2)
+    assert proof.complete and any(f.kind == "race" for f in proof.findings) is not fixed
+
+
+@tandem.jit
 def look_between(a_ptr, b_ptr, c_ptr, y_ptr):
     if tid(0) == 0:
         if dl.rank() == 0:

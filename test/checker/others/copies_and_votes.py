@@ -76,6 +76,46 @@ def ring_of_own_copies(team, f):
         assert (np.asarray(y) == 10 + 5 * (127 - np.arange(128))).all()
 
 
+# == copies_for_consumers
+@tandem.jit
+def copies_for_consumers_k(x_ptr, y_ptr, CHUNKS: tl.constexpr, F: tl.constexpr):
+    """Two warps copy into a ring of two stages, each thread its word, and arrive at a stage's mbarrier when the copy of the chunk before
+    has come; two other warps read each other's words and give stages back by a second mbarrier."""
+    ring = dl.allocate_smem(tl.int32, [2, 64])
+    bars = dl.smem_get_ptr(dl.allocate_smem(tl.int64, [4]))
+    t = tid(0)
+    if t < 4:
+        tma.mbarrier_init(bars + t, 64)
+    __syncthreads()
+    if t < 64:
+        for c in range(CHUNKS):
+            if c > 1:
+                if F != 2:
+                    tma.mbarrier_wait_parity(bars + 2 + c % 2, (c // 2 - 1) % 2 if F != 3 else (c // 2) % 2)
+            cp_async(dl.smem_get_ptr(ring, [c % 2, t]), x_ptr + c * 64 + t, 4)  # !1 !2 !3 !4 !5
+            cp_async_commit_group()
+            if c > 0:
+                cp_async_wait_group(1 if F != 1 else 2)
+                tma.mbarrier_arrive(bars + (c - 1) % 2)
+        if F != 4:
+            cp_async_wait_group(0)
+        tma.mbarrier_arrive(bars + (CHUNKS - 1) % 2)
+        cp_async_wait_group(0)
+    else:
+        total = t * 0
+        for c in range(CHUNKS):
+            if F != 5:
+                tma.mbarrier_wait_parity(bars + c % 2, c // 2 % 2)  # !2 !3
+            total += dl.smem_load(ring, [c % 2, 127 - t])  # !1 !2 !3 !4 !5
+            tma.mbarrier_arrive(bars + 2 + c % 2)
+        st(y_ptr + t - 64, total, semantic="weak")
+
+
+@protocol({1: "race", 2: "race|deadlock", 3: "race|deadlock", 4: "race", 5: "race|uninitialised-read"}, ranks=(1, 2))
+def copies_for_consumers(team, f):
+    copies_for_consumers_k[(1,)](z(team, "x", 320), z(team, "y", 64), 5, f)
+
+
 # == leaders_store
 @tandem.jit
 def leaders_store_k(x_ptr, y_ptr, sent_ptr, CHUNKS: tl.constexpr, F: tl.constexpr):
@@ -195,6 +235,7 @@ def filter_lock_k(level_ptr, victim_ptr, x_ptr, TIMES: tl.constexpr, N: tl.const
         if tid(0) == 0:
             for k in range(1, n - (1 if F == 4 else 0)):
                 st(level + me, k, scope="sys", semantic="relaxed")
+                fence("sc", "sys")  # whoever's store of the victim comes behind this rank's sees its level
                 st(victim + k, me + 1, scope="sys", semantic="release")  # whom it lets in comes behind this rank's last turn
                 fence("sc" if F != 1 else "acq_rel", "sys")
                 for other in range(n):

@@ -3,6 +3,7 @@
 #include "interpreter/check/checker.h"
 #include "interpreter/memory/access.h"
 #include "interpreter/schedule/stream.h"
+#include "interpreter/vm/registers.h"
 #include <algorithm>
 
 namespace tandem::interpreter::check {
@@ -10,6 +11,14 @@ namespace {
 
 bool releases(Semantic s) { return s == Semantic::Release || s == Semantic::AcqRel || s == Semantic::SeqCst; }
 bool acquires(Semantic s) { return s == Semantic::Acquire || s == Semantic::AcqRel || s == Semantic::SeqCst; }
+
+// The parity of the phase for which the access looks at an mbarrier, if it does.
+std::optional<uint64_t> awaitedParity(Machine& m, const MemoryAccess& a) {
+  Run& run = const_cast<Run&>(*a.run);  // to read a register
+  const Prepared& i = run.prepared->code[run.pc];
+  if (i.op != Op::MbarrierWait && i.op != Op::MbarrierTryWait) return std::nullopt;
+  return rawInteger(m, run, i.b, a.lane < run.lanes ? a.lane : run.firstActiveLane()) & 1;
+}
 
 }  // namespace
 
@@ -129,6 +138,11 @@ void Checker::acquire(const MemoryAccess& a) {
   SyncPlace* place = sync_.find(a.address);
   if (!place) return;
   if (a.run) {
+    if (std::optional<uint64_t> parity = awaitedParity(m_, a)) {
+      auto ends = [&](uint64_t value) { return (value & 1) != *parity; };
+      if (ends(wordAt(m_, a.address, 8))) acquireAwaited(a, false, ends);
+      return;
+    }
     if (acquirePolled(a) || acquireDecided(a, *place)) return;
     if (commutingOf(a, 0, 0)) {
       acquire(a, *place, place->upTo(lastCertain(a, *place)));

@@ -85,14 +85,14 @@ def copies_for_consumers_k(x_ptr, y_ptr, CHUNKS: tl.constexpr, F: tl.constexpr):
     bars = dl.smem_get_ptr(dl.allocate_smem(tl.int64, [4]))
     t = tid(0)
     if t < 4:
-        tma.mbarrier_init(bars + t, 64)
+        tma.mbarrier_init(bars + t, 64 if F != 6 else 63)
     __syncthreads()
     if t < 64:
         for c in range(CHUNKS):
             if c > 1:
                 if F != 2:
                     tma.mbarrier_wait_parity(bars + 2 + c % 2, (c // 2 - 1) % 2 if F != 3 else (c // 2) % 2)
-            cp_async(dl.smem_get_ptr(ring, [c % 2, t]), x_ptr + c * 64 + t, 4)  # !1 !2 !3 !4 !5
+            cp_async(dl.smem_get_ptr(ring, [c % 2, t]), x_ptr + c * 64 + t, 4)  # !1 !2 !3 !4 !5 !6
             cp_async_commit_group()
             if c > 0:
                 cp_async_wait_group(1 if F != 1 else 2)
@@ -106,12 +106,12 @@ def copies_for_consumers_k(x_ptr, y_ptr, CHUNKS: tl.constexpr, F: tl.constexpr):
         for c in range(CHUNKS):
             if F != 5:
                 tma.mbarrier_wait_parity(bars + c % 2, c // 2 % 2)  # !2 !3
-            total += dl.smem_load(ring, [c % 2, 127 - t])  # !1 !2 !3 !4 !5
+            total += dl.smem_load(ring, [c % 2, 127 - t])  # !1 !2 !3 !4 !5 !6
             tma.mbarrier_arrive(bars + 2 + c % 2)
         st(y_ptr + t - 64, total, semantic="weak")
 
 
-@protocol({1: "race", 2: "race|deadlock", 3: "race|deadlock", 4: "race", 5: "race|uninitialised-read"}, ranks=(1, 2))
+@protocol({1: "race", 2: "race|deadlock", 3: "race|deadlock", 4: "race", 5: "race|uninitialised-read", 6: "race"}, ranks=(1, 2))
 def copies_for_consumers(team, f):
     copies_for_consumers_k[(1,)](z(team, "x", 320), z(team, "y", 64), 5, f)
 

@@ -78,7 +78,8 @@ Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysi
   int64_t most = type.getDimSize(order[0]);
   if (!whole) most = std::min(most, std::max<int64_t>(1, type.getNumElements() / threads.count()));
   vector = std::min(vector, most);
-  return {blockedAlong(type.getShape(), order, std::min(std::max(vector, together), most), threads), vector, order[0]};
+  return {blockedAlong(type.getShape(), order, std::min(together ? together : vector, most), threads), vector,
+          order[0]};
 }
 
 SmallVector<unsigned> fastestFirst(unsigned rank, unsigned axis) {
@@ -171,7 +172,8 @@ Coalescing coalescedBlock(RankedTensorType type, ValueRange strides, layout::Thr
   if (inner != order.end()) std::rotate(order.begin(), inner, inner + 1);
   int64_t most = std::min(type.getDimSize(order[0]), std::max<int64_t>(1, type.getNumElements() / threads.count()));
   int64_t vector = std::min<int64_t>(16 / bytesOf(type.getElementType()), most);
-  return {blockedAlong(type.getShape(), order, std::min(std::max(vector, together), most), threads), vector, order[0]};
+  return {blockedAlong(type.getShape(), order, std::min(together ? together : vector, most), threads), vector,
+          order[0]};
 }
 
 LinearLayout patches(ArrayRef<int64_t> shape, layout::ThreadCounts threads, Together together) {

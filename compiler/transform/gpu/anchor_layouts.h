@@ -14,9 +14,9 @@ struct Coalescing {
   unsigned axis = 0;
 };
 // `whole`: accesses as wide as memory allows, though some threads then have none. `together`: the layout gives a thread so
-// many neighbours, in several accesses, as far as the tile has enough for all threads.
+// many neighbours instead, in several accesses or narrower ones, as far as the tile has enough for all threads.
 Coalescing coalesced(mlir::Value pointers, mlir::Value mask, const analysis::AxisInfoAnalysis& axes,
-                     layout::ThreadCounts threads, bool whole = false, int64_t together = 1);
+                     layout::ThreadCounts threads, bool whole = false, int64_t together = 0);
 // `best` as far as each warp can have it that keeps the part of the tile it has in `computed`. Nothing: that part has
 // no whole lines of memory.
 std::optional<layout::LinearLayout> coalescedInWarps(const layout::LinearLayout& computed, const Coalescing& best,
@@ -24,7 +24,7 @@ std::optional<layout::LinearLayout> coalescedInWarps(const layout::LinearLayout&
 // `coalesced` for a block: along the dimension whose stride is known to be 1, and along the last one where none is or `strides` is
 // empty.
 Coalescing coalescedBlock(mlir::RankedTensorType type, mlir::ValueRange strides, layout::ThreadCounts threads,
-                          int64_t together = 1);
+                          int64_t together = 0);
 
 // Returns a tile's dimensions in the order of memory where elements along `axis` are neighbours and the others follow from the last on.
 llvm::SmallVector<unsigned> fastestFirst(unsigned rank, unsigned axis);

@@ -1,6 +1,7 @@
 // The pass looks at runs of one block's loads, and of its stores, between which nothing may see in which order they are made.
 #include "compiler/analysis/axis_info.h"
 #include "compiler/dialect/tile/attributes.h"
+#include "compiler/transform/gpu/neighbour_rows.h"
 #include "compiler/transform/gpu/passes.h"
 #include <map>
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -18,13 +19,6 @@ struct Place {
   std::vector<const void*> terms;  // what is added, sorted
   int64_t elements = 0;            // and a constant number of elements
 };
-
-// The integer that a scalar, or each element of a tile, is.
-std::optional<int64_t> constantOf(Value number) {
-  llvm::APInt value;
-  if (matchPattern(number, m_ConstantInt(&value))) return value.getSExtValue();
-  return std::nullopt;
-}
 
 void add(Value number, Place& place) {
   while (true) {
@@ -80,6 +74,13 @@ Value repeat(OpBuilder& b, Location at, Value tile, int64_t times) {
   auto type = cast<RankedTensorType>(tile.getType());
   Value column = tile::ExpandDimsOp::create(b, at, withLast(type, 1), tile, type.getRank());
   return tile::BroadcastOp::create(b, at, withLast(type, times), column);
+}
+
+// The same elements in another tile's shape.
+Value inShape(OpBuilder& b, Location at, Value tile, RankedTensorType shape) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  if (type.getShape() == shape.getShape()) return tile;
+  return tile::ReshapeOp::create(b, at, shape.clone(type.getElementType()), tile, false);
 }
 
 bool isUniform(Value tile) {
@@ -225,11 +226,13 @@ class Joiner {
         Location at = first.getLoc();
         int64_t count = run.size();
         auto type = cast<RankedTensorType>(first.getType());
-        Value mask = first.getMask() ? repeat(b, at, first.getMask(), count) : nullptr, other;
-        if (first.getOther()) other = spread(b, at, first.getOther(), withLast(type, count));
-        Value joined = tile::LoadOp::create(b, at, withLast(type, count), neighboursOf(b, at, pointer, count), mask,
-                                            other, first.getCache(), first.getEvict(), false);
-        if (count > 2) joined = tile::ReshapeOp::create(b, at, pairsOf(type, count), joined, false);
+        Value all = rowWithNeighbours(b, at, pointer, count), mask, other;
+        if (!all) all = neighboursOf(b, at, pointer, count);
+        auto rows = cast<RankedTensorType>(all.getType()).clone(type.getElementType());
+        if (first.getMask()) mask = inShape(b, at, repeat(b, at, first.getMask(), count), rows);
+        if (first.getOther()) other = spread(b, at, first.getOther(), rows);
+        Value joined = tile::LoadOp::create(b, at, rows, all, mask, other, first.getCache(), first.getEvict(), false);
+        joined = inShape(b, at, joined, pairsOf(type, count));
         for (auto [member, part] : llvm::zip_equal(run, split(b, at, joined, count))) {
           member.op.getResult().replaceAllUsesWith(part);
           erased_.push_back(member.op);
@@ -248,11 +251,12 @@ class Joiner {
       int64_t count = run.size();
       SmallVector<Value> values = llvm::map_to_vector(run, [](auto member) { return Value(member.op.getValue()); });
       Value joined = join(b, at, values), mask;
-      auto type = cast<RankedTensorType>(values.front().getType());
-      if (count > 2) joined = tile::ReshapeOp::create(b, at, withLast(type, count), joined, false);
-      if (last.getMask()) mask = repeat(b, at, last.getMask(), count);
-      tile::StoreOp::create(b, at, neighboursOf(b, at, run.front().op.getPointer(), count), joined, mask,
-                            last.getCache(), last.getEvict());
+      Value pointer = run.front().op.getPointer(), all = rowWithNeighbours(b, at, pointer, count);
+      if (!all) all = neighboursOf(b, at, pointer, count);
+      auto rows = cast<RankedTensorType>(all.getType());
+      joined = inShape(b, at, joined, rows);
+      if (last.getMask()) mask = inShape(b, at, repeat(b, at, last.getMask(), count), rows);
+      tile::StoreOp::create(b, at, all, joined, mask, last.getCache(), last.getEvict());
       for (auto member : run) erased_.push_back(member.op);
     });
     stores_.clear();

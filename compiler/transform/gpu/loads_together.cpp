@@ -43,12 +43,13 @@ LoadsTogether::LoadsTogether(func::FuncOp kernel, const analysis::AxisInfoAnalys
       groups_.insert(op->getResult(0).getAsOpaquePointer());
     }
     SmallVector<Value> meeting;
+    bool meets = isSameLayout(op) || isa<tile::SplitOp, tile::JoinOp, tile::ReshapeOp>(op);
     for (OpOperand& operand : op->getOpOperands()) {
       if (!isa<RankedTensorType>(operand.get().getType()) || isCheapTree(operand.get())) continue;
       for (Value tied : tiedTo(operand)) join(operand.get(), tied);
-      if (isSameLayout(op)) meeting.push_back(operand.get());
+      if (meets) meeting.push_back(operand.get());
     }
-    if (isSameLayout(op))
+    if (meets)
       llvm::copy_if(op->getResults(), std::back_inserter(meeting),
                     [](Value v) { return isa<RankedTensorType>(v.getType()); });
     for (Value other : meeting) join(meeting.front(), other);
@@ -57,19 +58,17 @@ LoadsTogether::LoadsTogether(func::FuncOp kernel, const analysis::AxisInfoAnalys
   });
   llvm::DenseSet<Key> dividing;
   for (Operation* load : loads) {
-    Coalescing own = coalescedLoad(load, 1);
+    Coalescing own = coalescedLoad(load, 0);
     Key key = keyOf(load->getResult(0), own.axis);
     constexpr int64_t kMany = 64;  // elements of a thread: one by one they are loaded sooner than they change threads
     if (own.layout.numRegisters() >= kMany && staysInLanes(load, own)) inLanes_.try_emplace(key, own.layout);
-    int64_t& most = most_[key];
-    most = std::max(most, own.neighbours);
+    most_[key].add(own);
     if (isa<tile::LoadOp>(load) && isDivided(load->getOperand(0))) dividing.insert(key);
   }
   // Neighbours share the quotients that say where they are, so that a thread has as many as the stores move.
   for (tile::StoreOp store : stores) {
     Coalescing own = coalesced(store.getPointer(), store.getMask(), axes_, threads_);
-    if (Key key = keyOf(store.getValue(), own.axis); dividing.contains(key))
-      most_[key] = std::max(most_[key], own.neighbours);
+    if (Key key = keyOf(store.getValue(), own.axis); dividing.contains(key)) most_[key].add(own);
   }
 }
 
@@ -82,8 +81,19 @@ Coalescing LoadsTogether::coalescedLoad(Operation* op, int64_t together) const {
   return coalescedBlock(cast<RankedTensorType>(block.getResult().getType()), strides, threads_, together);
 }
 
+// Tiles of one group may be halves of each other, which have one dimension more or less.
 LoadsTogether::Key LoadsTogether::keyOf(Value tile, unsigned axis) const {
-  return {groups_.getLeaderValue(tile.getAsOpaquePointer()), axis};
+  auto shape = cast<RankedTensorType>(tile.getType()).getShape();
+  bool isLast = llvm::all_of(shape.drop_front(axis + 1), [](int64_t size) { return size == 1; });
+  int64_t runs = isLast ? 0 : ShapedType::getNumElements(shape.take_front(axis + 1));
+  return {groups_.getLeaderValue(tile.getAsOpaquePointer()), runs};
+}
+
+void LoadsTogether::Most::add(const Coalescing& access) {
+  int64_t all = access.layout.numElements();
+  if (all < elements) return;
+  neighbours = all == elements ? std::max(neighbours, access.neighbours) : access.neighbours;
+  elements = all;
 }
 
 // Returns true if the tile, or its transpose, goes to shared memory.
@@ -111,9 +121,9 @@ bool LoadsTogether::staysInLanes(Operation* op, const Coalescing& own) const {
 
 Coalescing LoadsTogether::of(Operation* op) const {
   constexpr int64_t kWordBits = 32;
-  Coalescing own = coalescedLoad(op, 1);
+  Coalescing own = coalescedLoad(op, 0);
   Key key = keyOf(op->getResult(0), own.axis);
-  int64_t most = most_.lookup(key);
+  Most most = most_.lookup(key);
   if (auto lanes = inLanes_.find(key); lanes != inLanes_.end() && lanes->second.shape() == own.layout.shape()) {
     own.layout = lanes->second;
     return own;
@@ -128,7 +138,9 @@ Coalescing LoadsTogether::of(Operation* op) const {
     }
     if (staysInLanes(op, own)) return own;
   }
-  own.layout = coalescedLoad(op, most).layout;
+  int64_t share = std::max<int64_t>(1, most.neighbours * own.layout.numElements() / most.elements);
+  own.layout = coalescedLoad(op, share).layout;
+  own.neighbours = std::min(own.neighbours, share);
   return own;
 }
 

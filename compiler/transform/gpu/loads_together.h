@@ -13,8 +13,9 @@ namespace tandem::transform::gpu {
 // meet would then have to change threads. All loads of one shape that meet give a thread the most that one of them wants,
 // and the others take several accesses, whose sectors of memory the nearest cache keeps. Neighbours that a mask or their
 // place keeps from moving at once stay in neighbouring lanes, unless each row lies anywhere, and large tiles that meet them do, too.
-// Stores want as many, too, where their places are divided out. A thread has a word's neighbours of a tile that goes to shared memory for
-// products, and stores them at once.
+// What a tile is split into, or joined of, meets the whole: of tiles of different sizes the largest ones' loads decide which share of it
+// a thread has, and accesses of the smaller ones are narrower or more. Stores want as many, too, where their places are divided out. A
+// thread has a word's neighbours of a tile that goes to shared memory for products, and stores them at once.
 class LoadsTogether {
  public:
   // It refers to `axes`.
@@ -24,8 +25,13 @@ class LoadsTogether {
   Coalescing of(mlir::Operation* load) const;
 
  private:
-  // A group of tiles and the dimension along which its loads have neighbours.
-  using Key = std::pair<const void*, unsigned>;
+  // A group of tiles and the dimension along which its loads have neighbours: zero for the last one, else the number of its runs.
+  using Key = std::pair<const void*, int64_t>;
+  // The most neighbours that an access of the largest tiles wants.
+  struct Most {
+    int64_t neighbours = 0, elements = 0;
+    void add(const Coalescing& access);
+  };
   Coalescing coalescedLoad(mlir::Operation* load, int64_t together) const;
   Key keyOf(mlir::Value tile, unsigned axis) const;
   bool staysInLanes(mlir::Operation* load, const Coalescing& own) const;
@@ -33,7 +39,7 @@ class LoadsTogether {
   const analysis::AxisInfoAnalysis& axes_;
   layout::ThreadCounts threads_;
   llvm::EquivalenceClasses<const void*> groups_;
-  llvm::DenseMap<Key, int64_t> most_;
+  llvm::DenseMap<Key, Most> most_;
   llvm::DenseMap<Key, layout::LinearLayout> inLanes_;  // of large tiles, one of which stays in lanes
 };
 

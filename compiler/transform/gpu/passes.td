@@ -109,7 +109,8 @@ def JoinNeighbours : KernelPass<"join-neighbours"> {
   let description = [{
     The real and the imaginary part of a complex number, the two columns that a rotation turns, the colours of a pixel: `x + 2 * i` and
     `x + 2 * i + 1` are two tiles of addresses, of which none has neighbours of its own. Loads of one mask become one load of a tile with
-    one dimension more, which is split; stores that follow each other one store of joined tiles. A thread then moves up to 16
+    one dimension more, which is split; stores that follow each other one store of joined tiles. Where the addresses of a row are as far
+    apart as there are parts, the rows have no gaps and become rows of as many times the columns. A thread then moves up to 16
     bytes at once, and what were two stores of different threads need no barrier between them. It is done where the joined access is
     aligned as a whole and every thread has one at least; loads are moved up past no write, stores down past none.
   }];

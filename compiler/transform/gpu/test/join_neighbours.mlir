@@ -2,13 +2,15 @@
 // Tiles of addresses whose elements lie side by side are loaded and stored together.
 
 // CHECK-LABEL: func.func @complex
-// CHECK: %[[TWO:.*]] = tile.load {{.*}} : tensor<128x2x!tile.ptr<f32>> -> tensor<128x2xf32>
+// CHECK: %[[ROW:.*]] = tile.load {{.*}} : tensor<256x!tile.ptr<f32>> -> tensor<256xf32>
+// CHECK: %[[TWO:.*]] = tile.reshape %[[ROW]] : tensor<256xf32> -> tensor<128x2xf32>
 // CHECK: %[[RE:[^ ,]*]], %[[IM:[^ ]*]] = tile.split %[[TWO]]
 // CHECK-NOT: tile.load
 // CHECK: %[[A:.*]] = arith.addf %[[RE]], %[[IM]]
 // CHECK: %[[B:.*]] = arith.subf %[[RE]], %[[IM]]
 // CHECK: %[[JOINED:.*]] = tile.join %[[A]], %[[B]]
-// CHECK: tile.store {{.*}}, %[[JOINED]] mask
+// CHECK: %[[FLAT:.*]] = tile.reshape %[[JOINED]] : tensor<128x2xf32> -> tensor<256xf32>
+// CHECK: tile.store {{.*}}, %[[FLAT]] mask
 // CHECK-NOT: tile.store
 func.func @complex(%x: !tile.ptr<f32> {tile.multiple_of = 16 : i32}, %y: !tile.ptr<f32> {tile.multiple_of = 16 : i32}, %n: i32) attributes {tile.num_warps = 4 : i32} {
   %two = arith.constant dense<2> : tensor<128xi32>
@@ -37,8 +39,8 @@ func.func @complex(%x: !tile.ptr<f32> {tile.multiple_of = 16 : i32}, %y: !tile.p
 
 // Four bytes of a pixel; the elements' order is that of memory.
 // CHECK-LABEL: func.func @pixel
-// CHECK: %[[FOUR:.*]] = tile.load {{.*}} -> tensor<128x4xi8>
-// CHECK: %[[PAIRS:.*]] = tile.reshape %[[FOUR]] : tensor<128x4xi8> -> tensor<128x2x2xi8>
+// CHECK: %[[FOUR:.*]] = tile.load {{.*}} -> tensor<512xi8>
+// CHECK: %[[PAIRS:.*]] = tile.reshape %[[FOUR]] : tensor<512xi8> -> tensor<128x2x2xi8>
 // CHECK: %[[EVEN:[^ ,]*]], %[[ODD:[^ ]*]] = tile.split %[[PAIRS]]
 // CHECK: %[[V0:[^ ,]*]], %[[V2:[^ ]*]] = tile.split %[[EVEN]]
 // CHECK: %[[V1:[^ ,]*]], %[[V3:[^ ]*]] = tile.split %[[ODD]]

@@ -142,6 +142,11 @@ struct TotalsPlace {
 // modest buffer.
 static void scanWarps(KernelContext& cx, tile::ScanOp op, std::vector<Chunk>& chunks, const Run& run, uint64_t summed) {
   constexpr int64_t kBufferBytes = 32768;
+  // So few have the condition as their predicate; past the branch that more share LLVM moves what is used once, such as a choice by the
+  // sums of a scan before, and all sums are kept for it.
+  constexpr size_t kFewStores = 8;
+  AccessOptions inShared;
+  inShared.space = codegen::Space::Shared;
   TotalsPlace place = TotalsPlace::of(cx, run, summed);
   int64_t warps = run.size(), chunkBytes = 0;
   SmallVector<int64_t> begins;  // of each value's totals in a chunk's part of the buffer
@@ -162,11 +167,20 @@ static void scanWarps(KernelContext& cx, tile::ScanOp op, std::vector<Chunk>& ch
   for (size_t begin = 0; begin < chunks.size(); begin += atOnce) {
     size_t end = std::min(chunks.size(), begin + atOnce);
     if (begin) cx.emit.blockBarrier();
-    cx.when(place.isFirst, [&] {
+    auto storeTotals = [&](llvm::Value* predicate) {
       for (size_t c = begin; c < end; ++c)
-        for (auto [k, v] : llvm::enumerate(chunks[c].total))
-          cx.storeShared(addressOf(c, k, cx.b.CreateAdd(first, own)), {cx.toBits(v)});
-    });
+        for (auto [k, v] : llvm::enumerate(chunks[c].total)) {
+          llvm::Value* address = addressOf(c, k, cx.b.CreateAdd(first, own));
+          if (predicate)
+            cx.emit.store({cx.toBits(v)}, address, predicate, inShared);
+          else
+            cx.storeShared(address, {cx.toBits(v)});
+        }
+    };
+    if ((end - begin) * begins.size() <= kFewStores)
+      storeTotals(place.isFirst);
+    else
+      cx.when(place.isFirst, [&] { storeTotals(nullptr); });
     cx.emit.blockBarrier();
     for (size_t c = begin; c < end; ++c) {
       Rows totals(warps);

@@ -39,16 +39,27 @@ def products(opcode):
     return work * 2 if "TF32" in opcode else work // 2 if opcode[0] in "IQ" else work
 
 
+def width(opcode):
+    """Bytes that one thread's access moves."""
+    size = re.search(r"\.[US]?(8|16|64|128)\b", opcode)
+    return int(size[1]) // 8 if size else 4
+
+
 def counts(code):
     kinds = collections.Counter()
     for _, opcode, _ in code:
         kinds.update(name for name, word in KINDS.items() if re.match(word, opcode))
-    return {"instructions": len(code), "products": sum(products(opcode) for _, opcode, _ in code), **{name: kinds[name] for name in KINDS}}
+    accesses = [width(opcode) for _, opcode, _ in code if re.match(KINDS["global"], opcode)]
+    return {
+        "instructions": len(code),
+        "products": sum(products(opcode) for _, opcode, _ in code),
+        "bytes an access": round(sum(accesses) / len(accesses), 1) if accesses else 0,
+        **{name: kinds[name] for name in KINDS},
+    }
 
 
-def hot_loop(code):
-    """The code of the innermost loop that multiplies most, or, where none multiplies, of the longest that reads or writes memory;
-    of a kernel without one, all of it."""
+def loops_of(code):
+    """[(begin, end)], places in the code."""
     place = {address: i for i, (address, *_) in enumerate(code)}
     loops = []
     for i, (address, opcode, operands) in enumerate(code):
@@ -57,7 +68,34 @@ def hot_loop(code):
         if begin is not None and begin < i:
             loops.append((begin, i + 1))
     # a wait behind a loop that jumps back into it makes no loop
-    loops = [b for b in loops if not any(a[0] < b[0] < a[1] < b[1] for a in loops)]
+    return [b for b in loops if not any(a[0] < b[0] < a[1] < b[1] for a in loops)]
+
+
+def weighted(code):
+    """Instructions, as if each loop ran eight times, three loops deep at most."""
+    loops = loops_of(code)
+    return sum(8 ** min(3, sum(begin <= i < end for begin, end in loops)) for i in range(len(code)))
+
+
+def loads_under_way(code):
+    """The most loads of global memory that begin before one is used."""
+    most, waiting, count = 0, set(), 0
+    for _, opcode, operands in code:
+        registers = [int(r) for r in re.findall(r"\bR(\d+)\b", operands)]
+        loads = re.match(r"LDG?\b", opcode) and registers
+        if waiting & set(registers[1:] if loads else registers):
+            waiting, count = set(), 0
+        if loads:
+            waiting |= set(range(registers[0], registers[0] + max(1, width(opcode) // 4)))
+            count += 1
+            most = max(most, count)
+    return most
+
+
+def hot_loop(code):
+    """The code of the innermost loop that multiplies most, or, where none multiplies, of the longest that reads or writes memory;
+    of a kernel without one, all of it."""
+    loops = loops_of(code)
     does = {loop: counts(code[slice(*loop)]) for loop in loops}
     for work in ("products", "global", "shared"):
         busy = [loop for loop in loops if does[loop][work]]

@@ -129,3 +129,67 @@ def test_a_wait_that_jumps_back_into_a_loop_is_no_longer_loop():
     opcodes = ["IADD3", "HGMMA.64x64x16.F32.BF16", "BRA", "EXIT", "NOP", "BRA"]
     code = [(16 * i, opcode, {2: "0x0", 5: "0x10"}.get(i, "")) for i, opcode in enumerate(opcodes)]
     assert load("sass").hot_loop(code) == code[:3]
+
+
+def test_loads_wait_for_the_first_that_is_used():
+    sass = load("sass")
+    lines = ["LDG.E R1, [R8]", "LDG.E.128 R4, [R10]", "FADD R2, R6, R3", "LDG.E R1, [R8]", "EXIT"]
+    code = sass.instructions("\n".join(f"        /*{16 * i:04x}*/  {line} ;" for i, line in enumerate(lines)))
+    assert sass.loads_under_way(code) == 2 and sass.counts(code)["bytes an access"] == 8 and sass.weighted(code) == 5
+
+
+STRANGER = """
+import triton
+import triton.language as tl
+from .missing import Config, names
+
+@triton.jit
+def helper(p, at):
+    return tl.load(p + at)
+
+@triton.jit
+def rows(X, index_ptr, Y, stride_xm, stride_xk, n_rows, eps, HAS_MASK: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * stride_xm + tl.arange(0, BLOCK) * stride_xk
+    row = Y + tl.load(index_ptr)
+    tl.store(row + tl.arange(0, BLOCK), helper(X, at) + eps)
+"""
+
+
+def test_arguments_are_guessed():
+    names, functions = load("guess").kernels(STRANGER)
+    assert list(names) == ["rows"]
+    first, *_ = load("guess").guesses(names["rows"], functions, set())
+    assert first == {
+        "X": "*fp16",
+        "index_ptr": "*i32",
+        "Y": "*fp16",
+        "stride_xm": 4096,
+        "stride_xk": 1,
+        "n_rows": 4096,
+        "eps": 0.5,
+        "HAS_MASK": True,
+        "BLOCK": 1024,
+    }
+
+
+def test_a_file_is_imported_without_what_it_imports(tmp_path):
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library/missing.py").write_text("names = 3\nimport no_such_module as m\nConfig = m.Config(names)\n")
+    (tmp_path / "library/file.py").write_text(
+        "from .missing import Config, names\nfrom none.here import used\n@used(1, key=2)\ndef f(): pass"
+    )
+    script = f"import pathlib, sys; sys.path.insert(0, {str(HERE)!r}); import stand_ins; root = pathlib.Path({str(tmp_path)!r})\n"
+    script += "module = stand_ins.load(root, root / 'library/file.py'); print(module.names, module.f.__name__)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.split() == ["3", "f"], done.stderr
+
+
+def test_reasons_to_look_at_a_kernel():
+    machine_code = {"products": 0, "instructions": 100, "weighted": 100, "warps": 4, "spills": 0, "local": 0, "wgmma": 0, "cp.async": 0}
+    machine_code |= {"tma": 0, "bytes an access": 16.0, "barriers": 0, "all barriers": 0, "blocks": 4, "loads under way": 3}
+    sys.path.insert(0, str(HERE))
+    reasons = load("machine").reasons
+    assert reasons(machine_code, machine_code) == {}
+    changed = {**machine_code, "blocks": 2, "bytes an access": 8.0, "weighted": 150}
+    assert reasons(changed, machine_code) == {"warps": 2.0, "narrow accesses": 2.0, "instructions": 1.5}
+    assert reasons({**machine_code, "blocks": 2}, {**machine_code, "blocks": 8})["warps"] == 4.0

@@ -1,4 +1,4 @@
-"""Kernels of libraries that are on no list, for cliffs.py: launches, without references."""
+"""Kernels of libraries that are on no list, for machine.py: launches, without references."""
 
 import functools
 import importlib

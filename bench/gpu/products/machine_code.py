@@ -2,7 +2,7 @@
 
 python bench/gpu/products/machine_code.py [--forms unusual] [--seed 0] [--count 100] [--processes 2]
 
-A line for each kernel as bench/corpus/cliffs.py prints them, the worst first.
+A line for each kernel as bench/corpus/machine.py prints them, the worst first.
 """
 
 import argparse
@@ -21,7 +21,7 @@ sys.path.append(str(HERE.parents[1] / "corpus"))
 
 def machine_codes(forms, products):
     """[(product's name, "", numbers of Tandem's, of Triton's)]"""
-    import cliffs
+    import machine
     import triton
     import under_tandem
     import under_triton
@@ -45,7 +45,7 @@ def machine_codes(forms, products):
                 else:
                     ((_, kernel),) = launches[side].take()
                     shared, cubin = kernel.metadata.shared, kernel.asm["cubin"]
-                numbers[side] = {"shared": shared, **cliffs.read(cubin, tool)}
+                numbers[side] = {"shared": shared, **machine.read(cubin, tool)}
             except Exception as error:
                 numbers[side] = {"failed": f"{type(error).__name__}: {str(error).strip()[:300]}"}
                 launches[side].take()
@@ -61,7 +61,7 @@ def main():
     parser.add_argument("--only", default="", help="a text that a product's name must hold")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
-    import cliffs
+    import machine
 
     os.environ |= {"TANDEM_CACHE": "0", "TANDEM_TARGET": "sm_90a"}
     products, n = run.drawn(options.forms)[0].draws(options.count, options.seed), 4 * options.processes
@@ -71,7 +71,7 @@ def main():
     for name, _, ours, theirs in rows:
         if "failed" in theirs and "failed" not in ours:
             print(f"Triton does not compile {name}: {theirs['failed']}")
-    print("\n".join(cliffs.table([row for row in rows if "failed" in row[2] or "failed" not in row[3]])))
+    print("\n".join(machine.table([row for row in rows if "failed" in row[2] or "failed" not in row[3]])))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import multiprocessing.connection
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -175,6 +176,7 @@ def forked(tasks, work):
     fork, waiting, running = multiprocessing.get_context("fork"), list(reversed(tasks)), {}
 
     def run(pipe, task):
+        os.setsid()  # a late one ends with the assemblers that it has begun
         try:
             pipe.send(work(task))
         except BaseException as error:
@@ -198,7 +200,8 @@ def forked(tasks, work):
                 result = pipe.recv() if pipe in ready else {"failed": f"not within {SECONDS} s"}
             except EOFError:
                 result = {"failed": "crash"}
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.join()
             del running[pipe]
             yield task, result

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
-find abi api base bench compiler demo docs examples include interpreter model ops python runtime test tools \
+find abi api base bench compiler demo docs emulator examples include interpreter model ops python runtime test tools \
   \( -name '*.cpp' -o -name '*.h' \) -not -path '*/.*' -print0 >"$list"
 if [ "${1:-}" = --check ]; then
   xargs -0 -P 2 -n 64 -a "$list" clang-format-22 --dry-run --Werror && .venv/bin/ruff format --no-cache --quiet --check

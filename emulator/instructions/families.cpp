@@ -1,0 +1,17 @@
+#include "emulator/instructions/families.h"
+#include <unordered_map>
+
+namespace tandem::emulator {
+
+const Family* familyOf(std::string_view opcode) {
+  static const auto* byOpcode = [] {
+    auto* made = new std::unordered_map<std::string_view, const Family*>;
+    for (std::span<const Family> families : {bitFamilies()})
+      for (const Family& family : families) made->emplace(family.opcode, &family);
+    return made;
+  }();
+  auto found = byOpcode->find(opcode);
+  return found == byOpcode->end() ? nullptr : found->second;
+}
+
+}  // namespace tandem::emulator

@@ -1,0 +1,93 @@
+// A warp's registers, the groups into which its threads have diverged, and the memory that its instructions reach.
+#pragma once
+#include "emulator/block.h"
+#include "emulator/instruction.h"
+#include "emulator/types.h"
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace tandem::emulator {
+
+// A register of a warp. A lane's bits above its own type are undefined: who reads takes the low ones.
+struct alignas(64) Register {
+  uint64_t lanes[kLanes];
+};
+
+template <class T>
+inline T fromBits(uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+template <class T>
+inline uint64_t toBits(T value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+class Warp {
+ public:
+  Warp(Block& block, unsigned index);
+
+  uint64_t* lanes(Slot slot) { return frame_[slot].lanes; }
+  template <class T> T get(Slot slot, unsigned lane) const { return fromBits<T>(frame_[slot].lanes[lane]); }
+  template <class T> void set(Slot slot, unsigned lane, T value) { frame_[slot].lanes[lane] = toBits(value); }
+  Mask& predicate(Slot slot) { return predicates_[slot]; }
+  void setPredicate(Slot slot, Mask active, Mask values) {
+    predicates_[slot] = (predicates_[slot] & ~active) | (values & active);
+  }
+
+  // The host's memory behind `bytes` bytes at an address of the lane's. Throws Fault if they are outside of all
+  // allocations, or the address is no multiple of `alignment`.
+  std::byte* reach(Space space, uint64_t address, size_t bytes, size_t alignment, unsigned lane) {
+    if (address & (alignment - 1)) misaligned(space, address, alignment, lane);
+    if (space == Space::Shared) {
+      uint64_t offset = address - Block::kSharedBegin;
+      if (offset < block.sharedBytes() && bytes <= block.sharedBytes() - offset) return block.shared() + offset;
+    }
+    return reachOther(space, address, bytes, lane);
+  }
+
+  // Lanes that have not ended, and those that run now.
+  Mask alive() const { return alive_; }
+  // True if all lanes of `members` that are alive are in `active`; else an instruction of them all waits.
+  bool isJoined(Mask active, Mask members) const { return (members & alive_ & ~active) == 0; }
+
+  void branch(Mask taken, uint32_t target);  // the handler returns Outcome::Jump
+  void exit(Mask ended);                     // likewise
+
+  Block& block;
+  const unsigned index;  // in its block
+
+  // Runs at most `budget` instructions; returns how many. Fewer: it waits, or has ended.
+  uint32_t run(uint32_t budget);
+  bool hasEnded() const { return alive_ == 0; }
+  const Instruction& current() const;  // of the group that runs or waits, for reports
+  Mask active() const { return groups_[running_].mask; }
+  uint64_t instructionsRun = 0;
+
+ private:
+  struct Group {
+    uint32_t at;  // in the program
+    Mask mask;
+  };
+
+  [[noreturn]] void misaligned(Space space, uint64_t address, size_t alignment, unsigned lane) const;
+  std::byte* reachOther(Space space, uint64_t address, size_t bytes, unsigned lane);
+  void choose(size_t group);
+  void join();
+
+  std::unique_ptr<Register[]> frame_;
+  std::vector<Mask> predicates_;
+  std::unique_ptr<std::byte[]> local_;
+  Mask alive_ = 0;
+  std::vector<Group> groups_;
+  size_t running_ = 0;
+  uint32_t stop_ = ~0u;  // the next group's place ahead, where the running group joins it
+};
+
+}  // namespace tandem::emulator

@@ -22,10 +22,10 @@ class Block {
   static constexpr unsigned kNamedBarriers = 16;
 
   struct NamedBarrier {
-    uint32_t expected = 0;  // threads
+    uint32_t expected = 0;  // warps; 0: all of the block
     uint32_t arrived = 0;
     uint32_t phase = 0;
-    uint32_t values = 0;  // of barrier.red: what has come in this phase
+    uint32_t value = 0;   // of barrier.red: what has come in this phase
     uint32_t result = 0;  // of the phase before
   };
 
@@ -56,7 +56,7 @@ class Cluster {
   explicit Cluster(Launch& launch) : launch(launch) {}
   Launch& launch;
   std::vector<std::unique_ptr<Block>> blocks;  // by rank
-  uint32_t arrived = 0, phase = 0;             // barrier.cluster, in threads
+  uint32_t arrived = 0, phase = 0;             // barrier.cluster, in warps
 };
 
 }  // namespace tandem::emulator

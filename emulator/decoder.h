@@ -26,7 +26,9 @@ class Operands {
   virtual Slot writePredicate(const Operand& operand) = 0;
   virtual unsigned registerBits(const Operand& operand) = 0;
   virtual AddressSlot address(const Operand& operand) = 0;
-  virtual uint32_t label(const Operand& operand) = 0;
+  virtual const uint32_t* label(const std::string& name) = 0;
+  virtual const std::vector<std::string>& targets(const std::string& name) = 0;
+  virtual const uint32_t* returnLabel() = 0;
   virtual const Slot* keep(std::vector<Slot> list) = 0;
   virtual void keep(std::shared_ptr<const void> detail) = 0;
 };
@@ -65,7 +67,10 @@ class Decoder {
   }  // 1: a predicate; 0: no register
   AddressSlot address(size_t index) { return operands_.address(operand(index)); }
   AddressSlot address(const Operand& operand) { return operands_.address(operand); }
-  uint32_t label(size_t index) { return operands_.label(operand(index)); }
+  // Where a label's place in the program will stand when all is decoded.
+  const uint32_t* label(const std::string& name) { return operands_.label(name); }
+  const std::vector<std::string>& targets(const std::string& name) { return operands_.targets(name); }
+  const uint32_t* returnLabel() { return operands_.returnLabel(); }  // null: the thread ends
 
   const Slot* keep(std::vector<Slot> list) { return operands_.keep(std::move(list)); }
   template <class T> const T* keepDetail(T detail) {

@@ -21,18 +21,19 @@ using Slot = uint32_t;
 enum class Outcome : uint8_t {
   Next,  // done: the warp goes on behind it
   Jump,  // done: the handler has set where the warp goes on
-  Wait   // not possible yet, and nothing has changed: the warp asks again later
+  Wait,  // not possible yet, and nothing has changed: the warp asks again later
+  Begun  // not done yet, but something has changed that others may wait for: the warp asks again later
 };
 
 // Carries the instruction out for the lanes of `active`, of which there is at least one. Throws Fault.
 using Handler = Outcome (*)(Warp&, const Instruction&, Mask active);
 
 struct Instruction {
-  static constexpr Slot kUnguarded = ~Slot(0);
+  static constexpr Slot kAlways = 0;  // a predicate that is true in all lanes
 
   Handler handler = nullptr;
-  Slot guard = kUnguarded;  // a predicate
-  bool isGuardNegated = false;
+  Slot guard = kAlways;
+  Mask guardFlip = 0;            // all lanes: the guard is negated
   uint8_t count = 0;             // a family's own number: parts of a vector, steps
   uint16_t form = 0;             // a family's own choice among its forms
   Slot slots[6] = {};            // operands, in the order that the family's decoder gave them

@@ -2,10 +2,14 @@
 #pragma once
 #include "emulator/block.h"
 #include "emulator/instruction.h"
+#include "emulator/memory.h"
+#include "emulator/program.h"
 #include "emulator/types.h"
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace tandem::emulator {
@@ -52,16 +56,22 @@ class Warp {
     return reachOther(space, address, bytes, lane);
   }
 
-  // Lanes that have not ended, and those that run now.
+  // Lanes that have not ended.
   Mask alive() const { return alive_; }
   // True if all lanes of `members` that are alive are in `active`; else an instruction of them all waits.
   bool isJoined(Mask active, Mask members) const { return (members & alive_ & ~active) == 0; }
 
-  void branch(Mask taken, uint32_t target);  // the handler returns Outcome::Jump
-  void exit(Mask ended);                     // likewise
+  // Where the lanes go on; the others go to the next instruction. The handler returns Outcome::Jump.
+  void branch(Mask taken, uint32_t target);
+  // Likewise, but the others carry out the same instruction again.
+  void split(Mask taken, uint32_t target);
+  void exit(Mask ended);  // likewise
 
   Block& block;
   const unsigned index;  // in its block
+
+  // The phase of a barrier in which the warp has arrived and for whose end it waits; nothing in between.
+  std::optional<uint32_t> awaitedPhase, clusterPhase;
 
   // Runs at most `budget` instructions; returns how many. Fewer: it waits, or has ended.
   uint32_t run(uint32_t budget);
@@ -74,20 +84,29 @@ class Warp {
   struct Group {
     uint32_t at;  // in the program
     Mask mask;
+    bool waits;
   };
 
   [[noreturn]] void misaligned(Space space, uint64_t address, size_t alignment, unsigned lane) const;
   std::byte* reachOther(Space space, uint64_t address, size_t bytes, unsigned lane);
-  void choose(size_t group);
+  bool choose();
   void join();
+  uint64_t valueAtStart(const Initial& initial, unsigned lane) const;
 
+  const Instruction* code_;
   std::unique_ptr<Register[]> frame_;
   std::vector<Mask> predicates_;
-  std::unique_ptr<std::byte[]> local_;
+  std::unique_ptr<std::byte[]> local_;  // of lane after lane
+  uint32_t localBytes_ = 0;             // of a lane
+  Range recent_;                        // of global memory, where the last access was
+  uint64_t recentChanges_ = 0;
   Mask alive_ = 0;
   std::vector<Group> groups_;
   size_t running_ = 0;
+  bool spins_ = false;   // the last run ended by its budget
   uint32_t stop_ = ~0u;  // the next group's place ahead, where the running group joins it
 };
+
+std::string hex(uint64_t address);  // 0x...
 
 }  // namespace tandem::emulator

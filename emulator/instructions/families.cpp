@@ -6,7 +6,9 @@ namespace tandem::emulator {
 const Family* familyOf(std::string_view opcode) {
   static const auto* byOpcode = [] {
     auto* made = new std::unordered_map<std::string_view, const Family*>;
-    for (std::span<const Family> families : {bitFamilies()})
+    for (std::span<const Family> families :
+         {arithmeticFamilies(), atomicFamilies(), barrierFamilies(), bitFamilies(), compareFamilies(),
+          controlFamilies(), convertFamilies(), functionFamilies(), memoryFamilies(), moveFamilies(), warpFamilies()})
       for (const Family& family : families) made->emplace(family.opcode, &family);
     return made;
   }();

@@ -5,7 +5,17 @@
 
 namespace tandem::emulator {
 
+std::span<const Family> arithmeticFamilies();
+std::span<const Family> atomicFamilies();
+std::span<const Family> barrierFamilies();
 std::span<const Family> bitFamilies();
+std::span<const Family> compareFamilies();
+std::span<const Family> controlFamilies();
+std::span<const Family> convertFamilies();
+std::span<const Family> functionFamilies();
+std::span<const Family> memoryFamilies();
+std::span<const Family> moveFamilies();
+std::span<const Family> warpFamilies();
 
 // Null: no family has the opcode.
 const Family* familyOf(std::string_view opcode);

@@ -8,7 +8,9 @@ const Family* familyOf(std::string_view opcode) {
     auto* made = new std::unordered_map<std::string_view, const Family*>;
     for (std::span<const Family> families :
          {arithmeticFamilies(), atomicFamilies(), barrierFamilies(), bitFamilies(), compareFamilies(),
-          controlFamilies(), convertFamilies(), functionFamilies(), memoryFamilies(), moveFamilies(), warpFamilies()})
+          controlFamilies(), convertFamilies(), copyFamilies(), functionFamilies(), matrixMoveFamilies(),
+          matrixProductFamilies(), mbarrierFamilies(), memoryFamilies(), moveFamilies(), tensorMapFamilies(),
+          warpFamilies()})
       for (const Family& family : families) made->emplace(family.opcode, &family);
     return made;
   }();

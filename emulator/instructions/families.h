@@ -12,9 +12,14 @@ std::span<const Family> bitFamilies();
 std::span<const Family> compareFamilies();
 std::span<const Family> controlFamilies();
 std::span<const Family> convertFamilies();
+std::span<const Family> copyFamilies();
 std::span<const Family> functionFamilies();
+std::span<const Family> matrixMoveFamilies();
+std::span<const Family> matrixProductFamilies();
+std::span<const Family> mbarrierFamilies();
 std::span<const Family> memoryFamilies();
 std::span<const Family> moveFamilies();
+std::span<const Family> tensorMapFamilies();
 std::span<const Family> warpFamilies();
 
 // Null: no family has the opcode.

@@ -42,7 +42,7 @@ class Mbarrier {
   static constexpr unsigned kCountBits = 20, kTransactionBits = 21;
   static constexpr unsigned kPhase = 0, kPending = 1, kExpected = kPending + kCountBits,
                             kTransactions = kExpected + kCountBits, kMark = kTransactions + kTransactionBits;
-  static constexpr uint64_t kMarkValue = 2;
+  static constexpr uint64_t kMarkValue = 1;
 
   uint64_t field(unsigned at, unsigned bits) const { return bits_ >> at & ((uint64_t(1) << bits) - 1); }
   void setField(unsigned at, unsigned bits, uint64_t value);

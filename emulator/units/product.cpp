@@ -1,7 +1,8 @@
 #include "emulator/units/product.h"
+#include "emulator/formats.h"
 #include "emulator/units/fragment.h"
-#include "interpreter/kernels/narrow.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,7 +10,6 @@
 
 namespace tandem::emulator {
 namespace {
-namespace narrow = tandem::interpreter;
 
 unsigned elementBytes(Type type) {
   switch (type) {
@@ -44,24 +44,31 @@ template <class T> std::vector<T> typed(const Elements& elements) {
   return values;
 }
 
-template <class Format> std::vector<float> decoded(const Elements& elements) {
-  auto codes = typed<typename Format::Code>(elements);
+template <class T, class F>
+std::vector<float> decoded(const Elements& elements, F decode) {
+  auto codes = typed<T>(elements);
   std::vector<float> values(codes.size());
-  narrow::decodeArray<Format>(codes.data(), values.data(), codes.size());
+  for (size_t i = 0; i < codes.size(); ++i) values[i] = decode(codes[i]);
   return values;
 }
 
+// All numbers of a format of 8 bits.
+std::array<float, 256> tableOf(const Format& format) {
+  std::array<float, 256> table;
+  for (uint32_t code = 0; code < table.size(); ++code) table[code] = float(fromFormat(code, format));
+  return table;
+}
+
 std::vector<float> floats(Type type, const Elements& elements) {
+  static const std::array<float, 256> kOfE4M3 = tableOf(kE4M3), kOfE5M2 = tableOf(kE5M2);
   switch (type) {
-    case Type::F16: return decoded<narrow::Float16>(elements);
-    case Type::BF16: return decoded<narrow::BFloat16>(elements);
-    case Type::E4M3: return decoded<narrow::Float8E4M3FN>(elements);
-    case Type::E5M2: return decoded<narrow::Float8E5M2>(elements);
+    case Type::F16: return decoded<uint16_t>(elements, fromF16);
+    case Type::BF16: return decoded<uint16_t>(elements, fromBF16);
+    case Type::E4M3: return decoded<uint8_t>(elements, [](uint8_t code) { return kOfE4M3[code]; });
+    case Type::E5M2: return decoded<uint8_t>(elements, [](uint8_t code) { return kOfE5M2[code]; });
     default: {
-      auto values = typed<float>(elements);
       constexpr uint32_t kRead = ~uint32_t(0x1fff);  // a tensor core does not look at the other bits
-      for (float& value : values) value = std::bit_cast<float>(std::bit_cast<uint32_t>(value) & kRead);
-      return values;
+      return decoded<uint32_t>(elements, [](uint32_t code) { return std::bit_cast<float>(code & kRead); });
     }
   }
 }
@@ -92,8 +99,7 @@ template <class T> void transpose(std::vector<T>& values, unsigned rows) {
 }
 
 float numberOf(Type type, uint64_t bits, unsigned part) {
-  return type == Type::F16 ? narrow::Float16::decode(uint16_t(bits >> 16 * part))
-                           : std::bit_cast<float>(uint32_t(bits));
+  return type == Type::F16 ? fromF16(uint16_t(bits >> 16 * part)) : std::bit_cast<float>(uint32_t(bits));
 }
 
 template <class T> T sumOf(const Product& product, uint64_t bits, unsigned part) {
@@ -112,8 +118,7 @@ template <class T> uint64_t bitsOfSum(const Product& product, T value) {
     constexpr int64_t kLeast = std::numeric_limits<int32_t>::min(), kMost = std::numeric_limits<int32_t>::max();
     return uint32_t(product.saturates ? std::clamp(value, kLeast, kMost) : value);
   } else {
-    return product.sum == Type::F16 ? narrow::Float16::encode<narrow::Rounding::NearestEven>(value)
-                                    : std::bit_cast<uint32_t>(value);
+    return product.sum == Type::F16 ? toF16(value) : std::bit_cast<uint32_t>(value);
   }
 }
 

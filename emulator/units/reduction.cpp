@@ -1,5 +1,5 @@
 #include "emulator/units/reduction.h"
-#include "interpreter/kernels/narrow.h"
+#include "emulator/formats.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -7,7 +7,6 @@
 
 namespace tandem::emulator {
 namespace {
-namespace narrow = tandem::interpreter;
 
 template <class T> bool isKnown(Reduction op) {
   bool isBitwise = op >= Reduction::And, counts = op == Reduction::Inc || op == Reduction::Dec;
@@ -46,16 +45,16 @@ template <class T> bool reduce(Reduction op, std::byte* to, const std::byte* fro
   return true;
 }
 
-template <class Format> bool reduceNarrow(Reduction op, std::byte* to, const std::byte* from, size_t bytes) {
+// Of 16-bit floats; each result is rounded once.
+bool reduceNarrow(Reduction op, float (*decode)(uint16_t), uint16_t (*encode)(float), std::byte* to,
+                  const std::byte* from, size_t bytes) {
   if (!isKnown<float>(op)) return false;
-  using Code = typename Format::Code;
-  for (size_t at = 0; at < bytes; at += sizeof(Code)) {
-    Code old, value;
-    std::memcpy(&old, to + at, sizeof(Code));
-    std::memcpy(&value, from + at, sizeof(Code));
-    old = Format::template encode<narrow::Rounding::NearestEven>(
-        combined(op, Format::decode(old), Format::decode(value)));
-    std::memcpy(to + at, &old, sizeof(Code));
+  for (size_t at = 0; at < bytes; at += sizeof(uint16_t)) {
+    uint16_t old, value;
+    std::memcpy(&old, to + at, sizeof old);
+    std::memcpy(&value, from + at, sizeof value);
+    old = encode(combined(op, decode(old), decode(value)));
+    std::memcpy(to + at, &old, sizeof old);
   }
   return true;
 }
@@ -79,8 +78,8 @@ bool reduceInto(Reduction op, Type type, std::byte* to, const std::byte* from, s
     case Type::S64: return reduce<int64_t>(op, to, from, bytes);
     case Type::F32: return reduce<float>(op, to, from, bytes);
     case Type::F64: return reduce<double>(op, to, from, bytes);
-    case Type::F16: return reduceNarrow<narrow::Float16>(op, to, from, bytes);
-    case Type::BF16: return reduceNarrow<narrow::BFloat16>(op, to, from, bytes);
+    case Type::F16: return reduceNarrow(op, fromF16, toF16, to, from, bytes);
+    case Type::BF16: return reduceNarrow(op, fromBF16, toBF16, to, from, bytes);
     default: return false;
   }
 }

@@ -1,5 +1,6 @@
 #include "emulator/block.h"
 #include "emulator/launch.h"
+#include "emulator/order/order.h"
 #include "emulator/warp.h"
 #include <cstdlib>
 #include <cstring>
@@ -24,6 +25,9 @@ Block::Block(Cluster& cluster, unsigned rank, std::array<uint32_t, 3> index)
 }
 
 Block::~Block() = default;
+
+Cluster::Cluster(Launch& launch) : launch(launch) {}
+Cluster::~Cluster() = default;
 
 Block* Block::named(uint64_t address) {
   uint64_t tag = address >> kRankShift;

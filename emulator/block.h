@@ -11,6 +11,7 @@ namespace tandem::emulator {
 class Warp;
 class Cluster;
 class Launch;
+class Order;
 
 class Block {
  public:
@@ -53,10 +54,12 @@ class Block {
 
 class Cluster {
  public:
-  explicit Cluster(Launch& launch) : launch(launch) {}
+  explicit Cluster(Launch& launch);
+  ~Cluster();
   Launch& launch;
   std::vector<std::unique_ptr<Block>> blocks;  // by rank
   uint32_t arrived = 0, phase = 0;             // barrier.cluster, in warps
+  std::unique_ptr<Order> order;                // null: the order of accesses is not checked
 };
 
 }  // namespace tandem::emulator

@@ -1,5 +1,6 @@
 // Blocks in turns, and the reports of what ends a launch.
 #include "emulator/launch.h"
+#include "emulator/order/order.h"
 #include "emulator/warp.h"
 #include <algorithm>
 #include <cstdlib>
@@ -33,6 +34,8 @@ Launch::Launch(std::shared_ptr<const Program> program, const Shape& shape, std::
 
 Launch::~Launch() = default;
 
+void Launch::checkOrder() { grain_ = grainOf(*program_); }
+
 uint32_t Launch::multiprocessorOf(const Block& block) const {
   return uint32_t(
       (block.index[0] + uint64_t(shape_.grid[0]) * (block.index[1] + uint64_t(shape_.grid[1]) * block.index[2])) %
@@ -54,6 +57,8 @@ void Launch::start() {
              z = rank / shape_.cluster[0] / shape_.cluster[1];
     cluster->blocks.push_back(std::make_unique<Block>(*cluster, rank, Size{first[0] + x, first[1] + y, first[2] + z}));
   }
+  uint32_t warps = (threadsPerBlock() + kLanes - 1) / kLanes;
+  if (grain_) cluster->order = std::make_unique<Order>(*cluster, warps, sharedBytes(), grain_);
   clusters_.push_back(std::move(cluster));
 }
 
@@ -96,8 +101,8 @@ bool Launch::run(uint64_t budget) {
   return false;
 }
 
-std::string Launch::place(const Warp& warp) const {
-  const Statement& statement = *program_->statements[warp.current().statement];
+std::string Launch::placeOf(uint32_t index) const {
+  const Statement& statement = *program_->statements[index];
   std::string out = "PTX line " + std::to_string(statement.line) + ": " + statement.text;
   auto file = program_->module->files.find(statement.sourceFile);
   if (file != program_->module->files.end())
@@ -110,7 +115,7 @@ void Launch::report(const Fault& fault, const Warp& warp) const {
   uint32_t first = warp.index * kLanes;
   who +=
       fault.lane >= 0 ? "thread " + std::to_string(first + uint32_t(fault.lane)) : "warp " + std::to_string(warp.index);
-  throw Fault(fault.code, who + ": " + fault.what() + "\n  " + place(warp), fault.lane);
+  throw Fault(fault.code, who + ": " + fault.what() + "\n  " + placeOf(warp.current().statement), fault.lane);
 }
 
 void Launch::deadlock() {
@@ -123,7 +128,7 @@ void Launch::deadlock() {
       for (auto& warp : block->warps)
         if (!warp->hasEnded() && told++ < kMost)
           out += "\n  block " + text(block->index) + ", warp " + std::to_string(warp->index) + ", lanes " +
-                 hex(warp->active()) + ", " + place(*warp);
+                 hex(warp->active()) + ", " + placeOf(warp->current().statement);
   if (told > kMost) out += "\n  and " + std::to_string(told - kMost) + " more";
   throw Fault(Fault::LaunchFailed, out);
 }

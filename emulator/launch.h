@@ -27,6 +27,9 @@ class Launch {
          const GlobalMemory& memory, uint32_t residentBlocks);
   ~Launch();
 
+  // From now on, accesses of shared memory that nothing orders end the launch. To be called before the first run.
+  void checkOrder();
+
   // Goes on for about `budget` instructions of warps. True: all blocks have ended. Throws Fault with a report of where it
   // came up as its text; the launch is over then.
   bool run(uint64_t budget);
@@ -38,6 +41,7 @@ class Launch {
   uint32_t threadsPerBlock() const { return shape_.block[0] * shape_.block[1] * shape_.block[2]; }
   static constexpr uint32_t kMultiprocessors = 132;
   uint32_t multiprocessorOf(const Block& block) const;
+  std::string placeOf(uint32_t statement) const;  // PTX line, text and source line
   uint32_t sharedBytes() const { return program_->staticSharedBytes + shape_.dynamicSharedBytes; }
 
  private:
@@ -48,7 +52,6 @@ class Launch {
   void start();
   uint64_t round(Cluster& cluster);
   [[noreturn]] void deadlock();
-  std::string place(const Warp& warp) const;
   [[noreturn]] void report(const Fault& fault, const Warp& warp) const;
 
   std::shared_ptr<const Program> program_;
@@ -58,6 +61,7 @@ class Launch {
   const uint64_t clusterCount_;
   const size_t residentClusters_;
   uint64_t started_ = 0;
+  uint32_t grain_ = 0;  // of the check of order; 0: there is none
   std::deque<std::unique_ptr<Cluster>> clusters_;
 };
 

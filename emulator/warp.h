@@ -56,6 +56,8 @@ class Warp {
     return reachOther(space, address, bytes, lane);
   }
 
+  Order* order() const { return block.cluster.order.get(); }  // null: not checked
+
   // Lanes that have not ended.
   Mask alive() const { return alive_; }
   // True if all lanes of `members` that are alive are in `active`; else an instruction of them all waits.

@@ -2,6 +2,7 @@
 #include "emulator/instructions/families.h"
 #include "emulator/instructions/integers.h"
 #include "emulator/instructions/lanes.h"
+#include "emulator/order/order.h"
 #include <algorithm>
 
 namespace tandem::emulator {
@@ -76,9 +77,11 @@ template <class T, class F>
 Outcome atomic(Warp& warp, const Instruction& in, Mask active) {
   const unsigned count = in.count;
   const bool hasResult = in.slots[1];
+  Order* order = warp.order();
   eachLane(active, [&](unsigned lane) {
     uint64_t address = warp.lanes(in.slots[0])[lane] + uint64_t(in.immediate);
     std::byte* at = warp.reach(Space(in.form), address, sizeof(T) * count, sizeof(T) * count, lane);
+    if (order) order->access(warp, in, lane, at, sizeof(T) * count, Access::Write, true);
     for (unsigned i = 0; i < count; ++i) {
       T b = warp.get<T>(in.list[count + i], lane), c = warp.get<T>(in.list[2 * count + i], lane);
       T old = change<T, F>(at + i * sizeof(T), b, c);

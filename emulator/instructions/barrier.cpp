@@ -2,6 +2,7 @@
 #include "emulator/instructions/families.h"
 #include "emulator/instructions/lanes.h"
 #include "emulator/launch.h"
+#include "emulator/order/order.h"
 #include <algorithm>
 #include <atomic>
 
@@ -51,9 +52,11 @@ Outcome atBarrier(Warp& warp, const Instruction& in, Mask active) {
   if (!warp.awaitedPhase) {
     arrive(warp, in, active, barrier, threads / kLanes);
     warp.awaitedPhase = barrier.phase;
+    if (Order* order = warp.order()) order->arrive(warp, index, barrier.phase);
     outcome = Outcome::Begun;
   }
   if (barrier.phase == *warp.awaitedPhase && !complete(warp.block, barrier) && in.form != kArrive) return outcome;
+  if (Order* order = warp.order(); order && in.form != kArrive) order->pass(warp, index, *warp.awaitedPhase);
   warp.awaitedPhase.reset();
   if (in.form == kCount) eachLane(active, [&](unsigned l) { warp.set(in.slots[3], l, barrier.result); });
   if (in.form > kCount) warp.setPredicate(in.slots[3], active, barrier.result ? kAllLanes : 0);
@@ -105,6 +108,7 @@ Outcome arriveAtCluster(Warp& warp, const Instruction&, Mask active) {
   if (warp.clusterPhase)
     throw Fault(Fault::LaunchFailed, "the warp arrives at the cluster's barrier again, and has not waited");
   warp.clusterPhase = cluster.phase;
+  if (cluster.order) cluster.order->arrive(warp, Order::kClusterBarrier, cluster.phase);
   ++cluster.arrived;
   return Outcome::Next;
 }
@@ -115,6 +119,7 @@ Outcome waitForCluster(Warp& warp, const Instruction&, Mask active) {
   if (!warp.clusterPhase)
     throw Fault(Fault::LaunchFailed, "the warp waits at the cluster's barrier, and has not arrived");
   if (cluster.phase == *warp.clusterPhase && !complete(cluster)) return Outcome::Wait;
+  if (cluster.order) cluster.order->pass(warp, Order::kClusterBarrier, *warp.clusterPhase);
   warp.clusterPhase.reset();
   return Outcome::Next;
 }
@@ -130,6 +135,12 @@ Outcome fence(Warp&, const Instruction&, Mask) {
   return Outcome::Next;
 }
 
+// Passes on what came before to asynchronous accesses of shared memory.
+Outcome fenceProxy(Warp& warp, const Instruction&, Mask) {
+  if (Order* order = warp.order()) order->fenceProxy(warp);
+  return Outcome::Next;
+}
+
 Outcome nothing(Warp&, const Instruction&, Mask) { return Outcome::Next; }
 
 template <Handler handler>
@@ -138,13 +149,19 @@ void plain(Decoder& d) {
   d.out.handler = handler;
 }
 
+void fenceForm(Decoder& d) {
+  bool isOfProxy = d.take("proxy") && d.take("async") && !d.take("global");
+  plain<fence>(d);
+  if (isOfProxy) d.out.handler = fenceProxy;
+}
+
 }  // namespace
 
 std::span<const Family> barrierFamilies() {
   static constexpr Family kFamilies[] = {
       {"bar", blockBarrier},
       {"barrier", barrierForm},
-      {"fence", plain<fence>},
+      {"fence", fenceForm},
       {"membar", plain<fence>},
       {"nanosleep", plain<nothing>},
       {"setmaxnreg", plain<nothing>},

@@ -21,27 +21,40 @@ Outcome copyInBulk(Warp& warp, const Instruction& in, Mask active) {
       throw Fault(Fault::MisalignedAddress, "a copy in bulk of " + std::to_string(bytes) + " bytes", int(lane));
     if (bytes == 0) return;
     const std::byte* from = d.from.reach(warp, bytes, kBulkAlignment, lane);
-    eachDestination(warp, d, d.to.of(warp, lane), lane, [&](uint64_t address) {
+    eachDestination(warp, d, d.to.of(warp, lane), lane, [&](uint64_t address, uint64_t barrier) {
       std::byte* to = warp.reach(d.to.space, address, bytes, kBulkAlignment, lane);
+      observe(warp, in, d, lane, from, bytes, barrier, Access::Read);
+      observe(warp, in, d, lane, to, bytes, barrier, Access::Write);
       if (!d.reduction)
         std::memmove(to, from, bytes);
       else if (!reduceInto(*d.reduction, d.type, to, from, bytes))
         throw Fault(Fault::IllegalInstruction, "there is no such reduction of the type", int(lane));
+      completeBytes(warp, d, bytes, barrier, lane);
     });
-    completeBytes(warp, d, bytes, lane);
   });
   return Outcome::Next;
 }
 
-Outcome isDone(Warp&, const Instruction&, Mask) { return Outcome::Next; }
+enum : uint16_t { kPrefetch, kCommitStores, kWaitForStores };  // Instruction::form
+
+Outcome groupStores(Warp& warp, const Instruction& in, Mask) {
+  if (Order* order = warp.order()) {
+    if (in.form == kCommitStores) order->commitStores(warp);
+    if (in.form == kWaitForStores) order->waitForStores(warp, uint32_t(in.immediate));
+  }
+  return Outcome::Next;
+}
 
 void decodeCopy(Decoder& d) {
   bool reduces = d.take("reduce");
   if (!d.take("async")) d.fail("it is not emulated");
   if (!d.take("bulk")) return decodeThreadCopy(d);
-  if (d.take("commit_group") || d.take("wait_group") || d.take("prefetch")) {
+  bool isCommit = d.take("commit_group"), isWait = d.take("wait_group");
+  if (isCommit || isWait || d.take("prefetch")) {
     d.ignore({"read", "tensor", "1d", "2d", "3d", "4d", "5d", "L2", "global", "tile", "L2::cache_hint"});
-    d.out.handler = isDone;
+    d.out.handler = groupStores;
+    d.out.form = isCommit ? kCommitStores : isWait ? kWaitForStores : kPrefetch;
+    if (isWait) d.out.immediate = constantOf(d, 0);
     return;
   }
   return d.take("tensor") ? decodeTensorCopy(d, reduces) : decodeBulkCopy(d, reduces);
@@ -59,12 +72,20 @@ void takeCompletion(Decoder& d, BulkCopy& copy, bool reduces) {
   if (!copy.reduction) d.fail("it names no reduction");
 }
 
-void completeBytes(Warp& warp, const BulkCopy& copy, uint64_t bytes, unsigned lane) {
+void observe(Warp& warp, const Instruction& in, const BulkCopy& copy, unsigned lane, const std::byte* host,
+             uint32_t bytes, uint64_t barrier, Access access) {
+  Order* order = warp.order();
+  if (!order) return;
+  if (copy.hasBarrier)
+    order->accessByBulk(warp, in, lane, host, bytes, warp.reach(copy.barrier.space, barrier, 8, 8, lane), access);
+  else if (access == Access::Read)
+    order->readByStore(warp, in, lane, host, bytes);
+}
+
+void completeBytes(Warp& warp, const BulkCopy& copy, uint64_t bytes, uint64_t barrier, unsigned lane) {
   if (!copy.hasBarrier) return;
-  eachDestination(warp, copy, copy.barrier.of(warp, lane), lane, [&](uint64_t address) {
-    changeBarrier(warp, copy.barrier.space, address, lane,
-                  [&](Mbarrier& barrier) { barrier.complete(int64_t(bytes)); });
-  });
+  changeBarrier(warp, copy.barrier.space, barrier, lane,
+                [&](Mbarrier& state, const std::byte*) { state.complete(int64_t(bytes)); });
 }
 
 void decodeBulkCopy(Decoder& d, bool reduces) {

@@ -22,16 +22,23 @@ struct BulkCopy {
 // .mbarrier::complete_tx::bytes, .multicast::cluster, .L2::cache_hint, .bulk_group and the reduction.
 void takeCompletion(Decoder& d, BulkCopy& copy, bool reduces);
 
-// Calls f(address) for the address in each block of the cluster that the lane's copy goes to.
+// Calls f(address, barrier) for the addresses in each block of the cluster that the lane's copy goes to.
 template <class F> void eachDestination(Warp& warp, const BulkCopy& copy, uint64_t address, unsigned lane, F&& f) {
-  if (!copy.isMulticast) return f(address);
+  uint64_t barrier = copy.hasBarrier ? copy.barrier.of(warp, lane) : 0;
+  if (!copy.isMulticast) return f(address, barrier);
   auto blocks = warp.get<uint16_t>(copy.blocks, lane);
-  uint64_t own = address & ((uint64_t(1) << Block::kRankShift) - 1);
+  auto in = [](unsigned rank, uint64_t at) {
+    return uint64_t(rank + 1) << Block::kRankShift | (at & ((uint64_t(1) << Block::kRankShift) - 1));
+  };
   for (unsigned rank = 0; blocks >> rank; ++rank)
-    if (blocks >> rank & 1) f(uint64_t(rank + 1) << Block::kRankShift | own);
+    if (blocks >> rank & 1) f(in(rank, address), in(rank, barrier));
 }
 
-// The bytes have come: each destination's mbarrier hears it.
-void completeBytes(Warp& warp, const BulkCopy& copy, uint64_t bytes, unsigned lane);
+// `host` is read or written by the copy; `barrier` is the address of the mbarrier that hears of it, if one does.
+void observe(Warp& warp, const Instruction& in, const BulkCopy& copy, unsigned lane, const std::byte* host,
+             uint32_t bytes, uint64_t barrier, Access access);
+
+// The bytes have come: the mbarrier hears it.
+void completeBytes(Warp& warp, const BulkCopy& copy, uint64_t bytes, uint64_t barrier, unsigned lane);
 
 }  // namespace tandem::emulator

@@ -23,6 +23,13 @@ template <class F> void eachElement(const MoveDetail& d, Matrix& matrix, unsigne
   }
 }
 
+// Where a lane's row lies.
+std::byte* rowOf(Warp& warp, const Instruction& in, const MoveDetail& d, unsigned lane, Access access) {
+  std::byte* at = d.address.reach(warp, kRowBytes, kRowBytes, lane);
+  if (Order* order = warp.order()) order->access(warp, in, lane, at, kRowBytes, access);
+  return at;
+}
+
 Outcome loadMatrices(Warp& warp, const Instruction& in, Mask active) {
   if (!isWhole(warp, active)) return Outcome::Wait;
   const auto& d = *static_cast<const MoveDetail*>(in.detail);
@@ -30,7 +37,7 @@ Outcome loadMatrices(Warp& warp, const Instruction& in, Mask active) {
   Matrix matrices[kMatrices];  // all are read before a register is written, which may be an address
   for (size_t i = 0; i < d.matrices.size(); ++i)
     for (unsigned row = 0; row < kRows; ++row)
-      std::memcpy(matrices[i][row], d.address.reach(warp, kRowBytes, kRowBytes, unsigned(i * kRows + row)), kRowBytes);
+      std::memcpy(matrices[i][row], rowOf(warp, in, d, unsigned(i * kRows + row), Access::Read), kRowBytes);
   for (size_t i = 0; i < d.matrices.size(); ++i)
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       uint32_t word = 0;
@@ -50,7 +57,7 @@ Outcome storeMatrices(Warp& warp, const Instruction& in, Mask active) {
       eachElement(d, matrix, lane, [&](uint16_t& element, unsigned bit) { element = uint16_t(word >> bit); });
     }
     for (unsigned row = 0; row < kRows; ++row)
-      std::memcpy(d.address.reach(warp, kRowBytes, kRowBytes, unsigned(i * kRows + row)), matrix[row], kRowBytes);
+      std::memcpy(rowOf(warp, in, d, unsigned(i * kRows + row), Access::Write), matrix[row], kRowBytes);
   }
   return Outcome::Next;
 }

@@ -66,7 +66,8 @@ void decodeMma(Decoder& d) {
 }
 
 // A matrix in shared memory as rows of elements. `rows` of them lie along K if neighbours are along M or N.
-Elements elementsAt(Warp& warp, uint64_t bits, bool isKMajor, unsigned firstRow, unsigned rows, unsigned rowBytes) {
+Elements elementsAt(Warp& warp, const Instruction& in, uint64_t bits, bool isKMajor, unsigned firstRow, unsigned rows,
+                    unsigned rowBytes) {
   auto descriptor = MatrixDescriptor::decode(bits);
   if (descriptor.baseOffset)
     throw Fault(Fault::IllegalInstruction, "a matrix descriptor's base offset is not emulated");
@@ -75,21 +76,22 @@ Elements elementsAt(Warp& warp, uint64_t bits, bool isKMajor, unsigned firstRow,
   for (unsigned row = 0; row < rows; ++row)
     for (unsigned piece = 0; piece * kPiece < rowBytes; ++piece) {
       uint32_t address = descriptor.addressOf(isKMajor, firstRow + row, piece);
-      std::memcpy(&elements[size_t(row) * rowBytes + piece * kPiece],
-                  warp.reach(Space::Shared, address, kPiece, kPiece, 0), kPiece);
+      const std::byte* at = warp.reach(Space::Shared, address, kPiece, kPiece, 0);
+      if (Order* order = warp.order()) order->readByProduct(warp, in, at, kPiece);
+      std::memcpy(&elements[size_t(row) * rowBytes + piece * kPiece], at, kPiece);
     }
   return elements;
 }
 
 // The warp's 16 rows of the left matrix: [16, K], or [K, 16] where neighbours are along M.
-Elements leftOf(Warp& warp, const WgmmaDetail& d, unsigned elementBytes) {
+Elements leftOf(Warp& warp, const Instruction& in, const WgmmaDetail& d, unsigned elementBytes) {
   const Product& p = d.product;
   if (!d.left.empty()) return leftFromRegisters(p, fragmentOf(warp, d.left));
   uint64_t descriptor = warp.get<uint64_t>(d.leftDescriptor, 0);
   unsigned firstRow = warp.index % 4 * p.m;
-  if (!d.isLeftMMajor) return elementsAt(warp, descriptor, true, firstRow, p.m, p.k * elementBytes);
+  if (!d.isLeftMMajor) return elementsAt(warp, in, descriptor, true, firstRow, p.m, p.k * elementBytes);
   constexpr unsigned kGroupRows = 64;
-  Elements all = elementsAt(warp, descriptor, false, 0, p.k, kGroupRows * elementBytes), mine;
+  Elements all = elementsAt(warp, in, descriptor, false, 0, p.k, kGroupRows * elementBytes), mine;
   for (unsigned k = 0; k < p.k; ++k) {
     auto row = all.begin() + (k * kGroupRows + firstRow) * elementBytes;
     mine.insert(mine.end(), row, row + p.m * elementBytes);
@@ -102,24 +104,33 @@ Outcome wgmma(Warp& warp, const Instruction& in, Mask active) {
   const auto& d = *static_cast<const WgmmaDetail*>(in.detail);
   const Product& p = d.product;
   unsigned elementBytes = 32 / p.k;
-  Elements left = leftOf(warp, d, elementBytes);
+  Elements left = leftOf(warp, in, d, elementBytes);
   uint64_t descriptor = warp.get<uint64_t>(d.rightDescriptor, 0);
-  Elements right = d.isRightNMajor ? elementsAt(warp, descriptor, false, 0, p.k, p.n * elementBytes)
-                                   : elementsAt(warp, descriptor, true, 0, p.n, p.k * elementBytes);
+  Elements right = d.isRightNMajor ? elementsAt(warp, in, descriptor, false, 0, p.k, p.n * elementBytes)
+                                   : elementsAt(warp, in, descriptor, true, 0, p.n, p.k * elementBytes);
   bool keeps = !d.neverKeeps && (warp.predicate(d.keeps) & 1);
   Fragment sums = fragmentOf(warp, d.sums);
   multiply(p, left, d.isLeftMMajor, right, !d.isRightNMajor, keeps, sums, sums);
   return Outcome::Next;
 }
 
-Outcome whenWhole(Warp& warp, const Instruction&, Mask active) {
-  return isWhole(warp, active) ? Outcome::Next : Outcome::Wait;
+enum : uint16_t { kFence, kCommit, kWait };  // Instruction::form
+
+Outcome group(Warp& warp, const Instruction& in, Mask active) {
+  if (!isWhole(warp, active)) return Outcome::Wait;
+  if (Order* order = warp.order()) {
+    if (in.form == kCommit) order->commitProducts(warp);
+    if (in.form == kWait) order->waitForProducts(warp, uint32_t(in.immediate));
+  }
+  return Outcome::Next;
 }
 
 void decodeWgmma(Decoder& d) {
   d.ignore({"sync", "aligned"});
   if (d.take("fence") || d.take("commit_group") || d.take("wait_group")) {
-    d.out.handler = whenWhole;
+    d.out.handler = group;
+    d.out.form = d.count() ? kWait : d.statement.modifiers[0] == "fence" ? kFence : kCommit;
+    if (d.count()) d.out.immediate = constantOf(d, 0);
     return;
   }
   if (!d.take("mma_async")) d.fail("it is not emulated");

@@ -18,24 +18,27 @@ template <class F> void eachBarrier(Warp& warp, const Instruction& in, Mask acti
   const auto& d = *static_cast<const BarrierDetail*>(in.detail);
   eachLaneOfUnit(active, [&](unsigned lane) {
     changeBarrier(warp, d.address.space, d.address.of(warp, lane), lane,
-                  [&](Mbarrier& barrier) { f(d, barrier, lane); });
+                  [&](Mbarrier& barrier, const std::byte* at) { f(d, barrier, at, lane); });
   });
 }
 
 Outcome initBarrier(Warp& warp, const Instruction& in, Mask active) {
-  eachBarrier(warp, in, active, [&](const BarrierDetail& d, Mbarrier& barrier, unsigned lane) {
+  eachBarrier(warp, in, active, [&](const BarrierDetail& d, Mbarrier& barrier, const std::byte* at, unsigned lane) {
     barrier = Mbarrier::make(warp.get<uint32_t>(d.count, lane));
+    if (Order* order = warp.order()) order->initBarrier(warp, in, at);
   });
   return Outcome::Next;
 }
 
 Outcome invalidateBarrier(Warp& warp, const Instruction& in, Mask active) {
-  eachBarrier(warp, in, active, [](const BarrierDetail&, Mbarrier& barrier, unsigned) { barrier = Mbarrier(0); });
+  eachBarrier(warp, in, active,
+              [](const BarrierDetail&, Mbarrier& barrier, const std::byte*, unsigned) { barrier = Mbarrier(0); });
   return Outcome::Next;
 }
 
 Outcome arriveAtBarrier(Warp& warp, const Instruction& in, Mask active) {
-  eachBarrier(warp, in, active, [&](const BarrierDetail& d, Mbarrier& barrier, unsigned lane) {
+  eachBarrier(warp, in, active, [&](const BarrierDetail& d, Mbarrier& barrier, const std::byte* at, unsigned lane) {
+    if (Order* order = warp.order()) order->arrive(warp, lane, at, false);
     int64_t count = d.expects ? 1 : warp.get<uint32_t>(d.count, lane);
     if (d.expects) barrier.expect(warp.get<uint32_t>(d.count, lane));
     uint64_t state = d.isDrop ? barrier.drop(count) : barrier.arrive(count);
@@ -45,7 +48,7 @@ Outcome arriveAtBarrier(Warp& warp, const Instruction& in, Mask active) {
 }
 
 Outcome changeBytes(Warp& warp, const Instruction& in, Mask active) {
-  eachBarrier(warp, in, active, [&](const BarrierDetail& d, Mbarrier& barrier, unsigned lane) {
+  eachBarrier(warp, in, active, [&](const BarrierDetail& d, Mbarrier& barrier, const std::byte* at, unsigned lane) {
     barrier.expect(d.sign * warp.get<uint32_t>(d.count, lane));
   });
   return Outcome::Next;
@@ -53,9 +56,10 @@ Outcome changeBytes(Warp& warp, const Instruction& in, Mask active) {
 
 Mask completedPhases(Warp& warp, const Instruction& in, Mask active) {
   Mask values = 0;
-  eachBarrier(warp, in, active, [&](const BarrierDetail& d, Mbarrier& barrier, unsigned lane) {
+  eachBarrier(warp, in, active, [&](const BarrierDetail& d, Mbarrier& barrier, const std::byte* at, unsigned lane) {
     bool is = d.isParity ? barrier.isComplete(warp.get<uint32_t>(d.state, lane))
                          : barrier.isComplete(Mbarrier(warp.get<uint64_t>(d.state, lane)));
+    if (Order* order = warp.order(); order && is) order->passBarrier(warp, lane, at, barrier.phase() ^ 1);
     values |= Mask(is) << lane;
   });
   return values;

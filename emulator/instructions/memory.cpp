@@ -1,20 +1,23 @@
 // ld and st of every state space and width, and hints about caches, which change nothing here.
 #include "emulator/instructions/families.h"
 #include "emulator/instructions/lanes.h"
+#include "emulator/order/order.h"
 #include <atomic>
 
 namespace tandem::emulator {
 namespace {
 
 // `form` has the space, `count` the parts of a vector. Weak and volatile accesses, and those of any order and scope, are
-// the host's: loads acquire and stores release.
+// the host's: loads acquire and stores release. `slots[2]` is 1 of those that are not weak.
 template <class T>
 Outcome load(Warp& warp, const Instruction& in, Mask active) {
   const unsigned count = in.count;
   const size_t bytes = sizeof(T) * count;
   const uint64_t* addresses = warp.lanes(in.slots[0]);
+  Order* order = warp.order();
   eachLane(active, [&](unsigned lane) {
     const std::byte* at = warp.reach(Space(in.form), addresses[lane] + uint64_t(in.immediate), bytes, bytes, lane);
+    if (order) order->access(warp, in, lane, at, bytes, Access::Read, in.slots[2]);
     T values[8];
     std::memcpy(values, at, bytes);
     for (unsigned i = 0; i < count; ++i) warp.lanes(in.list[i])[lane] = uint64_t(int64_t(values[i]));
@@ -27,10 +30,12 @@ Outcome store(Warp& warp, const Instruction& in, Mask active) {
   const unsigned count = in.count;
   const size_t bytes = sizeof(T) * count;
   const uint64_t* addresses = warp.lanes(in.slots[0]);
+  Order* order = warp.order();
   eachLane(active, [&](unsigned lane) {
     T values[8];
     for (unsigned i = 0; i < count; ++i) values[i] = T(warp.lanes(in.list[i])[lane]);
     std::byte* at = warp.reach(Space(in.form), addresses[lane] + uint64_t(in.immediate), bytes, bytes, lane);
+    if (order) order->access(warp, in, lane, at, bytes, Access::Write, in.slots[2]);
     std::memcpy(at, values, bytes);
   });
   return Outcome::Next;
@@ -41,9 +46,11 @@ template <class T>
 Outcome loadOne(Warp& warp, const Instruction& in, Mask active) {
   const uint64_t* addresses = warp.lanes(in.slots[0]);
   uint64_t* to = warp.lanes(in.slots[1]);
+  Order* order = warp.order();
   eachLane(active, [&](unsigned lane) {
     const std::byte* at =
         warp.reach(Space(in.form), addresses[lane] + uint64_t(in.immediate), sizeof(T), sizeof(T), lane);
+    if (order) order->access(warp, in, lane, at, sizeof(T), Access::Read, in.slots[2]);
     T value;
     std::memcpy(&value, at, sizeof value);
     to[lane] = uint64_t(int64_t(value));
@@ -54,8 +61,10 @@ Outcome loadOne(Warp& warp, const Instruction& in, Mask active) {
 template <class T>
 Outcome storeOne(Warp& warp, const Instruction& in, Mask active) {
   const uint64_t *addresses = warp.lanes(in.slots[0]), *from = warp.lanes(in.slots[1]);
+  Order* order = warp.order();
   eachLane(active, [&](unsigned lane) {
     std::byte* at = warp.reach(Space(in.form), addresses[lane] + uint64_t(in.immediate), sizeof(T), sizeof(T), lane);
+    if (order) order->access(warp, in, lane, at, sizeof(T), Access::Write, in.slots[2]);
     T value = T(from[lane]);
     std::memcpy(at, &value, sizeof value);
   });
@@ -80,8 +89,8 @@ unsigned partsOf(Decoder& d) { return d.take("v2") ? 2 : d.take("v4") ? 4 : d.ta
 
 // An operand beside is a cache policy.
 void takeHints(Decoder& d) {
-  d.ignore({"weak", "volatile", "relaxed", "acquire", "release", "mmio", "cta", "cluster", "gpu", "sys", "nc", "ca",
-            "cg", "cs", "lu", "cv", "wb", "wt", "unified"});
+  for (const char* strong : {"volatile", "relaxed", "acquire", "release", "mmio"}) d.out.slots[2] |= d.take(strong);
+  d.ignore({"weak", "cta", "cluster", "gpu", "sys", "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "unified"});
   d.takeAfter("L1::");
   while (!d.takeAfter("L2::").empty()) {
   }

@@ -14,13 +14,15 @@ struct TensorCopyDetail : BulkCopy {
 constexpr unsigned kMapAlignment = 64, kBoxAlignment = 128;
 
 // Copies bytes of a box between the place in shared memory where they lie by the swizzle, and `other`.
-void copyPart(Warp& warp, const TensorCopyDetail& d, const TensorMap& map, uint64_t box, const BoxPiece& piece,
-              std::byte* other, unsigned lane) {
+void copyPart(Warp& warp, const Instruction& in, const TensorMap& map, uint64_t box, uint64_t barrier,
+              const BoxPiece& piece, std::byte* other, unsigned lane) {
+  const auto& d = *static_cast<const TensorCopyDetail*>(in.detail);
   constexpr uint32_t kPiece = 16;
   for (uint32_t done = 0; done < piece.bytes;) {
     uint32_t offset = piece.offset + done, count = std::min(kPiece - offset % kPiece, piece.bytes - done);
     uint64_t address = swizzled(uint32_t(box + offset), map.swizzleSpan());
     std::byte* shared = warp.reach(d.shared.space, address, count, 1, lane);
+    observe(warp, in, d, lane, shared, count, barrier, d.isLoad ? Access::Write : Access::Read);
     if (d.isLoad)
       std::memcpy(shared, other + done, count);
     else if (!d.reduction)
@@ -31,8 +33,9 @@ void copyPart(Warp& warp, const TensorCopyDetail& d, const TensorMap& map, uint6
   }
 }
 
-void copyBox(Warp& warp, const TensorCopyDetail& d, const TensorMap& map, const std::vector<BoxPiece>& pieces,
-             uint64_t box, unsigned lane) {
+void copyBox(Warp& warp, const Instruction& in, const TensorMap& map, const std::vector<BoxPiece>& pieces, uint64_t box,
+             uint64_t barrier, unsigned lane) {
+  const auto& d = *static_cast<const TensorCopyDetail*>(in.detail);
   std::vector<std::byte> filling;
   for (const BoxPiece& piece : pieces) {
     if (!piece.isInside && !d.isLoad) continue;
@@ -44,7 +47,7 @@ void copyBox(Warp& warp, const TensorCopyDetail& d, const TensorMap& map, const 
       fillOutside(map, filling.data(), piece.bytes);
       other = filling.data();
     }
-    copyPart(warp, d, map, box, piece, other, lane);
+    copyPart(warp, in, map, box, barrier, piece, other, lane);
   }
 }
 
@@ -63,8 +66,10 @@ Outcome copyTensor(Warp& warp, const Instruction& in, Mask active) {
     uint64_t shared = d.shared.of(warp, lane);
     if (shared % kBoxAlignment)
       throw Fault(Fault::MisalignedAddress, "the box in shared memory is at no multiple of 128 bytes", int(lane));
-    eachDestination(warp, d, shared, lane, [&](uint64_t box) { copyBox(warp, d, map, pieces, box, lane); });
-    completeBytes(warp, d, map.boxBytes(), lane);
+    eachDestination(warp, d, shared, lane, [&](uint64_t box, uint64_t barrier) {
+      copyBox(warp, in, map, pieces, box, barrier, lane);
+      completeBytes(warp, d, map.boxBytes(), barrier, lane);
+    });
   });
   return Outcome::Next;
 }

@@ -19,20 +19,33 @@ Outcome copyByThreads(Warp& warp, const Instruction& in, Mask active) {
     if (d.source == ThreadCopyDetail::Source::Unless && (warp.predicate(d.amount) >> lane & 1)) count = 0;
     if (count > d.bytes) throw Fault(Fault::IllegalInstruction, "cp.async reads more bytes than it writes", int(lane));
     std::byte* to = d.to.reach(warp, d.bytes, d.bytes, lane);
+    if (Order* order = warp.order()) order->writeByCopy(warp, in, lane, to, d.bytes);
     std::memset(to, 0, d.bytes);
     if (count) std::memcpy(to, d.from.reach(warp, count, d.bytes, lane), count);
   });
   return Outcome::Next;
 }
 
-Outcome completeAlready(Warp&, const Instruction&, Mask) { return Outcome::Next; }
+enum : uint16_t { kCommitCopies, kWaitForCopies, kWaitForAllCopies };  // Instruction::form
+
+Outcome groupCopies(Warp& warp, const Instruction& in, Mask) {
+  if (Order* order = warp.order()) {
+    if (in.form == kCommitCopies) order->commitCopies(warp);
+    if (in.form == kWaitForCopies) order->waitForCopies(warp, uint32_t(in.immediate));
+    if (in.form == kWaitForAllCopies) order->waitForAllCopies(warp);
+  }
+  return Outcome::Next;
+}
 
 // All copies of the thread are complete: without .noinc the phase waits for this arrival in addition, which has come.
 Outcome arriveForCopies(Warp& warp, const Instruction& in, Mask active) {
   const auto& d = *static_cast<const Address*>(in.detail);
   if (in.form)
     eachLaneOfUnit(active, [&](unsigned lane) {
-      changeBarrier(warp, d.space, d.of(warp, lane), lane, [](Mbarrier& barrier) { barrier.arrive(1); });
+      changeBarrier(warp, d.space, d.of(warp, lane), lane, [&](Mbarrier& barrier, const std::byte* at) {
+        if (Order* order = warp.order()) order->arrive(warp, lane, at, true);
+        barrier.arrive(1);
+      });
     });
   return Outcome::Next;
 }
@@ -40,8 +53,11 @@ Outcome arriveForCopies(Warp& warp, const Instruction& in, Mask active) {
 }  // namespace
 
 void decodeThreadCopy(Decoder& d) {
-  if (d.take("commit_group") || d.take("wait_group") || d.take("wait_all")) {
-    d.out.handler = completeAlready;
+  bool isCommit = d.take("commit_group"), isWait = d.take("wait_group");
+  if (isCommit || isWait || d.take("wait_all")) {
+    d.out.handler = groupCopies;
+    d.out.form = isCommit ? kCommitCopies : isWait ? kWaitForCopies : kWaitForAllCopies;
+    if (isWait) d.out.immediate = constantOf(d, 0);
     return;
   }
   d.ignore({"ca", "cg", "L2::cache_hint", "L2::64B", "L2::128B", "L2::256B", "b64"});

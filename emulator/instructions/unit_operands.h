@@ -2,6 +2,7 @@
 // vectors, and errors of the units as faults of a lane.
 #pragma once
 #include "emulator/decoder.h"
+#include "emulator/order/order.h"
 #include "emulator/units/mbarrier.h"
 #include "emulator/units/product.h"
 #include "emulator/units/tensor_map.h"
@@ -79,14 +80,16 @@ template <class F> void eachLaneOfUnit(Mask mask, F&& f) {
   });
 }
 
-// Calls f with the mbarrier at an address; f may change it.
+// Calls f with the mbarrier at an address, and where it lies; f may change it.
 template <class F> void changeBarrier(Warp& warp, Space space, uint64_t address, unsigned lane, F&& f) {
   constexpr size_t kBytes = 8;
   std::byte* at = warp.reach(space, address, kBytes, kBytes, lane);
   uint64_t bits;
   std::memcpy(&bits, at, kBytes);
   Mbarrier barrier(bits);
-  f(barrier);
+  unsigned phase = barrier.phase();
+  f(barrier, static_cast<const std::byte*>(at));
+  if (Order* order = warp.order(); order && barrier.phase() != phase) order->endPhase(at, phase);
   bits = barrier.bits();
   std::memcpy(at, &bits, kBytes);
 }

@@ -147,7 +147,8 @@ TEST(CopyInstructions, Multicast) {
     @%first mbarrier.arrive.expect_tx.shared::cta.b64 _, [%full], 1024;
     barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;
     setp.eq.and.u32 %leads, %rank, 0, %first;
-    @%leads cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%at], [%p0, {%t0, %t0}], [%full], %both;
+    @%leads cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
+        [%at], [%p0, {%t0, %t0}], [%full], %both;
     )" + kWait + R"(
     mad.lo.s32 %at, %tid, 16, %at; mad.lo.s32 %t4, %rank, 64, %tid; mul.wide.u32 %wide, %t4, 16; add.s64 %p1, %p1, %wide;
     ld.shared.v4.b32 {%t0,%t1,%t2,%t3}, [%at]; st.global.v4.b32 [%p1], {%t0,%t1,%t2,%t3};)");

@@ -27,16 +27,20 @@ class TestKernel {
     return begin;
   }
 
+  void checkOrder() { checksOrder_ = true; }
+
   void run(Shape shape, const std::vector<uint64_t>& arguments) {
     std::vector<std::byte> bytes(program_->parameterBytes);
     std::memcpy(bytes.data(), arguments.data(), bytes.size());
     constexpr uint32_t kResident = 8;
     Launch launch(program_, shape, bytes, memory_, kResident);
+    if (checksOrder_) launch.checkOrder();
     while (!launch.run(1000)) {
     }
   }
 
  private:
+  bool checksOrder_ = false;
   std::shared_ptr<ptx::Module> module_;
   std::shared_ptr<const Program> program_;
   GlobalMemory memory_;

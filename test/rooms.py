@@ -103,7 +103,7 @@ ROOMS = {
     "runtime": ["interpreter", "base", "include/tandem/compare.h"],
     "runtime/ranks": ["runtime/session.h", "interpreter/trace.h", "base", "abi"],
     "runtime/backend/cuda": ["runtime/ranks", "runtime/session.h", "runtime/grid.h", "interpreter/trace.h", "base", "abi"],
-    "emulator": ["runtime/backend/cuda/driver_abi.h", "interpreter/kernels/narrow.h", "base"],
+    "emulator": ["interpreter/kernels/narrow.h", "runtime/backend/cuda/driver_abi.h", "runtime/backend/cuda/host", "base"],
     "include/tandem": [],
     "api": [
         "compiler/driver/command_line.h",

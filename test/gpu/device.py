@@ -1,5 +1,6 @@
-"""Arrays between NumPy and the GPU, and whether the GPU still answers. Knows PyTorch, no kernels."""
+"""Arrays between NumPy and the GPU, and whether the GPU still answers. Knows PyTorch and the emulated driver, no kernels."""
 
+import emulated
 import numpy as np
 from cases import DTYPES
 
@@ -7,7 +8,9 @@ _TORCH = {"bf16": "bfloat16", "fp8e4nv": "float8_e4m3fn", "fp8e5": "float8_e5m2"
 
 
 def is_available():
-    """Returns true if there are PyTorch and a GPU."""
+    """Returns true if there are PyTorch and a GPU, or an emulated one."""
+    if emulated.is_chosen():
+        return True
     try:
         import torch
     except ImportError:
@@ -17,10 +20,12 @@ def is_available():
 
 def is_lost():
     """Returns true if an earlier kernel broke this process's context."""
-    import torch
-
     try:
-        torch.cuda.synchronize()
+        synchronize()
+        if emulated.is_chosen():
+            return False
+        import torch
+
         torch.zeros(1, device="cuda").item()
     except Exception:
         return True
@@ -29,14 +34,16 @@ def is_lost():
 
 def to_device(value):
     """A copy of an argument with CUDA tensors for its arrays. Strides of arrays are kept."""
-    import torch
-
     if isinstance(value, tuple):
         return type(value)(*map(to_device, value)) if hasattr(value, "_fields") else tuple(map(to_device, value))
     if type(value).__name__ == "TensorDescriptor":
         return type(value)(to_device(value.base), value.shape, value.strides, value.block_shape, value.padding)
     if not isinstance(value, np.ndarray):
         return value
+    if emulated.is_chosen():
+        return emulated.Array(value)
+    import torch
+
     words = value if value.dtype.isbuiltin == 1 else value.view(f"u{value.itemsize}")
     tensor = torch.from_numpy(words).cuda()
     if words is value:
@@ -47,12 +54,16 @@ def to_device(value):
 
 def to_host(tensor, like):
     """The tensor as an array of `like`'s type and shape."""
+    if emulated.is_chosen():
+        return tensor.host()
     import torch
 
     return tensor.contiguous().flatten().view(torch.uint8).cpu().numpy().view(like.dtype).reshape(like.shape)
 
 
 def synchronize():
+    if emulated.is_chosen():
+        return emulated.synchronize()
     import torch
 
     torch.cuda.synchronize()

@@ -6,6 +6,7 @@
 #include "emulator/special_registers.h"
 #include "emulator/warp.h"
 #include <algorithm>
+#include <set>
 
 namespace tandem::emulator {
 namespace {
@@ -56,10 +57,10 @@ std::shared_ptr<Program> Builder::run() {
     return made;
   }();
   statement(end);
-  if (!lives_)
-    program_->slotCount = virtualSlots_;
-  else
+  if (lives_) {
     for (Slot s = 0; s < virtualSlots_; ++s) program_->slotCount = std::max(program_->slotCount, lives_->of(s) + 1);
+    orderBlocks(*program_, branches_, branchHandler());
+  }
   return program_;
 }
 
@@ -184,6 +185,7 @@ void Builder::prepare(const Operand& operand, const Statement& statement) {
 void Builder::statement(const Statement& statement) {
   current_ = &statement;
   prepared_.clear();
+  targets_.clear();
   guard_ = Instruction::kAlways;
   guardFlip_ = 0;
   if (!statement.guard.empty()) {
@@ -210,6 +212,11 @@ void Builder::emit(Instruction instruction, const Statement& statement) {
   instruction.guardFlip = guardFlip_;
   instruction.statement = uint32_t(program_->statements.size());
   program_->statements.push_back(&statement);
+  static const std::set<std::string, std::less<>> kEnds = {"exit", "ret", "trap", "brkpt"};
+  bool isEnd = kEnds.contains(statement.opcode);
+  if (!targets_.empty() || isEnd)
+    branches_.push_back({uint32_t(program_->code.size()), targets_,
+                         guard_ != Instruction::kAlways || !(isEnd || statement.opcode == "bra")});
   program_->code.push_back(instruction);
 }
 
@@ -245,7 +252,9 @@ void Builder::call(const Statement& statement) {
     Instruction around;
     around.handler = branchHandler();
     around.detail = end;
+    targets_ = {end};
     emit(around, statement);
+    targets_.clear();
   }
   calls_.push_back({&callee, scopes_.size(), end});
   scopes_.push_back(std::move(parameters));

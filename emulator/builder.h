@@ -1,5 +1,6 @@
 // The state of decoding one kernel: scopes of names, slots for them, and the code so far.
 #pragma once
+#include "emulator/block_order.h"
 #include "emulator/decoder.h"
 #include "emulator/program.h"
 #include "emulator/slots.h"
@@ -25,7 +26,7 @@ class Builder final : public Operands {
   AddressSlot address(const Operand& operand) override;
   const uint32_t* label(const std::string& name) override;
   const std::vector<std::string>& targets(const std::string& name) override;
-  const uint32_t* returnLabel() override { return calls_.back().end; }
+  const uint32_t* returnLabel() override;
   const Slot* keep(std::vector<Slot> list) override;
   void keep(std::shared_ptr<const void> detail) override { program_->details.push_back(std::move(detail)); }
 
@@ -77,11 +78,12 @@ class Builder final : public Operands {
   std::vector<Call> calls_;
   std::map<std::pair<Initial::Kind, uint64_t>, Slot> initials_;
   std::unordered_map<const ptx::Variable*, uint32_t> shared_;  // offsets
-  uint32_t dynamicShared_ = 0;
   Slot sink_ = 0, sinkPredicate_ = 0;
   const Statement* current_ = nullptr;  // that is decoded
   Slot guard_ = Instruction::kAlways;
   Mask guardFlip_ = 0;
+  std::vector<const uint32_t*> targets_;  // of labels that it names
+  std::vector<Branch> branches_;
   std::map<std::string, Slot> prepared_;  // what instructions ahead of it have read or turned round
 };
 

@@ -83,7 +83,13 @@ AddressSlot Builder::address(const Operand& operand) {
 const uint32_t* Builder::label(const std::string& name) {
   uint32_t* label = known(name, Entry::Kind::Label).label;
   if (*label != ~0u && !lives_) recorded_.noteLoop(*label, uint32_t(program_->code.size()));
+  targets_.push_back(label);
   return label;
+}
+
+const uint32_t* Builder::returnLabel() {
+  if (calls_.back().end) targets_.push_back(calls_.back().end);
+  return calls_.back().end;
 }
 
 const std::vector<std::string>& Builder::targets(const std::string& name) {

@@ -72,8 +72,9 @@ Outcome testBarrier(Warp& warp, const Instruction& in, Mask active) {
 
 // A thread sleeps for as long as it takes, so that a launch in which all threads do is seen to be stuck.
 Outcome waitAtBarrier(Warp& warp, const Instruction& in, Mask active) {
-  if (completedPhases(warp, in, active) != active) return Outcome::Wait;
-  warp.setPredicate(in.slots[0], active, active);
+  Mask complete = completedPhases(warp, in, active);
+  if (!complete) return Outcome::Wait;
+  warp.setPredicate(in.slots[0], active, complete);
   return Outcome::Next;
 }
 

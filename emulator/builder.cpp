@@ -35,6 +35,7 @@ std::shared_ptr<Program> Builder::run() {
   sink_ = virtualSlots_++;
   if (!lives_) recorded_.keepForever(sink_);
   sinkPredicate_ = program_->predicateCount++;
+  carry_ = program_->predicateCount++;
   scopes_.emplace_back();
   layOutShared();
   for (const ptx::Variable& variable : program_->module->variables) declareVariable(variable);

@@ -27,6 +27,7 @@ class Builder final : public Operands {
   const uint32_t* label(const std::string& name) override;
   const std::vector<std::string>& targets(const std::string& name) override;
   const uint32_t* returnLabel() override;
+  Slot carry() override { return carry_; }
   const Slot* keep(std::vector<Slot> list) override;
   void keep(std::shared_ptr<const void> detail) override { program_->details.push_back(std::move(detail)); }
 
@@ -78,7 +79,7 @@ class Builder final : public Operands {
   std::vector<Call> calls_;
   std::map<std::pair<Initial::Kind, uint64_t>, Slot> initials_;
   std::unordered_map<const ptx::Variable*, uint32_t> shared_;  // offsets
-  Slot sink_ = 0, sinkPredicate_ = 0;
+  Slot sink_ = 0, sinkPredicate_ = 0, carry_ = 0;
   const Statement* current_ = nullptr;  // that is decoded
   Slot guard_ = Instruction::kAlways;
   Mask guardFlip_ = 0;

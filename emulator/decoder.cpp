@@ -7,6 +7,10 @@ namespace tandem::emulator {
 Decoder::Decoder(const Statement& statement, Operands& operands)
     : statement(statement), operands_(operands), taken_(statement.modifiers.size()) {}
 
+bool Decoder::has(std::string_view modifier) const {
+  return std::find(statement.modifiers.begin(), statement.modifiers.end(), modifier) != statement.modifiers.end();
+}
+
 bool Decoder::take(std::string_view modifier) {
   for (size_t i = 0; i < taken_.size(); ++i)
     if (!taken_[i] && statement.modifiers[i] == modifier) return taken_[i] = true;

@@ -29,6 +29,7 @@ class Operands {
   virtual const uint32_t* label(const std::string& name) = 0;
   virtual const std::vector<std::string>& targets(const std::string& name) = 0;
   virtual const uint32_t* returnLabel() = 0;
+  virtual Slot carry() = 0;
   virtual const Slot* keep(std::vector<Slot> list) = 0;
   virtual void keep(std::shared_ptr<const void> detail) = 0;
 };
@@ -42,6 +43,7 @@ class Decoder {
   const Statement& statement;
   Instruction out;  // to be filled
 
+  bool has(std::string_view modifier) const;
   bool take(std::string_view modifier);
   void ignore(std::initializer_list<std::string_view> modifiers);
   // The first modifier that begins with `prefix`, without it; empty if there is none.
@@ -70,6 +72,7 @@ class Decoder {
   // Where a label's place in the program will stand when all is decoded.
   const uint32_t* label(const std::string& name) { return operands_.label(name); }
   const std::vector<std::string>& targets(const std::string& name) { return operands_.targets(name); }
+  Slot carry() { return operands_.carry(); }  // a predicate: the condition code
   const uint32_t* returnLabel() { return operands_.returnLabel(); }  // null: the thread ends
 
   const Slot* keep(std::vector<Slot> list) { return operands_.keep(std::move(list)); }

@@ -8,6 +8,7 @@ namespace {
 
 template <Handler (*ofIntegers)(Decoder&, Type)>
 void arithmetic(Decoder& d) {
+  if (d.has("cc")) return decodeCarrying(d);
   Type type = d.takeType();
   d.out.handler = isFloating(type) ? floatingForm(d, type) : ofIntegers(d, type);
   readOperands(d, type);

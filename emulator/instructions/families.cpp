@@ -7,7 +7,7 @@ const Family* familyOf(std::string_view opcode) {
   static const auto* byOpcode = [] {
     auto* made = new std::unordered_map<std::string_view, const Family*>;
     for (std::span<const Family> families :
-         {arithmeticFamilies(), atomicFamilies(), barrierFamilies(), bitFamilies(), compareFamilies(),
+         {arithmeticFamilies(), atomicFamilies(), barrierFamilies(), bitFamilies(), carryFamilies(), compareFamilies(),
           controlFamilies(), convertFamilies(), copyFamilies(), functionFamilies(), matrixMoveFamilies(),
           matrixProductFamilies(), mbarrierFamilies(), memoryFamilies(), moveFamilies(), tensorMapFamilies(),
           warpFamilies()})

@@ -9,6 +9,7 @@ std::span<const Family> arithmeticFamilies();
 std::span<const Family> atomicFamilies();
 std::span<const Family> barrierFamilies();
 std::span<const Family> bitFamilies();
+std::span<const Family> carryFamilies();
 std::span<const Family> compareFamilies();
 std::span<const Family> controlFamilies();
 std::span<const Family> convertFamilies();

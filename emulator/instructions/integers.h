@@ -28,6 +28,7 @@ Handler withInteger(Type type, F f) {
 Handler integerBinary(Decoder& d, Type type);   // add, sub, min, max, div, rem
 Handler integerUnary(Decoder& d, Type type);    // neg, abs
 Handler integerProduct(Decoder& d, Type type);  // mul, mad with .lo, .hi, .wide
+void decodeCarrying(Decoder& d);                // with .cc, or an opcode of its own
 Handler floatingForm(Decoder& d, Type type);    // every opcode
 
 }  // namespace tandem::emulator

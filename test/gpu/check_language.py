@@ -3,10 +3,11 @@
 import subprocess
 import sys
 
+import device
 import numpy as np
 import triton
 import triton.language as tl
-from checks import HERE, add, check, compare, normal, poisoned
+from checks import DTYPES, HERE, add, check, compare, normal, poisoned
 from tandem.kernel.descriptor import TensorDescriptor
 
 
@@ -265,10 +266,10 @@ def asserts(x, limit, N: tl.constexpr):
 _SCRIPT = """
 import sys
 sys.path[:0] = [{here!r}]
-import checks, torch
+import checks, device, numpy
 from check_language import speaks, asserts
 {body}
-torch.cuda.synchronize()
+device.synchronize()
 """
 
 
@@ -277,14 +278,14 @@ def _script(body):
 
 
 def _prints(seed):
-    done = _script("speaks[(1,)](torch.arange(32, dtype=torch.int32, device='cuda'), N=32, num_warps=1)")
+    done = _script("speaks[(1,)](device.to_device(numpy.arange(32, dtype=numpy.int32)), N=32, num_warps=1)")
     assert done.returncode == 0, done.stderr[-500:]
     lines = [f"pid (0, 0, 0) idx ({value:2}) value: {value}" for value in range(32)]
     assert sorted(done.stdout.splitlines()) == sorted([*lines, "pid (0, 0, 0) idx () total: 496"]), done.stdout[:500]
 
 
 def _stops(seed):
-    done = _script("asserts[(1,)](torch.arange(64, dtype=torch.int32, device='cuda'), 63, N=64, debug=True)")
+    done = _script("asserts[(1,)](device.to_device(numpy.arange(64, dtype=numpy.int32)), 63, N=64, debug=True)")
     assert done.returncode != 0 and "too large" in done.stdout + done.stderr, (done.returncode, done.stdout[-300:], done.stderr[-500:])
 
 
@@ -300,20 +301,18 @@ def through_host_descriptor(source, target, BM: tl.constexpr, BN: tl.constexpr):
 
 
 def _host_descriptor(dtype, M, N, bm, bn, warps, seed):
-    import torch
-
-    torch.manual_seed(seed[0])
-    x = torch.randint(-9, 9, (M, N), device="cuda").to(getattr(torch, dtype))
-    o = torch.full((M, N), 77, device="cuda").to(x.dtype)
+    x = np.random.default_rng(seed).integers(-9, 9, (M, N)).astype(DTYPES[dtype])
+    o = np.full((M, N), 77).astype(x.dtype)
+    source, target = device.to_device(x), device.to_device(o)
     grid = (-(-M // bm), -(-N // bn))
     through_host_descriptor[grid](
-        TensorDescriptor.from_tensor(x, [bm, bn]), TensorDescriptor.from_tensor(o, [bm, bn]), BM=bm, BN=bn, num_warps=warps
+        TensorDescriptor.from_tensor(source, [bm, bn]), TensorDescriptor.from_tensor(target, [bm, bn]), BM=bm, BN=bn, num_warps=warps
     )
-    torch.cuda.synchronize()
-    compare(o.float().cpu().numpy(), (x + x).float().cpu().numpy(), 0, "PyTorch")
+    device.synchronize()
+    compare(device.to_host(target, o), x + x, 0, "NumPy")
 
 
-for k, dtype in enumerate(["float32", "float16", "bfloat16", "int8", "int32"]):
+for k, dtype in enumerate(["fp32", "fp16", "bf16", "int8", "int32"]):
     for M, N, bm, bn in [(64, 64, 32, 32), (70, 48, 32, 16), (128, 256, 64, 64), (5, 128, 16, 64)]:
         for warps in (1, 4):
             add(

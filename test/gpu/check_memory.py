@@ -1,5 +1,6 @@
 """Block pointers, descriptors with tails (made by kernels and by hosts), masks, atomics under contention."""
 
+import device
 import numpy as np
 import triton
 import triton.language as tl
@@ -265,17 +266,16 @@ def turned_in_turns(x, y, TURNS: tl.constexpr, N: tl.constexpr):
 
 
 def _in_turns(n, warps, y_begins, seed):
-    import torch
-
-    memory = torch.randint(0, 99, (2 * n,), generator=torch.Generator().manual_seed(seed[0]), dtype=torch.int32)
-    wanted, found = memory.numpy().copy(), memory.cuda()
-    other = found.clone() if y_begins is None else found
+    wanted = np.random.default_rng(seed).integers(0, 99, 2 * n, dtype=np.int32)
+    found = device.to_device(wanted)
+    other = device.to_device(wanted) if y_begins is None else found
     begin = y_begins or 0
     source = wanted if y_begins is not None else wanted.copy()
     for turn in range(5):
         wanted[:n] = source[begin : begin + n][::-1] + turn
     turned_in_turns[(1,)](found[:n], other[begin : begin + n], TURNS=5, N=n, num_warps=warps)
-    compare(found.cpu().numpy(), wanted, 0, "NumPy")
+    device.synchronize()
+    compare(device.to_host(found, wanted), wanted, 0, "NumPy")
 
 
 for n, warps in [(256, 4), (1024, 8), (4096, 16)]:

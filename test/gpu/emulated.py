@@ -36,35 +36,44 @@ def _copy(call, to, source, count):
         _check(_driver().cuStreamSynchronize(None), call)
 
 
+class _Memory:
+    def __init__(self, count):
+        address = ctypes.c_uint64()
+        _check(_driver().cuMemAlloc_v2(ctypes.byref(address), ctypes.c_uint64(max(count, 1))), "cuMemAlloc")
+        self.address = address.value
+
+    def __del__(self):
+        _driver().cuMemFree_v2(ctypes.c_uint64(self.address))
+
+
 class Array:
     """A copy of a NumPy array, with its strides. What lies between its elements is its own too."""
 
-    def __init__(self, array):
+    def __init__(self, array, memory=None, begin=0):
         self.dtype, self.shape, self.strides = array.dtype, array.shape, array.strides
+        self.itemsize = array.itemsize
         self._low, self._bytes = _extent(array)
-        host = np.zeros(self._bytes, np.uint8)
-        np.ndarray(self.shape, self.dtype, host, -self._low, self.strides)[...] = array
-        address = ctypes.c_uint64()
-        _check(_driver().cuMemAlloc_v2(ctypes.byref(address), ctypes.c_uint64(max(self._bytes, 1))), "cuMemAlloc")
-        self._memory = address.value
-        _copy("cuMemcpyHtoDAsync_v2", self._memory, host.ctypes.data, self._bytes)
+        self._memory, self._begin = memory or _Memory(self._bytes), begin
+        if memory is None:
+            host = np.zeros(self._bytes, np.uint8)
+            np.ndarray(self.shape, self.dtype, host, -self._low, self.strides)[...] = array
+            _copy("cuMemcpyHtoDAsync_v2", self._memory.address, host.ctypes.data, self._bytes)
 
-    def __del__(self):
-        _driver().cuMemFree_v2(ctypes.c_uint64(self._memory))
+    def __getitem__(self, part):
+        """A part of an array of one dimension, in the same memory."""
+        begin = range(self.shape[0])[part].start * self.itemsize
+        return Array(np.empty(self.shape, self.dtype)[part], self._memory, self._begin + begin)
 
     def data_ptr(self):
-        return self._memory - self._low
+        return self._memory.address + self._begin - self._low
 
     def get_device(self):
         return 0
 
-    def stride(self):
-        return tuple(s // self.dtype.itemsize for s in self.strides)
-
     def host(self):
         synchronize()
         host = np.zeros(self._bytes, np.uint8)
-        _copy("cuMemcpyDtoHAsync_v2", host.ctypes.data, self._memory, self._bytes)
+        _copy("cuMemcpyDtoHAsync_v2", host.ctypes.data, self._memory.address + self._begin, self._bytes)
         return np.ndarray(self.shape, self.dtype, host, -self._low, self.strides).copy()
 
 

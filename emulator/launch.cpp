@@ -1,5 +1,6 @@
 // Blocks in turns, and the reports of what ends a launch.
 #include "emulator/launch.h"
+#include "emulator/counters.h"
 #include "emulator/order/order.h"
 #include "emulator/warp.h"
 #include <algorithm>
@@ -33,6 +34,11 @@ Launch::Launch(std::shared_ptr<const Program> program, const Shape& shape, std::
 }
 
 Launch::~Launch() = default;
+
+void Launch::count(Counters* counters) {
+  counters_ = counters;
+  if (counters) counters->noteLaunch();
+}
 
 void Launch::checkOrder() { grain_ = grainOf(*program_); }
 

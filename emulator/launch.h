@@ -13,6 +13,8 @@
 
 namespace tandem::emulator {
 
+class Counters;
+
 using Size = std::array<uint32_t, 3>;
 
 struct Shape {
@@ -29,6 +31,10 @@ class Launch {
 
   // From now on, accesses of shared memory that nothing orders end the launch. To be called before the first run.
   void checkOrder();
+
+  // From now on, instructions are counted there. Null: they are not.
+  void count(Counters* counters);
+  Counters* counters() const { return counters_; }
 
   // Goes on for about `budget` instructions of warps. True: all blocks have ended. Throws Fault with a report of where it
   // came up as its text; the launch is over then.
@@ -61,6 +67,7 @@ class Launch {
   const uint64_t clusterCount_;
   const size_t residentClusters_;
   uint64_t started_ = 0;
+  Counters* counters_ = nullptr;
   uint32_t grain_ = 0;  // of the check of order; 0: there is none
   std::deque<std::unique_ptr<Cluster>> clusters_;
 };

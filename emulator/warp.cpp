@@ -1,5 +1,6 @@
 // How a warp's threads go through the code: together, or in groups that meet again.
 #include "emulator/warp.h"
+#include "emulator/counters.h"
 #include "emulator/launch.h"
 #include <algorithm>
 #include <utility>
@@ -77,6 +78,7 @@ uint32_t Warp::run(uint32_t budget) {
   }
   uint32_t left = budget;
   const Instruction* code = code_;
+  Counters* counters = block.cluster.launch.counters();
   while (left) {
     Group* group = &groups_[running_];
     uint32_t at = group->at;
@@ -88,9 +90,13 @@ uint32_t Warp::run(uint32_t budget) {
       --left;
       if (active) {
         group->at = at;
+        if (counters) [[unlikely]]
+          counters->note(*this, in, at, active);
         outcome = in.handler(*this, in, active);
-        if (outcome != Outcome::Next) [[unlikely]]
+        if (outcome != Outcome::Next) [[unlikely]] {
+          if (counters && outcome >= Outcome::Wait) counters->takeBack(at, active);
           break;
+        }
       }
       if (++at == stop_) [[unlikely]]
         break;

@@ -1,5 +1,6 @@
 // The parts of the emulated driver share these.
 #pragma once
+#include "emulator/counters.h"
 #include "emulator/launch.h"
 #include "emulator/memory.h"
 #include "runtime/backend/cuda/host/streams.h"
@@ -28,5 +29,8 @@ GlobalMemory& deviceMemory();
 std::byte* allocate(size_t bytes);
 // A launch has ended with an error: it is told, and every call from now on has its number as the result.
 void fail(const Fault& fault);
+// The counts of a kernel's launches, to go on with; null: nobody has asked for counts.
+Counters* countersOf(const std::shared_ptr<const Program>& program);
+void writeCounts();  // of all launches so far, in place of what was in the file
 
 }  // namespace tandem::emulator

@@ -116,14 +116,17 @@ HOST_DRIVER Result cuLaunchKernelEx(const DriverLaunch* l, Function function, vo
   for (size_t i = 0; i < program.parameters.size(); ++i)
     std::memcpy(&parameters[program.parameters[i].at], params[i], program.parameters[i].bytes);
   auto begin = [=, program = function->program] {
-    return std::make_shared<emulator::Launch>(program, shape, parameters, emulator::deviceMemory(),
-                                              residentBlocks(*program, shape));
+    auto launch = std::make_shared<emulator::Launch>(program, shape, parameters, emulator::deviceMemory(),
+                                                     residentBlocks(*program, shape));
+    launch->count(emulator::countersOf(program));
+    return launch;
   };
   return enqueue(l->stream, [begin, launch = std::shared_ptr<emulator::Launch>()]() mutable {
     if (result("cuLaunchKernelEx")) return true;  // of an earlier launch
     try {
       if (!launch) launch = begin();
       if (!launch->run(kPiece)) return false;
+      if (launch->counters()) emulator::writeCounts();
       launch.reset();
       return true;
     } catch (const emulator::Fault& fault) {

@@ -1,7 +1,7 @@
 // Integer arithmetic.
 #include "emulator/instructions/integers.h"
 #include "emulator/instructions/lanes.h"
-#include <limits>
+#include <algorithm>
 
 namespace tandem::emulator {
 namespace {
@@ -61,6 +61,21 @@ struct SaturatedAdd {
 struct SaturatedSubtract {
   int32_t operator()(int32_t a, int32_t b) const { return SaturatedAdd::clamp(int64_t(a) - b); }
 };
+template <class F>
+struct Rectify {  // negative results become 0
+  template <class T> T operator()(T a, T b) const { return std::max(F()(a, b), T(0)); }
+};
+template <class F>
+struct Each {  // both halves
+  template <class T> Two<T> operator()(Two<T> a, Two<T> b) const { return {F()(a.low, b.low), F()(a.high, b.high)}; }
+};
+
+template <class T>
+Handler halvesForm(const std::string& op) {
+  if (op == "add") return binary<Two<T>, Each<Add>>;
+  if (op == "min") return binary<Two<T>, Each<Minimum>>;
+  return op == "max" ? &binary<Two<T>, Each<Maximum>> : nullptr;
+}
 
 template <class T>
 Outcome multiplyWide(Warp& warp, const Instruction& in, Mask active) {
@@ -93,6 +108,12 @@ Handler integerBinary(Decoder& d, Type type) {
     return type == Type::S32 && op == "add"   ? &binary<int32_t, SaturatedAdd>
            : type == Type::S32 && op == "sub" ? &binary<int32_t, SaturatedSubtract>
                                               : nullptr;
+  if (d.take("relu"))
+    return type == Type::S32 && op == "min"   ? &binary<int32_t, Rectify<Minimum>>
+           : type == Type::S32 && op == "max" ? &binary<int32_t, Rectify<Maximum>>
+                                              : nullptr;
+  if (type == Type::S16x2) return halvesForm<int16_t>(op);
+  if (type == Type::U16x2) return halvesForm<uint16_t>(op);
   return withInteger(type, [&]<class T>() -> Handler {
     if (op == "add") return binary<T, Add>;
     if (op == "sub") return binary<T, Subtract>;

@@ -21,6 +21,10 @@ using Readers = llvm::MapVector<Operation*, SmallVector<tile::DotOp>>;
 // Returns the products that read each load that TMA can bring to where wgmma reads it.
 Readers readersOf(ArrayRef<tile::DotOp> dots, RingPlans& plans) {
   Readers readers;
+  auto add = [&](tile::BlockLoadOp load, tile::DotOp dot) {  // once, though both its operands may be of the load
+    auto& of = readers[load];
+    if (!llvm::is_contained(of, dot)) of.push_back(dot);
+  };
   for (tile::DotOp dot : dots)
     for (bool isLhs : {true, false}) {
       OperandSource operand = throughTranspose(isLhs ? dot.getLhs() : dot.getRhs());
@@ -29,7 +33,7 @@ Readers readersOf(ArrayRef<tile::DotOp> dots, RingPlans& plans) {
       if (std::optional<remark::Reason> why = whyNotTma(load))
         plans.refused[load] = *why;
       else if (readsFromShared(dot, isLhs, operand))
-        readers[load].push_back(dot);
+        add(load, dot);
       else
         plans.refused[load] = {"wgmma reads rows of 8 and 32 bits only along K",
                                "the operand with K last, or 16-bit elements"};

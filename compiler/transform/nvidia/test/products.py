@@ -9,6 +9,8 @@
 # RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16' --constexpr 'NK=True' | FileCheck %s --check-prefix=PTX
 # RUN: tandemc %s:product --emit=ptx --num-warps 8 --num-stages 4 \
 # RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16' --constexpr 'NK=True' | FileCheck %s --check-prefix=UNDERWAY
+# RUN: tandemc %s:gram --emit=gpu --num-warps 4 --num-stages 4 --signature '*bf16:16, *bf16:16, i32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=GRAM
 import triton
 import triton.language as tl
 
@@ -72,3 +74,22 @@ def product(a_ptr, b_ptr, c_ptr, M, N, K, NK: tl.constexpr):
         else:
             acc = tl.dot(a.load([row, k * 64]), b.load([k * 64, column]), acc)
     c.store([row, column], acc.to(c_ptr.dtype.element_ty))
+
+
+# A product whose operands are one tile is one product: no other may be under way when the slot of the iteration before is let go.
+@triton.jit
+def gram(x_ptr, o_ptr, M, K):
+    # GRAM: scf.for
+    # GRAM: tgpu.wgmma
+    # GRAM: tgpu.wgmma_wait {{.*}} pending 1
+    # GRAM: scf.if
+    # GRAM: tgpu.release
+    # GRAM: tgpu.wgmma_wait {{.*}} pending 0
+    # GRAM-NEXT: tgpu.release
+    x = tl.make_tensor_descriptor(x_ptr, shape=[M, K], strides=[K, 1], block_shape=[64, 64])
+    o = tl.make_tensor_descriptor(o_ptr, shape=[M, M], strides=[M, 1], block_shape=[64, 64])
+    acc = tl.zeros((64, 64), dtype=tl.float32)
+    for k in range(tl.cdiv(K, 64)):
+        tile = x.load([tl.program_id(0) * 64, k * 64])
+        acc = tl.dot(tile, tile.T, acc)
+    o.store([tl.program_id(0) * 64, 0], acc.to(o_ptr.dtype.element_ty))

@@ -2,6 +2,7 @@
 #include "emulator/launch.h"
 #include "emulator/counters.h"
 #include "emulator/order/order.h"
+#include "emulator/order/product_registers.h"
 #include "emulator/warp.h"
 #include <algorithm>
 #include <cstdlib>
@@ -40,7 +41,10 @@ void Launch::count(Counters* counters) {
   if (counters) counters->noteLaunch();
 }
 
-void Launch::checkOrder() { grain_ = grainOf(*program_); }
+void Launch::checkOrder() {
+  checkProductRegisters(*program_);
+  grain_ = grainOf(*program_);
+}
 
 uint32_t Launch::multiprocessorOf(const Block& block) const {
   return uint32_t(
@@ -107,13 +111,16 @@ bool Launch::run(uint64_t budget) {
   return false;
 }
 
-std::string Launch::placeOf(uint32_t index) const {
-  const Statement& statement = *program_->statements[index];
+std::string placeOf(const Program& program, const Statement& statement) {
   std::string out = "PTX line " + std::to_string(statement.line) + ": " + statement.text;
-  auto file = program_->module->files.find(statement.sourceFile);
-  if (file != program_->module->files.end())
+  auto file = program.module->files.find(statement.sourceFile);
+  if (file != program.module->files.end())
     out += "\n    at " + file->second + ":" + std::to_string(statement.sourceLine);
   return out;
+}
+
+std::string Launch::placeOf(uint32_t statement) const {
+  return emulator::placeOf(*program_, *program_->statements[statement]);
 }
 
 void Launch::report(const Fault& fault, const Warp& warp) const {

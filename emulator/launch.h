@@ -29,7 +29,8 @@ class Launch {
          const GlobalMemory& memory, uint32_t residentBlocks);
   ~Launch();
 
-  // From now on, accesses of shared memory that nothing orders end the launch. To be called before the first run.
+  // From now on, accesses of shared memory that nothing orders end the launch, as do uses of wgmma's registers too early,
+  // which throw Fault here. To be called before the first run.
   void checkOrder();
 
   // From now on, instructions are counted there. Null: they are not.

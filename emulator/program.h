@@ -83,6 +83,9 @@ struct Program {
   std::deque<uint32_t> labels;
 };
 
+// A statement's line, text and source place, for reports.
+std::string placeOf(const Program& program, const Statement& statement);
+
 // Decodes the entry with all functions that it calls. `addressOf` says where a variable of the module (.global, .const)
 // lies. Throws ptx::ParseError for what the emulator does not know.
 std::shared_ptr<const Program> build(std::shared_ptr<const ptx::Module> module, const ptx::Function& entry,

@@ -1,6 +1,7 @@
 // Modules are PTX: their kernels are decoded when they are asked for, and run as pieces of their streams' work.
 #include "emulator/driver/driver.h"
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 using namespace tandem::runtime::cuda;
@@ -50,6 +51,11 @@ uint32_t residentBlocks(const emulator::Program& program, const emulator::Shape&
   uint32_t shared = kSharedPerMultiprocessor / (sharedBytes + kSharedOfSystem);
   uint32_t threads = kThreadsPerMultiprocessor / (shape.block[0] * shape.block[1] * shape.block[2]);
   return emulator::Launch::kMultiprocessors * std::max(1u, std::min({kBlocksPerMultiprocessor, shared, threads}));
+}
+
+bool checksOrder() {
+  const char* value = std::getenv("TANDEM_EMULATOR_CHECK");
+  return value && std::string_view(value) != "0";
 }
 
 }  // namespace
@@ -118,6 +124,7 @@ HOST_DRIVER Result cuLaunchKernelEx(const DriverLaunch* l, Function function, vo
   auto begin = [=, program = function->program] {
     auto launch = std::make_shared<emulator::Launch>(program, shape, parameters, emulator::deviceMemory(),
                                                      residentBlocks(*program, shape));
+    if (checksOrder()) launch->checkOrder();
     launch->count(emulator::countersOf(program));
     return launch;
   };

@@ -3,7 +3,6 @@
 #include "emulator/instructions/integers.h"
 #include "emulator/instructions/lanes.h"
 #include "emulator/order/order.h"
-#include <algorithm>
 
 namespace tandem::emulator {
 namespace {
@@ -81,7 +80,7 @@ Outcome atomic(Warp& warp, const Instruction& in, Mask active) {
   eachLane(active, [&](unsigned lane) {
     uint64_t address = warp.lanes(in.slots[0])[lane] + uint64_t(in.immediate);
     std::byte* at = warp.reach(Space(in.form), address, sizeof(T) * count, sizeof(T) * count, lane);
-    if (order) order->access(warp, in, lane, at, sizeof(T) * count, Access::Write, true);
+    if (order) order->access(warp, in, lane, at, sizeof(T) * count, Access::Write, nullptr, true);
     for (unsigned i = 0; i < count; ++i) {
       T b = warp.get<T>(in.list[count + i], lane), c = warp.get<T>(in.list[2 * count + i], lane);
       T old = change<T, F>(at + i * sizeof(T), b, c);
@@ -143,8 +142,7 @@ void form(Decoder& d) {
   Type type = d.takeType();
   size_t first = kHasResult ? 1 : 0;
   AddressSlot address = d.address(first);
-  bool isSwap =
-      d.statement.modifiers.end() != std::find(d.statement.modifiers.begin(), d.statement.modifiers.end(), "cas");
+  bool isSwap = d.has("cas");
   d.out.handler = handlerOf(d, type);
   d.out.slots[0] = address.base;
   d.out.immediate = address.offset;

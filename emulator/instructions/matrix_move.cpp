@@ -24,9 +24,10 @@ template <class F> void eachElement(const MoveDetail& d, Matrix& matrix, unsigne
 }
 
 // Where a lane's row lies.
-std::byte* rowOf(Warp& warp, const Instruction& in, const MoveDetail& d, unsigned lane, Access access) {
+std::byte* rowOf(Warp& warp, const Instruction& in, const MoveDetail& d, unsigned lane, Access access,
+                 const void* value) {
   std::byte* at = d.address.reach(warp, kRowBytes, kRowBytes, lane);
-  if (Order* order = warp.order()) order->access(warp, in, lane, at, kRowBytes, access);
+  if (Order* order = warp.order()) order->access(warp, in, lane, at, kRowBytes, access, value, false);
   return at;
 }
 
@@ -37,7 +38,7 @@ Outcome loadMatrices(Warp& warp, const Instruction& in, Mask active) {
   Matrix matrices[kMatrices];  // all are read before a register is written, which may be an address
   for (size_t i = 0; i < d.matrices.size(); ++i)
     for (unsigned row = 0; row < kRows; ++row)
-      std::memcpy(matrices[i][row], rowOf(warp, in, d, unsigned(i * kRows + row), Access::Read), kRowBytes);
+      std::memcpy(matrices[i][row], rowOf(warp, in, d, unsigned(i * kRows + row), Access::Read, nullptr), kRowBytes);
   for (size_t i = 0; i < d.matrices.size(); ++i)
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       uint32_t word = 0;
@@ -57,7 +58,7 @@ Outcome storeMatrices(Warp& warp, const Instruction& in, Mask active) {
       eachElement(d, matrix, lane, [&](uint16_t& element, unsigned bit) { element = uint16_t(word >> bit); });
     }
     for (unsigned row = 0; row < kRows; ++row)
-      std::memcpy(rowOf(warp, in, d, unsigned(i * kRows + row), Access::Write), matrix[row], kRowBytes);
+      std::memcpy(rowOf(warp, in, d, unsigned(i * kRows + row), Access::Write, matrix[row]), matrix[row], kRowBytes);
   }
   return Outcome::Next;
 }

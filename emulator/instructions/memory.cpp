@@ -17,7 +17,7 @@ Outcome load(Warp& warp, const Instruction& in, Mask active) {
   Order* order = warp.order();
   eachLane(active, [&](unsigned lane) {
     const std::byte* at = warp.reach(Space(in.form), addresses[lane] + uint64_t(in.immediate), bytes, bytes, lane);
-    if (order) order->access(warp, in, lane, at, bytes, Access::Read, in.slots[2]);
+    if (order) order->access(warp, in, lane, at, bytes, Access::Read, nullptr, in.slots[2]);
     T values[8];
     std::memcpy(values, at, bytes);
     for (unsigned i = 0; i < count; ++i) warp.lanes(in.list[i])[lane] = uint64_t(int64_t(values[i]));
@@ -35,7 +35,7 @@ Outcome store(Warp& warp, const Instruction& in, Mask active) {
     T values[8];
     for (unsigned i = 0; i < count; ++i) values[i] = T(warp.lanes(in.list[i])[lane]);
     std::byte* at = warp.reach(Space(in.form), addresses[lane] + uint64_t(in.immediate), bytes, bytes, lane);
-    if (order) order->access(warp, in, lane, at, bytes, Access::Write, in.slots[2]);
+    if (order) order->access(warp, in, lane, at, bytes, Access::Write, values, in.slots[2]);
     std::memcpy(at, values, bytes);
   });
   return Outcome::Next;
@@ -50,7 +50,7 @@ Outcome loadOne(Warp& warp, const Instruction& in, Mask active) {
   eachLane(active, [&](unsigned lane) {
     const std::byte* at =
         warp.reach(Space(in.form), addresses[lane] + uint64_t(in.immediate), sizeof(T), sizeof(T), lane);
-    if (order) order->access(warp, in, lane, at, sizeof(T), Access::Read, in.slots[2]);
+    if (order) order->access(warp, in, lane, at, sizeof(T), Access::Read, nullptr, in.slots[2]);
     T value;
     std::memcpy(&value, at, sizeof value);
     to[lane] = uint64_t(int64_t(value));
@@ -64,8 +64,8 @@ Outcome storeOne(Warp& warp, const Instruction& in, Mask active) {
   Order* order = warp.order();
   eachLane(active, [&](unsigned lane) {
     std::byte* at = warp.reach(Space(in.form), addresses[lane] + uint64_t(in.immediate), sizeof(T), sizeof(T), lane);
-    if (order) order->access(warp, in, lane, at, sizeof(T), Access::Write, in.slots[2]);
     T value = T(from[lane]);
+    if (order) order->access(warp, in, lane, at, sizeof(T), Access::Write, &value, in.slots[2]);
     std::memcpy(at, &value, sizeof value);
   });
   return Outcome::Next;

@@ -1,6 +1,6 @@
 #include "emulator/order/order.h"
 #include "emulator/launch.h"
-#include <bit>
+#include <cstring>
 
 namespace tandem::emulator {
 
@@ -43,15 +43,17 @@ void Order::release(Warp& warp) {
 }
 
 //===- accesses -----------------------------------------------------------------------------------------------------===//
-void Order::need(Warp& warp, const Event& before, const Event& now, unsigned lane, uint32_t offset, const char* what) {
-  // The bytes that come to an mbarrier are no sequence, unlike what one warp does.
+bool Order::isOrdered(const Warp& warp, const Event& before, const Event& now) const {
+  // The bytes that come to an mbarrier are no sequence, unlike what one warp does; but a copy may touch a part twice.
   bool isOfWarp = now.agent < warps_.size() * kParts;
-  if (!before.time || (before.agent == now.agent && isOfWarp)) return;
-  const View& view = stateOf(warp).view;
-  bool isSeen = before.time <= view.seen.of(before.agent);
+  if (before.agent == now.agent && (isOfWarp || before.statement == now.statement)) return true;
+  const View& view = warps_[number(warp)].view;
   bool needsFence = now.isAsync && !before.isAsync;
-  if (isSeen && (!needsFence || before.time <= view.fenced.of(before.agent))) return;
-  const Launch& launch = cluster_.launch;
+  return before.time <= (needsFence ? view.fenced : view.seen).of(before.agent);
+}
+
+void Order::report(const Warp& warp, const Event& before, unsigned lane, uint32_t offset, const char* what) const {
+  bool isSeen = before.time <= warps_[number(warp)].view.seen.of(before.agent);
   std::string text = "shared memory at " + std::to_string(offset) + ": this access is " +
                      (isSeen ? "asynchronous, and no fence.proxy.async is between it and " : "not ordered behind ") +
                      what;
@@ -60,44 +62,68 @@ void Order::need(Warp& warp, const Event& before, const Event& now, unsigned lan
     text += " of warp " + std::to_string(of % warpsPerBlock_);
     if (cluster_.blocks.size() > 1) text += " of the cluster's block " + std::to_string(of / warpsPerBlock_);
   }
-  throw Fault(Fault::LaunchFailed, text + ":\n  " + launch.placeOf(before.statement) + "\n the access:", int(lane));
+  throw Fault(Fault::LaunchFailed,
+              text + ":\n  " + cluster_.launch.placeOf(before.statement) + "\n the access:", int(lane));
 }
 
+// Of stores of the same, one that is seen is enough.
 void Order::read(Warp& warp, const Event& event, unsigned lane, const std::byte* host, uint32_t bytes) {
   uint32_t offset = 0;
   Block* block = blockAt(host, offset);
   if (!block) return;
-  shadows_[block->rank].each(offset, bytes, [&](Shadow::Part& part, uint32_t at) {
-    if (!(part.write.isStrong && event.isStrong)) need(warp, part.write, event, lane, at, "the write");
-    for (Event& known : part.reads)
-      if (known.agent == event.agent) return void(known = event);
-    part.reads.push_back(event);
+  shadows_[block->rank].each(offset, bytes, [&](Shadow::Part& part, uint32_t at, uint32_t) {
+    const Event* missed = nullptr;
+    bool isSeen = false;
+    for (const Event& before : part.writes) {
+      bool isRight = isOrdered(warp, before, event) || (before.isStrong && event.isStrong);
+      isSeen |= isRight && !before.isStrong;
+      if (!isRight && (!missed || before.isStrong)) missed = &before;
+    }
+    if (missed && (missed->isStrong || !isSeen)) report(warp, *missed, lane, at, "the write");
+    remember(part.reads, event);
   });
 }
 
-void Order::write(Warp& warp, const Event& event, unsigned lane, const std::byte* host, uint32_t bytes) {
+void Order::remember(std::vector<Event>& events, const Event& event) {
+  for (Event& known : events)
+    if (known.agent == event.agent) return void(known = event);
+  events.push_back(event);
+}
+
+void Order::write(Warp& warp, const Event& event, unsigned lane, const std::byte* host, uint32_t bytes,
+                  const void* value) {
   uint32_t offset = 0;
   Block* block = blockAt(host, offset);
   if (!block) return;
-  shadows_[block->rank].each(offset, bytes, [&](Shadow::Part& part, uint32_t at) {
-    if (!(part.write.isStrong && event.isStrong)) need(warp, part.write, event, lane, at, "the write");
+  Shadow& shadow = shadows_[block->rank];
+  shadow.each(offset, bytes, [&](Shadow::Part& part, uint32_t at, uint32_t inRange) {
+    auto isThere = [&] {
+      return value && std::memcmp(host + inRange, static_cast<const std::byte*>(value) + inRange, shadow.grain()) == 0;
+    };
+    bool isAlone = true;
+    auto behind = [&](Event before, const char* what) {
+      if (isOrdered(warp, before, event)) return;
+      if (!(before.isStrong && event.isStrong) && !isThere()) report(warp, before, lane, at, what);
+      isAlone = false;
+    };
+    for (const Event& before : part.writes) behind(before, "the write");
     for (Event before : part.reads) {
       before.isAsync = true;  // what was read needs no fence to be overwritten
-      if (!(before.isStrong && event.isStrong)) need(warp, before, event, lane, at, "the read");
+      behind(before, "the read");
     }
-    part.write = event;
-    part.reads.clear();
+    if (isAlone) part.writes.clear(), part.reads.clear();
+    remember(part.writes, event);
   });
 }
 
 void Order::access(Warp& warp, const Instruction& in, unsigned lane, const std::byte* host, uint32_t bytes,
-                   Access access, bool isStrong) {
+                   Access access, const void* value, bool isStrong) {
   Agent agent = agentOf(warp, Threads);
   Event event{stateOf(warp).view.seen.of(agent), agent, in.statement, false, isStrong};
   if (access == Access::Read)
     read(warp, event, lane, host, bytes);
   else
-    write(warp, event, lane, host, bytes);
+    write(warp, event, lane, host, bytes, value);
 }
 
 //===- wgmma --------------------------------------------------------------------------------------------------------===//
@@ -114,7 +140,7 @@ void Order::waitForProducts(Warp& warp, uint32_t pending) {
 
 //===- cp.async -----------------------------------------------------------------------------------------------------===//
 void Order::writeByCopy(Warp& warp, const Instruction& in, unsigned lane, const std::byte* host, uint32_t bytes) {
-  write(warp, {stateOf(warp).copies, agentOf(warp, Copies), in.statement, false, false}, lane, host, bytes);
+  write(warp, {stateOf(warp).copies, agentOf(warp, Copies), in.statement, false, false}, lane, host, bytes, nullptr);
 }
 
 void Order::commitCopies(Warp& warp) {
@@ -153,7 +179,7 @@ void Order::accessByBulk(Warp& warp, const Instruction& in, unsigned lane, const
   if (access == Access::Read)
     read(warp, event, lane, host, bytes);
   else
-    write(warp, event, lane, host, bytes);
+    write(warp, event, lane, host, bytes, nullptr);
 }
 
 //===- mbarriers ----------------------------------------------------------------------------------------------------===//
@@ -173,8 +199,9 @@ void Order::initBarrier(Warp& warp, const Instruction& in, const std::byte* barr
 void Order::needInit(Warp& warp, const std::byte* barrier, unsigned lane) {
   uint32_t offset = 0;
   blockAt(barrier, offset);
-  Event now{1, agentOf(warp, Threads), 0, false, false};
-  need(warp, barrierAt(barrier).init, now, lane, offset, "the mbarrier.init");
+  const Event& init = barrierAt(barrier).init;
+  if (!isOrdered(warp, init, {1, agentOf(warp, Threads), 0, false, false}))
+    report(warp, init, lane, offset, "the mbarrier.init");
 }
 
 void Order::arrive(Warp& warp, unsigned lane, const std::byte* barrier, bool afterCopies) {

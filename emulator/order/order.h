@@ -22,9 +22,10 @@ class Order {
   Order(Cluster& cluster, uint32_t warpsPerBlock, uint32_t sharedBytes, uint32_t grain);
 
   // Of the lane's thread, at `host`; what is not in the cluster's shared memory is passed over. Strong accesses (atomics,
-  // volatile ones and those with an order) are no race among themselves.
+  // volatile ones and those with an order) are no race among themselves, nor are writes of what is there: `value` is what
+  // a write is to bring, null if it is not known.
   void access(Warp& warp, const Instruction& in, unsigned lane, const std::byte* host, uint32_t bytes, Access access,
-              bool isStrong = false);
+              const void* value, bool isStrong);
 
   // Reads by wgmma, and its groups.
   void readByProduct(Warp& warp, const Instruction& in, const std::byte* host, uint32_t bytes);
@@ -86,8 +87,11 @@ class Order {
   void needInit(Warp& warp, const std::byte* barrier, unsigned lane);
   void release(Warp& warp);
   void read(Warp& warp, const Event& event, unsigned lane, const std::byte* host, uint32_t bytes);
-  void write(Warp& warp, const Event& event, unsigned lane, const std::byte* host, uint32_t bytes);
-  void need(Warp& warp, const Event& before, const Event& now, unsigned lane, uint32_t offset, const char* what);
+  void write(Warp& warp, const Event& event, unsigned lane, const std::byte* host, uint32_t bytes, const void* value);
+  static void remember(std::vector<Event>& events, const Event& event);
+  bool isOrdered(const Warp& warp, const Event& before, const Event& now) const;
+  [[noreturn]] void report(const Warp& warp, const Event& before, unsigned lane, uint32_t offset,
+                           const char* what) const;
   // The block in whose shared memory a place is, or null.
   Block* blockAt(const std::byte* host, uint32_t& offset) const;
 

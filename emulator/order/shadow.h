@@ -16,17 +16,22 @@ struct Event {
 class Shadow {
  public:
   struct Part {
-    Event write;
-    std::vector<Event> reads;  // since the write, of each agent the last
+    // The last write. There are several if nothing orders them and that is right: atomics, and stores of what was there
+    // already, as warps make that all have the same.
+    std::vector<Event> writes;
+    std::vector<Event> reads;  // since then, of each agent the last
   };
 
   // `grain`: bytes of a part, a power of two.
   Shadow(uint32_t bytes, uint32_t grain) : grain_(grain), parts_((bytes + grain - 1) / grain) {}
 
-  // Calls f(part, its offset) for the parts of a range.
+  // Calls f(part, where it begins in the block's memory, where in the range) for the parts of a range.
   template <class F> void each(uint32_t offset, uint32_t bytes, F&& f) {
-    for (uint32_t i = offset / grain_; i <= (offset + bytes - 1) / grain_; ++i) f(parts_[i], i * grain_);
+    for (uint32_t i = offset / grain_; i <= (offset + bytes - 1) / grain_; ++i)
+      f(parts_[i], i * grain_, i * grain_ < offset ? 0 : i * grain_ - offset);
   }
+
+  uint32_t grain() const { return grain_; }
 
  private:
   uint32_t grain_;

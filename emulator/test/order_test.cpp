@@ -70,6 +70,13 @@ TEST(Order, Barriers) {
             "");
 }
 
+// Warps that all have a value may all store it, and each read what it has stored.
+TEST(Order, StoresOfTheSame) {
+  std::string body = "st.shared.b32 [%row], %v0; ld.shared.b32 %v1, [%row];";
+  expectNeeded(body, "%v0;", "st.shared", "st.shared", "%tid;");
+  expectNeeded(body + "bar.sync 0; st.shared.b64 [%row], %p0;", "bar.sync 0;", "st.shared.b32", "st.shared.b64");
+}
+
 // A barrier of some warps orders no others, and an arrival does not order what comes behind it.
 TEST(Order, NamedBarriers) {
   std::string body = R"(
@@ -116,7 +123,7 @@ TEST(Order, BytesThatGo) {
     st.shared.b32 [%at], %v0; fence.proxy.async; bar.sync 0;
     @%first cp.async.bulk.global.shared::cta.bulk_group [%p0], [%at], 2048;
     @%first cp.async.bulk.commit_group; @%first cp.async.bulk.wait_group.read 0; bar.sync 0;
-    st.shared.b32 [%other], %v0;)";
+    st.shared.b32 [%other], %tid;)";
   expectNeeded(store, "fence.proxy.async;", "st.shared", "cp.async.bulk");
   expectNeeded(store, "wait_group.read 0", "cp.async.bulk", "st.shared", "wait_group.read 1");
   expectNeeded(store, "@%first cp.async.bulk.commit_group;", "cp.async.bulk", "st.shared");
@@ -150,6 +157,33 @@ TEST(Order, Products) {
   expectNeeded(product, "fence.proxy.async;", "st.shared", "wgmma.mma_async");
   expectNeeded(product, "bar.sync 0;", "st.shared", "wgmma.mma_async");
   expectNeeded(product, "wait_group.sync.aligned 0", "wgmma.mma_async", "st.shared.b64", "wait_group.sync.aligned 1");
+}
+
+// Sums are there, and the left factor's registers free, when a wait has waited for the product's group; on all ways.
+TEST(Order, RegistersOfProducts) {
+  std::string body = R"(
+    .reg .f32 %d<8>; .reg .b64 %right; .reg .b32 %a<4>; .reg .pred %more;
+    mov.b64 %right, 34363932736;
+    mov.b32 %a0, 0; mov.b32 %a1, 0; mov.b32 %a2, 0; mov.b32 %a3, 0; mov.b32 %v3, 0;
+    st.shared.v2.b64 [%at], {%p0, %p0}; fence.proxy.async; bar.sync 0;
+    LOOP: wgmma.fence.sync.aligned;
+    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0,%d1,%d2,%d3}, {%a0,%a1,%a2,%a3}, %right, 0, 1, 1, 0;
+    wgmma.commit_group.sync.aligned;
+    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d4,%d5,%d6,%d7}, {%a0,%a1,%a2,%a3}, %right, 0, 1, 1, 0;
+    wgmma.commit_group.sync.aligned;
+    wgmma.wait_group.sync.aligned 1;
+    add.f32 %d0, %d0, %d1;
+    wgmma.wait_group.sync.aligned 0;
+    mov.b32 %a0, 1; add.s32 %v3, %v3, 1; setp.lt.u32 %more, %v3, 3;
+    @%more bra LOOP;
+    st.global.b32 [%p0], %d4;)";
+  expectNeeded(body, "aligned 1;", "wgmma.mma_async", "add.f32", "aligned 2;");
+  expectNeeded(body, "aligned 0;", "wgmma.mma_async", "mov.b32", "aligned 1;");
+  expectNeeded(body, "mov.b32 %a0, 1;", "wgmma.mma_async", "wgmma.mma_async",
+               "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
+               "{%d0,%d1,%d4,%d5}, {%a0,%a1,%a2,%a3}, %right, 0, 1, 1, 0; wgmma.commit_group.sync.aligned;");
+  expectNeeded(body, "LOOP: wgmma.fence.sync.aligned;", "add.f32", "wgmma.mma_async",
+               "wgmma.fence.sync.aligned; LOOP:");
 }
 
 // The other block of the cluster says by this one's mbarrier that its memory can be read.

@@ -72,7 +72,7 @@ class Decoder {
   // Where a label's place in the program will stand when all is decoded.
   const uint32_t* label(const std::string& name) { return operands_.label(name); }
   const std::vector<std::string>& targets(const std::string& name) { return operands_.targets(name); }
-  Slot carry() { return operands_.carry(); }  // a predicate: the condition code
+  Slot carry() { return operands_.carry(); }                         // a predicate: the condition code
   const uint32_t* returnLabel() { return operands_.returnLabel(); }  // null: the thread ends
 
   const Slot* keep(std::vector<Slot> list) { return operands_.keep(std::move(list)); }

@@ -254,7 +254,7 @@ def test_reduction_leaves_out_no_end_of_late_stores():
             words = [team.zeros(1, "int32", name=name) for name in "abc"]
             y = team.zeros(2, "int32", name="y")
             look_between[(1,)](*words, y)
-            found.add((team.rank, *y.numpy().tolist()))  # noqa: B023  the search ends before the next
+            found.add((team.rank, *y.numpy().tolist()))
 
         proof = every(main, 2, reduction=reduction)
         assert proof.complete

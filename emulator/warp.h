@@ -53,6 +53,8 @@ class Warp {
       uint64_t offset = address - Block::kSharedBegin;
       if (offset < block.sharedBytes() && bytes <= block.sharedBytes() - offset) return block.shared() + offset;
     }
+    if (space <= Space::Global && recent_.holds(address, bytes) && recentChanges_ == memory_.changes())
+      return reinterpret_cast<std::byte*>(address);
     return reachOther(space, address, bytes, lane);
   }
 
@@ -100,7 +102,8 @@ class Warp {
   std::vector<Mask> predicates_;
   std::unique_ptr<std::byte[]> local_;  // of lane after lane
   uint32_t localBytes_ = 0;             // of a lane
-  Range recent_;                        // of global memory, where the last access was
+  const GlobalMemory& memory_;
+  Range recent_;  // of global memory, where the last access was
   uint64_t recentChanges_ = 0;
   Mask alive_ = 0;
   std::vector<Group> groups_;

@@ -13,7 +13,8 @@ Size indexIn(uint32_t linear, const Size& size) {
 }  // namespace
 
 Warp::Warp(Block& block, unsigned index)
-    : block(block), index(index), code_(block.cluster.launch.program().code.data()) {
+    : block(block), index(index), code_(block.cluster.launch.program().code.data()),
+      memory_(block.cluster.launch.memory()) {
   Launch& launch = block.cluster.launch;
   const Program& program = launch.program();
   frame_ = std::make_unique_for_overwrite<Register[]>(program.slotCount);
@@ -99,11 +100,10 @@ std::byte* Warp::reachOther(Space space, uint64_t address, size_t bytes, unsigne
     return there->shared() + offset;
   }
   auto* at = reinterpret_cast<std::byte*>(address);
-  const GlobalMemory& memory = block.cluster.launch.memory();
-  if (recentChanges_ != memory.changes()) recent_ = {}, recentChanges_ = memory.changes();
-  if (recent_.holds(address, bytes)) return at;
+  recentChanges_ = memory_.changes();
+  recent_ = {};
   if (space != Space::Local && space != Space::Param)
-    if (Range found = memory.find(address); found.holds(address, bytes)) return recent_ = found, at;
+    if (Range found = memory_.find(address); found.holds(address, bytes)) return recent_ = found, at;
   auto isIn = [&](const std::byte* begin, size_t size) {
     return Range{reinterpret_cast<uint64_t>(begin), reinterpret_cast<uint64_t>(begin) + size}.holds(address, bytes);
   };

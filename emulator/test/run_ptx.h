@@ -1,5 +1,6 @@
 // Runs PTX texts in tests.
 #pragma once
+#include "emulator/counters.h"
 #include "emulator/launch.h"
 #include "emulator/memory.h"
 #include "emulator/ptx/module.h"
@@ -29,18 +30,23 @@ class TestKernel {
 
   void checkOrder() { checksOrder_ = true; }
 
+  void count() { counters_ = std::make_unique<Counters>(program_); }
+  std::string counts() const { return counters_->json(); }
+
   void run(Shape shape, const std::vector<uint64_t>& arguments) {
     std::vector<std::byte> bytes(program_->parameterBytes);
     std::memcpy(bytes.data(), arguments.data(), bytes.size());
     constexpr uint32_t kResident = 8;
     Launch launch(program_, shape, bytes, memory_, kResident);
     if (checksOrder_) launch.checkOrder();
+    launch.count(counters_.get());
     while (!launch.run(1000)) {
     }
   }
 
  private:
   bool checksOrder_ = false;
+  std::unique_ptr<Counters> counters_;
   std::shared_ptr<ptx::Module> module_;
   std::shared_ptr<const Program> program_;
   GlobalMemory memory_;

@@ -53,7 +53,7 @@ def test_the_remarks_are_those_of_the_page(name, tmp_path):
 
 
 def test_environment_page_has_the_variables_that_the_code_reads():
-    folders = ["abi", "api", "base", "compiler", "model", "ops", "python/tandem", "runtime"]
+    folders = ["abi", "api", "base", "compiler", "emulator", "model", "ops", "python/tandem", "runtime"]
     files = [f for folder in folders for f in (ROOT / folder).rglob("*") if f.suffix in (".cpp", ".h", ".py") and "test" not in f.parts]
     read = {name for f in files for name in re.findall(r'"(TANDEM_[A-Z_]*[A-Z])"', f.read_text())}
     page = (ROOT / "docs/guide/environment.md").read_text()

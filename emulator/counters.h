@@ -1,4 +1,4 @@
-// What a kernel's launches cost, as far as a program tells: instructions of warps, accesses that a GPU must split.
+// Counters tell what a kernel's launches cost, as far as PTX shows it: instructions of warps, accesses that a GPU must split.
 #pragma once
 #include "emulator/program.h"
 #include <memory>
@@ -9,7 +9,7 @@ namespace tandem::emulator {
 
 class Warp;
 
-// Of one instruction, or summed up.
+// The counts of one instruction, or the sums of several.
 struct Counts {
   uint64_t warpInstructions = 0, threadInstructions = 0;
   // Passes through shared memory's 32 banks, and as many as there would be without conflicts.

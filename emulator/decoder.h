@@ -1,4 +1,4 @@
-// What a family of instructions sees of a statement that it decodes: its modifiers, and slots for its operands.
+// A decoder shows a family of instructions one statement: its modifiers, and slots for its operands.
 #pragma once
 #include "emulator/instruction.h"
 #include "emulator/statement.h"
@@ -69,7 +69,7 @@ class Decoder {
   }  // 1: a predicate; 0: no register
   AddressSlot address(size_t index) { return operands_.address(operand(index)); }
   AddressSlot address(const Operand& operand) { return operands_.address(operand); }
-  // Where a label's place in the program will stand when all is decoded.
+  // The place that will hold a label's position in the program when all is decoded.
   const uint32_t* label(const std::string& name) { return operands_.label(name); }
   const std::vector<std::string>& targets(const std::string& name) { return operands_.targets(name); }
   Slot carry() { return operands_.carry(); }                         // a predicate: the condition code

@@ -36,14 +36,9 @@ struct Maximum {
       return old < b ? b : old;
   }
 };
-struct And {
-  template <class T> T operator()(T old, T b, T) const { return old & b; }
-};
-struct Or {
-  template <class T> T operator()(T old, T b, T) const { return old | b; }
-};
-struct Xor {
-  template <class T> T operator()(T old, T b, T) const { return old ^ b; }
+template <class F>
+struct OfTwo {
+  template <class T> T operator()(T old, T b, T) const { return F()(old, b); }
 };
 struct Exchange {
   template <class T> T operator()(T, T b, T) const { return b; }
@@ -119,9 +114,9 @@ Handler handlerOf(Decoder& d, Type type) {
   if (d.take("add")) return ofNumbers<Add>(type);
   if (d.take("min")) return ofNumbers<Minimum>(type);
   if (d.take("max")) return ofNumbers<Maximum>(type);
-  if (d.take("and")) return ofBits<And>(type);
-  if (d.take("or")) return ofBits<Or>(type);
-  if (d.take("xor")) return ofBits<Xor>(type);
+  if (d.take("and")) return ofBits<OfTwo<And>>(type);
+  if (d.take("or")) return ofBits<OfTwo<Or>>(type);
+  if (d.take("xor")) return ofBits<OfTwo<Xor>>(type);
   if (d.take("exch")) return ofBits<Exchange>(type);
   if (d.take("cas")) return ofBits<CompareAndSwap>(type);
   if (d.take("inc")) return ofBits<Increment>(type);

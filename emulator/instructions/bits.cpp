@@ -7,15 +7,6 @@
 namespace tandem::emulator {
 namespace {
 
-struct And {
-  template <class T> T operator()(T a, T b) const { return a & b; }
-};
-struct Or {
-  template <class T> T operator()(T a, T b) const { return a | b; }
-};
-struct Xor {
-  template <class T> T operator()(T a, T b) const { return a ^ b; }
-};
 struct Not {
   template <class T> T operator()(T a) const { return T(~a); }
 };

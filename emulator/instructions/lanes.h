@@ -49,6 +49,16 @@ inline void put(Warp& warp, Slot slot, unsigned lane, T value) {
     warp.set(slot, lane, value);
 }
 
+struct And {
+  template <class T> T operator()(T a, T b) const { return a & b; }
+};
+struct Or {
+  template <class T> T operator()(T a, T b) const { return a | b; }
+};
+struct Xor {
+  template <class T> T operator()(T a, T b) const { return a ^ b; }
+};
+
 template <class T, class F>
 Outcome unary(Warp& warp, const Instruction& in, Mask active) {
   const uint64_t* a = warp.lanes(in.slots[1]);

@@ -23,7 +23,7 @@ template <class F> void eachElement(const MoveDetail& d, Matrix& matrix, unsigne
   }
 }
 
-// Where a lane's row lies.
+// Returns where the row of a lane lies.
 std::byte* rowOf(Warp& warp, const Instruction& in, const MoveDetail& d, unsigned lane, Access access,
                  const void* value) {
   std::byte* at = d.address.reach(warp, kRowBytes, kRowBytes, lane);

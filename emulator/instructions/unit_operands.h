@@ -1,4 +1,4 @@
-// What the families of the tensor cores' and the copies' instructions have in common: operands that are addresses or
+// The families of the tensor cores' and the copies' instructions share this: operands that are addresses or
 // vectors, and errors of the units as faults of a lane.
 #pragma once
 #include "emulator/decoder.h"

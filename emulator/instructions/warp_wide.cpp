@@ -138,15 +138,6 @@ struct Least {
 struct Greatest {
   template <class T> T operator()(T a, T b) const { return std::max(a, b); }
 };
-struct And {
-  template <class T> T operator()(T a, T b) const { return a & b; }
-};
-struct Or {
-  template <class T> T operator()(T a, T b) const { return a | b; }
-};
-struct Xor {
-  template <class T> T operator()(T a, T b) const { return a ^ b; }
-};
 
 void reduceForm(Decoder& d) {
   d.take("sync");

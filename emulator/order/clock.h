@@ -27,7 +27,7 @@ class VectorClock {
   std::vector<Time> times_;
 };
 
-// What came before, and what of it a proxy fence has passed on to asynchronous accesses.
+// An agent's knowledge: what came before it, and what of that a proxy fence has passed on to asynchronous accesses.
 struct View {
   VectorClock seen, fenced;
   void join(const View& other) { seen.join(other.seen), fenced.join(other.fenced); }

@@ -29,7 +29,7 @@ static Value behindCasts(Value pointer) {
   return pointer;
 }
 
-// What is beyond the op at which the places of an access stop being known.
+// Tells why the places of an access are not known beyond an op.
 static StringRef reasonOf(Operation* stop) {
   if (isa<tile::LoadOp, tile::BlockLoadOp>(stop))
     return ", which is loaded: nobody knows whose rows a table names until it is read. Run this kernel before or behind "

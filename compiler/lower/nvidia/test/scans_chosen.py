@@ -1,5 +1,5 @@
-# What is chosen by each of several scans is chosen behind it: the last threads of the warps store their sums by a predicate, not in a
-# branch, past which LLVM would put off all choices and keep all scans for them.
+# A choice that depends on one of several scans is made right behind that scan: the last threads of the warps store their sums by a
+# predicate. Past a branch LLVM would put off all choices, and keep all scans for them.
 # RUN: tandemc %s --emit=ptx --target sm_90a --signature '*i32:16, *i32:16' | FileCheck %s
 import triton
 import triton.language as tl

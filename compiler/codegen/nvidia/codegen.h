@@ -71,11 +71,12 @@ struct Assembled {
 // Returns the number of blocks that the PTX of one kernel asks a multiprocessor to hold (.minnctapersm); 0 if none.
 int blocksAskedFor(std::string_view ptx);
 
-// Assembles the PTX of one kernel. Where it does not bound its registers or blocks itself (.maxnreg, .minnctapersm),
-// ptxas first may spend registers as if one block were enough. If that keeps a multiprocessor from holding half of its
-// threads, ptxas makes room for one block more, unless it holds many; if that fits but for a few bytes, ptxas weighs
-// registers against blocks itself, and makes room for one more than that. Each result is taken if more blocks fit and no
-// more spills, or twice as many blocks fit and a few bytes more spill.
+// Assembles the PTX of one kernel. Where it neither bounds its registers (.maxnreg) nor has warps that trade theirs,
+// ptxas first may spend registers as if one block were enough, or as many as it asks for (.minnctapersm). If that keeps a
+// multiprocessor from holding half of its threads, ptxas makes room for one block more, unless it holds many; if that
+// fits but for a few bytes, and the PTX asks for no blocks, ptxas weighs registers against blocks itself, and makes room
+// for one more than that. Each result is taken if more blocks fit and no more spills, or twice as many blocks fit and a
+// few bytes more spill.
 std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo& target, const BlockNeeds& block,
                                   const CubinOptions& options = {});
 

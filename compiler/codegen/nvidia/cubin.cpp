@@ -49,8 +49,12 @@ void readResources(Cubin& cubin) {
   }
 }
 
-bool boundsItself(std::string_view ptx) { return ptx.find("\n.maxnreg ") != ptx.npos || blocksAskedFor(ptx); }
+// Returns true if a kernel's registers are not ptxas' to choose: it states them, or its warps trade them.
+bool boundsItself(std::string_view ptx) {
+  return ptx.find("\n.maxnreg ") != ptx.npos || ptx.find("setmaxnreg.") != ptx.npos;
+}
 
+constexpr std::string_view kBlocksAskedFor = "\n.minnctapersm ";
 constexpr int kMostBlocks = 5;    // beside five blocks, another one gives little
 constexpr int kRegisterStep = 8;  // registers are given out in steps
 
@@ -61,12 +65,17 @@ bool areFew(const target::Occupancy& now, const target::TargetInfo& target, cons
   return now.limit == std::string_view("registers") && (held < all || (held == all && now.blocks < kMostBlocks));
 }
 
-// ptxas ignores --maxrregcount where a kernel states its threads, so the text says it.
+// ptxas ignores --maxrregcount where a kernel states its threads, so the text says it, in place of what it said before.
 std::string withBlocks(std::string_view ptx, int blocks) {
   size_t line = ptx.find("\n.reqntid ");
   if (line == ptx.npos) return std::string(ptx);
-  size_t end = ptx.find('\n', line + 1);
-  return std::string(ptx.substr(0, end)) + "\n.minnctapersm " + std::to_string(blocks) + std::string(ptx.substr(end));
+  size_t end = ptx.find('\n', line + 1), rest = end;
+  if (size_t asked = ptx.find(kBlocksAskedFor); asked != ptx.npos) {
+    end = asked;
+    rest = ptx.find('\n', asked + 1);
+  }
+  return std::string(ptx.substr(0, end)) + std::string(kBlocksAskedFor) + std::to_string(blocks) +
+         std::string(ptx.substr(rest));
 }
 
 constexpr int kItsChoice = 0;  // ptxas is told no number of blocks
@@ -74,9 +83,8 @@ constexpr int kItsChoice = 0;  // ptxas is told no number of blocks
 }  // namespace
 
 int blocksAskedFor(std::string_view ptx) {
-  constexpr std::string_view kDirective = "\n.minnctapersm ";
-  size_t at = ptx.find(kDirective);
-  return at == ptx.npos ? 0 : std::atoi(ptx.data() + at + kDirective.size());
+  size_t at = ptx.find(kBlocksAskedFor);
+  return at == ptx.npos ? 0 : std::atoi(ptx.data() + at + kBlocksAskedFor.size());
 }
 
 std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const CubinOptions& options) {
@@ -102,8 +110,8 @@ std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& tar
 
 std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo& target, const BlockNeeds& block,
                                   const CubinOptions& options) {
-  bool isBound = boundsItself(ptx);
-  std::optional<Cubin> first = toCubin(isBound ? std::string(ptx) : withBlocks(ptx, 1), target, options);
+  bool isBound = boundsItself(ptx), isPlanned = isBound || blocksAskedFor(ptx);
+  std::optional<Cubin> first = toCubin(isPlanned ? std::string(ptx) : withBlocks(ptx, 1), target, options);
   if (!first) return std::nullopt;
   Assembled out{*first, {}, 0};
   auto occupancy = [&](const Cubin& c) {
@@ -144,6 +152,7 @@ std::optional<Assembled> assemble(std::string_view ptx, const target::TargetInfo
     else if (!oneMore || !oneMore->spillBytes || oneMore->spillBytes > kFew)
       return out;
   }
+  if (isPlanned) return out;
   std::optional<Cubin> choice = attempt(kItsChoice);
   if (!isBetter(choice, *first)) return out;
   target::Occupancy chosen = occupancy(*choice);

@@ -102,7 +102,7 @@ while [ "$1" != -o ]; do shift; done; echo code > "$2")");
 class Occupying : public testing::Test {
  protected:
   std::optional<Assembled> assembled(int spent, int weighed, const BlockNeeds& block, const std::string& bound = "",
-                                     int spilt = 48) {
+                                     int spilt = 48, const std::string& body = "") {
     std::string ptxas = script(folder_, "ptxas",
                                R"(
 while [ "$1" != -o ]; do shift; done; echo code > "$2"
@@ -119,7 +119,8 @@ case $blocks in
 esac
 echo "    0 bytes stack frame, $spilt bytes spill stores, 0 bytes spill loads"
 echo "ptxas info    : Used $used registers")");
-    std::string ptx = ".entry k()\n.reqntid " + std::to_string(block.threads) + ", 1, 1\n" + bound + "{\n}\n";
+    std::string ptx =
+        ".entry k()\n.reqntid " + std::to_string(block.threads) + ", 1, 1\n" + bound + "{\n" + body + "}\n";
     return assemble(ptx, hopper(), block, {.paths = {.ptxas = ptxas}});
   }
   TemporaryFolder folder_;
@@ -228,6 +229,15 @@ TEST_F(Occupying, OneBlockMoreIsMadeRoomFor) {
   EXPECT_EQ(assembled(96, 96, {128, 0})->cubin.registers, 96) << "five blocks fit";
 }
 
+TEST_F(Occupying, ATextThatAsksForBlocksGetsOneMoreAtMost) {
+  std::optional<Assembled> code = assembled(72, 40, {256, 0}, ".minnctapersm 1\n", 0);
+  ASSERT_TRUE(code && code->roomy);
+  EXPECT_EQ(code->cubin.registers, 64) << "four blocks instead of three, and not ptxas' own choice";
+  EXPECT_EQ(code->roomy->registers, 72);
+  EXPECT_EQ(assembled(72, 40, {512, 0}, ".minnctapersm 1\n", 8)->cubin.registers, 64) << "two blocks instead of one";
+  EXPECT_EQ(assembled(96, 96, {384, 0}, ".minnctapersm 1\n")->cubin.registers, 96) << "a block more spills";
+}
+
 TEST_F(Occupying, ABlockMoreThatSpillsIsNotTaken) { EXPECT_EQ(assembled(96, 96, {384, 0})->cubin.registers, 96); }
 
 TEST_F(Occupying, TwiceTheBlocksMaySpillAFewBytes) {
@@ -237,7 +247,10 @@ TEST_F(Occupying, TwiceTheBlocksMaySpillAFewBytes) {
 
 TEST_F(Occupying, NoBlockIsSoughtThatCannotBeHad) {
   EXPECT_EQ(assembled(160, 100, {256, 200 << 10})->cubin.registers, 160) << "shared memory holds one block";
-  EXPECT_EQ(assembled(160, 157, {256, 0}, ".minnctapersm 1\n")->cubin.registers, 160) << "the text bounds its blocks";
+  EXPECT_EQ(
+      assembled(160, 157, {256, 0}, ".minnctapersm 1\n", 48, "setmaxnreg.dec.sync.aligned.u32 24;\n")->cubin.registers,
+      160)
+      << "warps trade their registers";
   EXPECT_EQ(assembled(160, 157, {256, 0}, ".maxnreg 168\n")->cubin.registers, 157) << "the text bounds its registers";
 }
 

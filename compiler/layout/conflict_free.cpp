@@ -13,6 +13,7 @@
 #include <llvm/ADT/bit.h>
 #include <llvm/Support/MathExtras.h>
 #include <cassert>
+#include <tuple>
 
 namespace tandem::layout {
 namespace {
@@ -161,7 +162,7 @@ class Chooser {
       for (Access store : accesses(instructions_.store, low))
         for (Access load : accesses(instructions_.load, low)) consider(low, store, load);
     }
-    assert(bestCost_ != INT64_MAX && "the empty vector always works");
+    assert(std::get<0>(bestCost_) != INT64_MAX && "the empty vector always works");
     return best_;
   }
 
@@ -224,13 +225,25 @@ class Chooser {
     int64_t total = accessCost(stores, storeAccess, scratch.storeVector, elemBits_) +
                     accessCost(loads, loadAccess, scratch.loadVector, elemBits_);
     if (!scratch.uniformRounds) total *= 2;
-    // Vectors that take as many passes as instructions that transpose cost a byte permutation for each word beside.
+    // Of accesses that take as many passes, those are taken that move the fewest words between registers. Vectors in place
+    // of instructions that transpose cost a byte permutation for each word beside.
     bool transposes = (storeAccess == Access::MatrixTransposed) != (loadAccess == Access::MatrixTransposed) &&
                       storeAccess != Access::Vector && loadAccess != Access::Vector;
-    if (std::pair(total, !transposes) >= std::pair(bestCost_, !bestTransposes_)) return;
-    bestCost_ = total;
-    bestTransposes_ = transposes;
+    int64_t moved = moves(stores, storeAccess, scratch.storeVector) + moves(loads, loadAccess, scratch.loadVector);
+    std::tuple cost(total, moved, !transposes);
+    if (cost >= bestCost_) return;
+    bestCost_ = cost;
     best_ = std::move(scratch);
+  }
+  // Words that a thread moves for accesses of several: those of registers that do not follow each other. What loads give and
+  // products take stands in the order of registers' numbers.
+  int64_t moves(const LinearLayout& placed, Access access, int64_t vector) const {
+    if (access != Access::Vector || vector * elemBits_ <= kWordBytes * 8) return 0;
+    int64_t words = 0;
+    for (const auto& group : vectorGroups(placed, vector))
+      if (group.back() - group.front() + 1 != group.size() || !llvm::is_sorted(group))
+        words += llvm::divideCeil(group.size() * elemBits_, kWordBytes * 8);
+    return words;
   }
   bool fits(const LinearLayout& layout, Access access) const {
     return access == Access::Vector || fitsMatrix(layout, elemBits_, access == Access::MatrixTransposed);
@@ -249,8 +262,7 @@ class Chooser {
   int64_t scratchBytes_;
   MatrixInstructions instructions_;
   Scratch best_;
-  int64_t bestCost_ = INT64_MAX;
-  bool bestTransposes_ = false;
+  std::tuple<int64_t, int64_t, bool> bestCost_{INT64_MAX, 0, false};  // passes and instructions, words moved, permuted
 };
 
 }  // namespace

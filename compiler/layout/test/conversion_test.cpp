@@ -115,6 +115,25 @@ TEST(Conversion, ResultToRightOperandByMatrices) {
   EXPECT_EQ(scratch.load, Access::MatrixTransposed);
 }
 
+// Registers of an access follow each other where they lie as they were loaded, or as an instruction takes them. Vectors of what both
+// sides' registers have in common take as many passes, but hold parts of four loads and of four operands.
+TEST(Conversion, LoadedRowsToOperandsWithoutMoves) {
+  LinearLayout rows = blocked({64, 128}, {1, 8}, {2, 16}, {4, 1}, {1, 0}),
+               columns = blocked({128, 64}, {8, 1}, {16, 2}, {1, 4}, {0, 1});
+  auto expectInOrder = [](const LinearLayout& side, const Scratch& scratch, Access access, int64_t vector) {
+    EXPECT_EQ(vector, 8);
+    if (access != Access::Vector) return;
+    for (const auto& group : vectorGroups(offsetsOf(side, scratch.offsets), vector))
+      EXPECT_EQ(group.back() - group.front(), 7u) << scratch.offsets.str();
+  };
+  for (const auto& [src, dst] :
+       {std::pair(rows, dotOperandA({64, 128}, 16, {4, 1})), std::pair(columns, dotOperandB({128, 64}, 16, {1, 4}))}) {
+    Scratch scratch = conflictFree(src, dst, 16, kPlenty, kAll);
+    expectInOrder(src, scratch, scratch.store, scratch.storeVector);
+    expectInOrder(dst, scratch, scratch.load, scratch.loadVector);
+  }
+}
+
 // A conflict is accepted only where wider accesses gain more than it costs: one element at a time there is none.
 TEST(Conversion, NeverDearerThanOneElementAtATime) {
   Random random(12);

@@ -154,16 +154,8 @@ static Regs ofRound(const Regs& source, const LinearLayout& store, int64_t eleme
   return regs;
 }
 
-// Elements of one word, by a load that LLVM does not join with its neighbours.
-static Regs loadApart(KernelContext& cx, llvm::Value* address, unsigned bits, size_t count) {
-  llvm::Type* word = cx.b.getIntNTy(bits * count);
-  return cx.unpack({cx.b.CreateAlignedLoad(word, address, llvm::Align(bits * count / 8), /*isVolatile=*/true)}, bits,
-                   count);
-}
-
-// `inWords`: read no more than a word at once.
 static Regs convertThroughShared(KernelContext& cx, const Regs& source, const layout::ThroughShared& plan,
-                                 unsigned bits, bool inWords, Location loc) {
+                                 unsigned bits, Location loc) {
   const layout::Scratch& scratchPlan = plan.scratch;
   int64_t elements = plan.store.numElements() / scratchPlan.rounds;
   llvm::Value* base = cx.meetBeforeScratch(elements * bits / 8, loc, plan.withinWarp);
@@ -202,12 +194,9 @@ static Regs convertThroughShared(KernelContext& cx, const Regs& source, const la
     syncStored();
     if (matrixLoad)
       cx.emit.loadMatrices(base, plan.load, out, bits, scratchPlan.load == layout::Access::MatrixTransposed);
-    int64_t together = scratchPlan.loadVector;
-    if (inWords) together = std::min<int64_t>(together, std::max(1u, 32 / bits));
-    for (const auto& group : matrixLoad ? Groups{} : layout::vectorGroups(plan.load, together)) {
+    for (const auto& group : matrixLoad ? Groups{} : layout::vectorGroups(plan.load, scratchPlan.loadVector)) {
       llvm::Value* offset = cx.position(plan.load, group[0]);
-      Regs values = inWords ? loadApart(cx, addressOf(offset), bits, group.size())
-                            : cx.loadShared(addressOf(offset), bits, group.size());
+      Regs values = cx.loadShared(addressOf(offset), bits, group.size());
       llvm::Value* mine = inRound(offset, round);
       for (auto [r, v] : llvm::zip(group, values)) out[r] = mine && out[r] ? cx.b.CreateSelect(mine, v, out[r]) : v;
     }
@@ -217,7 +206,7 @@ static Regs convertThroughShared(KernelContext& cx, const Regs& source, const la
 }
 
 Regs convertLayout(KernelContext& cx, const Regs& source, const LinearLayout& from, const LinearLayout& to,
-                   llvm::Type* element, Location loc, bool inWords) {
+                   llvm::Type* element, Location loc) {
   unsigned bits = cx.bitsOf(element);
   layout::MatrixInstructions matrix{cx.target.hasLdmatrix(), cx.target.hasStmatrix()};
   layout::Conversion plan = layout::plan(from, to, bits, cx.scratchBudget(), matrix);
@@ -232,24 +221,15 @@ Regs convertLayout(KernelContext& cx, const Regs& source, const LinearLayout& fr
   if (auto* shuffle = std::get_if<layout::Shuffle>(&plan))
     parts = convertByShuffle(cx, parts, *shuffle);
   else
-    parts = convertThroughShared(cx, parts, std::get<layout::ThroughShared>(plan), bits, inWords, loc);
+    parts = convertThroughShared(cx, parts, std::get<layout::ThroughShared>(plan), bits, loc);
   for (llvm::Value*& v : parts) v = cx.fromBits(v, element);
   return parts;
-}
-
-// Returns true if products in a loop that the conversion stands before read its result. Their instructions take registers that stand
-// together; loads of several words would have them together in another order, and each iteration would move them.
-static bool isHeldOperand(tgpu::ConvertLayoutOp op) {
-  return !op.getResult().use_empty() && llvm::all_of(op.getResult().getUsers(), [&](Operation* user) {
-    return isa<tile::DotOp>(user) && user->getBlock() != op->getBlock() && user->getParentOfType<LoopLikeOpInterface>();
-  });
 }
 
 void registerConvert(Lowerings& table) {
   table.on<tgpu::ConvertLayoutOp>([](KernelContext& cx, auto o) {
     LinearLayout from = cx.layoutOf(o.getSource()), to = cx.layoutOf(o.getResult());
-    cx.define(o.getResult(), convertLayout(cx, cx.use(o.getSource()), from, to, cx.typeOf(o.getType()), o->getLoc(),
-                                           isHeldOperand(o)));
+    cx.define(o.getResult(), convertLayout(cx, cx.use(o.getSource()), from, to, cx.typeOf(o.getType()), o->getLoc()));
   });
 }
 

@@ -4,9 +4,8 @@
 
 namespace tandem::lower::gpu {
 
-// `inWords`: what comes through shared memory is read by words, each into a register of its own.
 Regs convertLayout(KernelContext& cx, const Regs& source, const LinearLayout& from, const LinearLayout& to,
-                   llvm::Type* element, mlir::Location loc, bool inWords = false);
+                   llvm::Type* element, mlir::Location loc);
 // Copies of one position, which are read once.
 void repeatCopies(Regs& regs, const LinearLayout& layout);
 // XOR of the masks whose bit of `id` is set.

@@ -1,6 +1,7 @@
 // The region of shared memory that short-lived uses share. Uses lie side by side as far as that takes no place from other
 // blocks, and threads meet before a use only where an earlier one that lies there may not have ended for all of them.
 #include "compiler/lower/gpu/kernel.h"
+#include "compiler/target/occupancy.h"
 #include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/ADT/SetVector.h>
@@ -13,10 +14,14 @@ int64_t KernelContext::scratchBegin() const { return liveRings ? llvm::alignTo(s
 
 int64_t KernelContext::scratchBudget() const { return target.maxSharedBytes() - scratchBegin(); }
 
-// A block's part of a multiprocessor's shared memory when the multiprocessor holds all threads that it can.
-static int64_t partOfFull(const target::TargetInfo& target, int threads) {
-  int64_t part = int64_t(target.sharedBytesPerMultiprocessor()) * threads / target.threadsPerMultiprocessor();
-  return llvm::alignDown(part, 128) - target.sharedBytesReserved();
+// A block's part of a multiprocessor's shared memory when the multiprocessor holds as many threads as it can of a kernel that moves
+// `bytes` of a tile at once: these are in registers, beside at least as many others as when all its threads are held.
+static int64_t partOfFull(const target::TargetInfo& target, int threads, int64_t bytes) {
+  constexpr int kRegisterBytes = 4;
+  int others = target.registersPerMultiprocessor() / target.threadsPerMultiprocessor();
+  int registers = others + int(llvm::divideCeil(bytes, int64_t(threads) * kRegisterBytes));
+  int blocks = std::max(1, target::occupancyOf(target, threads, registers, 0).blocks);
+  return llvm::alignDown(target.sharedBytesPerMultiprocessor() / blocks, 128) - target.sharedBytesReserved();
 }
 
 llvm::Value* KernelContext::scratch(int64_t bytes, Location loc) {
@@ -24,7 +29,7 @@ llvm::Value* KernelContext::scratch(int64_t bytes, Location loc) {
     places.fail(loc, "out-of-shared-memory",
                 "the kernel needs " + std::to_string(scratchBegin() + bytes) + " bytes of shared memory, " +
                     target.name() + " has " + std::to_string(target.maxSharedBytes()));
-  int64_t begin = scratchBegin(), room = std::max({sharedEnd, begin + bytes, partOfFull(target, numThreads())});
+  int64_t begin = scratchBegin(), room = std::max({sharedEnd, begin + bytes, partOfFull(target, numThreads(), bytes)});
   bool isAlone = 2 * (room + target.sharedBytesReserved()) > target.sharedBytesPerMultiprocessor();
   if (isAlone) room = target.maxSharedBytes();
   int64_t behind = scratchUses_.empty() ? begin : std::max<int64_t>(begin, llvm::alignTo(scratchUses_.back().end, 128));

@@ -57,20 +57,6 @@ llvm::Value* updateElement(KernelContext& cx, Operation* op, size_t reg, llvm::V
                      desired->getType());
 }
 
-// The barrier also orders every thread's later accesses with the first thread's update. The first thread is the first
-// block's, and of several blocks all have read its place before it goes on.
-llvm::Value* shareFirst(KernelContext& cx, llvm::Value* value, Location loc) {
-  bool isOneBlock = cx.blocks == 1;
-  llvm::Value* place = isOneBlock ? cx.meetBeforeScratch(8, loc) : cx.scratch(8, loc);
-  if (!isOneBlock) cx.emit.programBarrier();
-  cx.when(cx.isFirstThread(), [&] { cx.storeShared(place, {cx.toBits(value)}); });
-  cx.emit.programBarrier();
-  unsigned bits = cx.bitsOf(value->getType());
-  llvm::Value* shared = isOneBlock ? cx.loadShared(place, bits, 1)[0] : cx.emit.loadFirstBlock(place, bits);
-  if (!isOneBlock) cx.emit.programBarrier();
-  return cx.fromBits(shared, value->getType());
-}
-
 Regs shareOwned(KernelContext& cx, const Regs& owned, const LinearLayout& layout, Location loc) {
   llvm::Type* element = owned[0]->getType();
   int64_t bytes = cx.bitsOf(element) / 8;
@@ -148,6 +134,19 @@ void lowerAtomicScalar(KernelContext& cx, Operation* op) {
 }
 
 }  // namespace
+
+// The first thread is the first block's, and of several blocks all have read its place before it goes on.
+llvm::Value* shareFirst(KernelContext& cx, llvm::Value* value, Location loc) {
+  bool isOneBlock = cx.blocks == 1;
+  llvm::Value* place = isOneBlock ? cx.meetBeforeScratch(8, loc) : cx.scratch(8, loc);
+  if (!isOneBlock) cx.emit.programBarrier();
+  cx.when(cx.isFirstThread(), [&] { cx.storeShared(place, {cx.toBits(value)}); });
+  cx.emit.programBarrier();
+  unsigned bits = cx.bitsOf(value->getType());
+  llvm::Value* shared = isOneBlock ? cx.loadShared(place, bits, 1)[0] : cx.emit.loadFirstBlock(place, bits);
+  if (!isOneBlock) cx.emit.programBarrier();
+  return cx.fromBits(shared, value->getType());
+}
 
 void reduceElements(KernelContext& cx, Operation* op, tile::Rmw rmw, llvm::Value* pointer, Scalars values,
                     llvm::Value* predicate) {

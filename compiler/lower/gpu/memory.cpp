@@ -2,6 +2,7 @@
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/lower/gpu/memory.h"
+#include "compiler/lower/gpu/atomic.h"
 #include <utility>
 
 namespace tandem::lower::gpu {
@@ -85,13 +86,17 @@ static void lowerLoad(KernelContext& cx, tile::LoadOp op) {
   options.isVolatile = op.getIsVolatile();
   bool isTile = isa<RankedTensorType>(op.getResult().getType());
   size_t vector = isTile ? accessLength(op, cx.layoutOf(op.getResult()), cx.bitsOf(element)) : 1;
+  // A number is one of the program, though others may change the memory: one thread looks, and tells the others.
+  bool isShared = options.isVolatile && !isTile && !cx.isOneThread() && !cx.threadValues(op).actsEach(op);
   Regs out;
   for (size_t r = 0, n = cx.registersOf(op.getResult()); r < n; r += vector) {
     Regs other;
     for (size_t i = 0; op.getOther() && i < vector; ++i) other.push_back(cx.pick(op.getOther(), r + i));
     llvm::Value* predicate = op.getMask() ? cx.pick(op.getMask(), r) : nullptr;
+    if (isShared) predicate = predicate ? cx.b.CreateAnd(predicate, cx.isFirstThread()) : cx.isFirstThread();
     out.append(loadVector(cx, element, vector, cx.pick(op.getPointer(), r), predicate, other, options));
   }
+  if (isShared) out = {shareFirst(cx, out[0], op.getLoc())};
   cx.define(op.getResult(), out);
 }
 

@@ -12,10 +12,16 @@ tile::Concurrency concurrencyOf(Operation* update) { return *tile::concurrencyOf
 
 bool isSequential(Operation* update) {
   if (auto swap = dyn_cast<tile::AtomicCasOp>(update)) return swap.getSem() == tile::Semantic::SeqCst;
-  return cast<tile::AtomicRmwOp>(update).getSem() == tile::Semantic::SeqCst;
+  auto rmw = dyn_cast<tile::AtomicRmwOp>(update);
+  return rmw && rmw.getSem() == tile::Semantic::SeqCst;
 }
 
-// Null: the loop does something else, too, than to meet at barriers.
+bool isVolatile(Operation* op) {
+  auto load = dyn_cast<tile::LoadOp>(op);
+  return load && load.getIsVolatile();
+}
+
+// An update, or a look at memory. Null: the loop does something else, too, than to meet at barriers.
 Operation* onlyUpdate(scf::WhileOp loop) {
   Operation* update = nullptr;
   WalkResult walked = loop->walk([&](Operation* op) {
@@ -24,7 +30,8 @@ Operation* onlyUpdate(scf::WhileOp loop) {
     if (!llvm::all_of(op->getOperands(), isScalar) || !llvm::all_of(op->getResults(), isScalar) || op->getNumRegions())
       return WalkResult::interrupt();
     if (isMemoryEffectFree(op)) return WalkResult::advance();
-    if (update || !isa<tile::AtomicCasOp, tile::AtomicRmwOp>(op)) return WalkResult::interrupt();
+    if (update || (!isa<tile::AtomicCasOp, tile::AtomicRmwOp>(op) && !isVolatile(op)))
+      return WalkResult::interrupt();
     update = op;
     return WalkResult::advance();
   });

@@ -124,11 +124,16 @@ void setMaxRegisters(func::FuncOp kernel, int64_t registers) {
 void setOverlapping(func::FuncOp kernel, ArrayRef<ParameterPair> pairs) {
   dialectOf(kernel)->getOverlappingAttrHelper().setAttr(kernel, pairsAttribute(kernel, pairs));
 }
-bool takeApart(BlockArgument a, BlockArgument b) {
+bool overlap(BlockArgument a, BlockArgument b) {
   func::FuncOp kernel = kernelOf(a);
   DenseI32ArrayAttr overlapping = dialectOf(kernel)->getOverlappingAttrHelper().getAttr(kernel);
   ParameterPair pair = std::minmax(a.getArgNumber(), b.getArgNumber());
-  if (!overlapping || llvm::is_contained(pairsOf(overlapping), pair)) return false;
+  return overlapping && llvm::is_contained(pairsOf(overlapping), pair);
+}
+bool takeApart(BlockArgument a, BlockArgument b) {
+  func::FuncOp kernel = kernelOf(a);
+  if (!dialectOf(kernel)->getOverlappingAttrHelper().getAttr(kernel) || overlap(a, b)) return false;
+  ParameterPair pair = std::minmax(a.getArgNumber(), b.getArgNumber());
   SmallVector<ParameterPair> taken = takenApart(kernel);
   if (llvm::is_contained(taken, pair)) return true;
   taken.push_back(pair);

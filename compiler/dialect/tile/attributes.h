@@ -26,6 +26,8 @@ using ParameterPair = std::pair<unsigned, unsigned>;
 void setOverlapping(mlir::func::FuncOp kernel, llvm::ArrayRef<ParameterPair> pairs);
 // Returns true if the two are promised to be apart, and notes that the code is right for such launches only.
 bool takeApart(mlir::BlockArgument a, mlir::BlockArgument b);
+// Returns true if the launches of this code are those in which the two overlap.
+bool overlap(mlir::BlockArgument a, mlir::BlockArgument b);
 llvm::SmallVector<ParameterPair> takenApart(mlir::func::FuncOp kernel);
 
 // The hints of `tl.range`, by their names there.

@@ -30,8 +30,7 @@ Operation* onlyUpdate(scf::WhileOp loop) {
     if (!llvm::all_of(op->getOperands(), isScalar) || !llvm::all_of(op->getResults(), isScalar) || op->getNumRegions())
       return WalkResult::interrupt();
     if (isMemoryEffectFree(op)) return WalkResult::advance();
-    if (update || (!isa<tile::AtomicCasOp, tile::AtomicRmwOp>(op) && !isVolatile(op)))
-      return WalkResult::interrupt();
+    if (update || (!isa<tile::AtomicCasOp, tile::AtomicRmwOp>(op) && !isVolatile(op))) return WalkResult::interrupt();
     update = op;
     return WalkResult::advance();
   });

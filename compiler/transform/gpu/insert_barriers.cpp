@@ -156,14 +156,19 @@ bool isElementwise(const Access& access) {
   return isa<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp>(access.op) && !access.isBulk;
 }
 
+// Returns true if the kernel is launched with one memory behind both roots.
+bool areOneMemory(Value a, Value b) {
+  return a && b && (a == b || tile::overlap(cast<BlockArgument>(a), cast<BlockArgument>(b)));
+}
+
 // The threads of a block that read two parameters' memory have met before anything that follows from the values is
-// written. Different blocks have not met.
+// written, unless a launch says that it is the same memory. Different blocks have not met.
 bool conflict(const Access& earlier, const Access& later) {
   if (!earlier.writes && !later.writes) return false;
   if (earlier.metInBlock && stayInBlock(earlier, later)) return false;
   bool readAfterWrite = earlier.writes && later.reads, overtakesRead = earlier.isWhole && earlier.reads;
   bool unknown = !earlier.root || !later.root;
-  if (!readAfterWrite && !overtakesRead && (unknown || earlier.root != later.root)) return false;
+  if (!readAfterWrite && !overtakesRead && !areOneMemory(earlier.root, later.root)) return false;
   if ((!inOtherBlocks(earlier, later) && inSameThreads(earlier, later)) || commute(earlier, later)) return false;
   if (isElementwise(earlier) && isElementwise(later) && analysis::areInterleaved(earlier.pointer, later.pointer))
     return false;
@@ -288,7 +293,8 @@ class Inserter {
 
   // A write follows reads of its own memory; one of another block of the cluster those of any.
   bool mayBeAwaited(const Access& access) const {
-    return access.writes || isCluster_ || !access.root || written_.contains(access.root) || written_.contains(nullptr);
+    return access.writes || isCluster_ || !access.root || written_.contains(nullptr) ||
+           llvm::any_of(written_, [&](Value root) { return areOneMemory(access.root, root); });
   }
 
   Pending conflictsWith(const Access& access, ArrayRef<Access> pending) const {

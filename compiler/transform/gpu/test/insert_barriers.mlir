@@ -299,6 +299,36 @@ func.func @but_for_these(%o: !tile.ptr<f32>, %i: !tile.ptr<f32>) attributes {til
   return
 }
 
+// What one parameter's loads have read another one's stores may overwrite, where a launch says that it is one memory.
+// CHECK-LABEL: func.func @read_before
+// CHECK: tile.load
+// CHECK-NEXT: simt.barrier
+// CHECK-NEXT: tile.store
+// CHECK-LABEL: func.func @read_apart
+// CHECK-NOT: tile.apart
+// CHECK: tile.load
+// CHECK-NEXT: tile.store
+func.func @read_before(%o: !tile.ptr<f32>, %i: !tile.ptr<f32>) attributes {tile.num_warps = 4 : i32, tile.overlapping = array<i32: 0, 1>} {
+  %range = tile.make_range 0 to 128 : tensor<128xi32>
+  %base = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %from = tile.splat %i : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %q = tile.addptr %from, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %x = tile.load %q : tensor<128x!tile.ptr<f32>> -> tensor<128xf32>
+  tile.store %p, %x : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  return
+}
+func.func @read_apart(%o: !tile.ptr<f32>, %i: !tile.ptr<f32>) attributes {tile.num_warps = 4 : i32, tile.overlapping = array<i32>} {
+  %range = tile.make_range 0 to 128 : tensor<128xi32>
+  %base = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %from = tile.splat %i : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %q = tile.addptr %from, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %x = tile.load %q : tensor<128x!tile.ptr<f32>> -> tensor<128xf32>
+  tile.store %p, %x : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  return
+}
+
 // A load of what the loop writes waits for the threads; the one before it, of what nothing there writes, comes behind the
 // barrier, too, so that both are under way together.
 // CHECK-LABEL: func.func @loads_together

@@ -5,8 +5,8 @@
 
 namespace tandem::lower::gpu {
 
-// Returns true if the first thread can run the loop for the program: of its ops only one touches memory, a scalar update or a volatile load, and nothing
-// that it computes is used behind it. Barriers in it are met in front of it and behind it.
+// Returns true if the first thread can run the loop for the program: of its ops only one touches memory, a scalar update or a volatile
+// load, and nothing that it computes is used behind it. Barriers in it are met in front of it and behind it.
 bool isSpin(KernelContext& cx, mlir::scf::WhileOp loop);
 
 // The first thread runs the loop by `lowerLoop`, between two meetings of all threads. What the update releases, a fence before the loop
